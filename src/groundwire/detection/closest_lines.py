@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundwire.detection.evidence import Evidence, Query
+from groundwire.detection.passages import Passage
 
 #: Default budget: word pieces of evidence that the cross-encoder reads with a claim.
 LINE_PIECES = 176
@@ -79,8 +80,6 @@ def closest_lines(
             columns += found
             texts.append(ids)
             places.append((index, number))
-    if not texts:
-        return ()
     holds = np.zeros((len(texts), len(query.ids)))
     holds[rows, columns] = 1
     worth = evidence.words.idf[query.ids].astype(np.float64) * query.weights
@@ -98,13 +97,10 @@ def closest_lines(
             break
         is_open[best] = False
         index = places[best][0]
-        crumb = 0 if index in crumbs else min(evidence.passages[index].n_breadcrumb, _CRUMB_PIECES)
+        n_crumb = 0 if index in crumbs else len(_crumb(evidence.passages[index]))
         # One word piece is needed for the separator between two passages.
-        price = int(lengths[best]) + crumb + 1
-        if price > left:
-            if not chosen:
-                chosen.append(best)
-                break
+        price = int(lengths[best]) + n_crumb + 1
+        if price > left and chosen:
             continue
         chosen.append(best)
         crumbs.add(index)
@@ -115,11 +111,10 @@ def closest_lines(
     for position in sorted(chosen, key=lambda n: places[n]):
         by_passage.setdefault(places[position][0], []).append(texts[position][:budget])
     return tuple(
-        Excerpt(
-            evidence.passages[index].ids[
-                : min(evidence.passages[index].n_breadcrumb, _CRUMB_PIECES)
-            ],
-            tuple(lines),
-        )
+        Excerpt(_crumb(evidence.passages[index]), tuple(lines))
         for index, lines in sorted(by_passage.items())
     )
+
+
+def _crumb(passage: Passage) -> NDArray[np.int32]:
+    return passage.ids[: min(passage.n_breadcrumb, _CRUMB_PIECES)]

@@ -112,10 +112,7 @@ class Evidence:
 
     @classmethod
     def of(
-        cls,
-        sources: Sequence[Source],
-        cut: Callable[[Source], CutSource],
-        words: WordWeights,
+        cls, sources: Sequence[Source], cut: Callable[[Source], CutSource], words: WordWeights
     ) -> "Evidence":
         """Cut sources into passages and index them.
 
@@ -136,7 +133,8 @@ class Evidence:
                 by_key.setdefault(passage.key, (passage, source))
         ordered = [by_key[key] for key in sorted(by_key)]
         passages = tuple(passage for passage, _ in ordered)
-        places: dict[int, int] = {}
+        numbers: dict[int, int] = {}
+        source_of = [numbers.setdefault(id(source), len(numbers)) for _, source in ordered]
         vectors = np.array([words.mean(passage.ids) for passage in passages], np.float32)
         return cls(
             passages=passages,
@@ -145,9 +143,7 @@ class Evidence:
             indexed_chars=indexed_chars,
             reasons=dict(+reasons),
             words=words,
-            _source_of=np.array(
-                [places.setdefault(id(source), len(places)) for _, source in ordered], np.intp
-            ),
+            _source_of=np.array(source_of, np.intp),
             _index=LexicalIndex.of(passages, words.idf),
             _vectors=vectors.reshape(-1, words.vectors.shape[1]),
         )
@@ -211,15 +207,9 @@ class Evidence:
         for weight, index, line in lines:
             if len(references) == most or (references and weight < _LEAST_QUOTED):
                 break
-            source = self.origins[index]
-            references[
-                EvidenceRef(
-                    source_id=source.id,
-                    start=line.start,
-                    end=line.end,
-                    text=source.text[line.start : line.end],
-                )
-            ] = None
+            source, start, end = self.origins[index], line.start, line.end
+            text = source.text[start:end]
+            references[EvidenceRef(source_id=source.id, start=start, end=end, text=text)] = None
         return tuple(references)
 
     def readings(self, query: "Query", chosen: Sequence[int], most: int) -> tuple[str, ...]:
@@ -326,15 +316,11 @@ class LexicalIndex:
         """Index passages by their word pieces."""
         lengths = np.array([len(passage.ids) for passage in passages], np.int64)
         n = max(len(passages), 1)
-        everything = (
-            np.concatenate([passage.ids for passage in passages])
-            if passages
-            else np.empty(0, np.int32)
-        )
+        everything = np.concatenate([np.empty(0, np.int32), *(each.ids for each in passages)])
         places = np.repeat(np.arange(len(passages)), lengths)
         postings, counts = np.unique(everything.astype(np.int64) * n + places, return_counts=True)
         ids, where = postings // n, (postings % n).astype(np.intp)
-        damping = _K1 * (1 - _B + _B * lengths[where] / _MEAN_PIECES) if passages else 0.0
+        damping = _K1 * (1 - _B + _B * lengths[where] / _MEAN_PIECES)
         return cls(len(passages), idf, ids, where, counts * (_K1 + 1) / (counts + damping))
 
     def scores(self, ids: NDArray[np.int32], weights: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -7,18 +7,19 @@ from typing import TypeAlias
 
 from groundwire.detection.comparison.words import (
     Word,
+    around,
     content_of,
     has_negation,
     names_of,
-    near,
     scope,
-    telling,
-    within,
     words_of,
 )
 from groundwire.detection.values import Claim, EvidenceRef, Span
-from groundwire.text.quantities import Quantity, QuantityIndex, QuantityKind, quantities
+from groundwire.text.quantities import Quantity, QuantityIndex, quantities
 from groundwire.text.vocabulary import HEDGES, NEGATIONS
+
+#: Number of content words on each side of a place that are near it.
+_NEAR = 4
 
 
 @dataclass(frozen=True)  # no slots: cached properties are stored beside the fields
@@ -46,11 +47,15 @@ class ComparedText:
     @cached_property
     def telling(self) -> list[Word]:
         """The content words without the numbers; they show what a place in the text is about."""
-        return telling(self.words)
+        return [word for word in self.words if word.is_content and not word.text[0].isdigit()]
 
     def near(self, start: int, end: int) -> dict[str, int]:
         """Return the stems around ``[start, end)`` in the text, each with its distance in words."""
-        return near(self.telling, start, end)
+        found: dict[str, int] = {}
+        for side in around(self.telling, start, end, _NEAR):
+            for distance, word in enumerate(side, start=1):
+                found[word.stem] = min(distance, found.get(word.stem, distance))
+        return found
 
     @cached_property
     def lowers(self) -> frozenset[str]:
@@ -133,7 +138,7 @@ class Held:
     @cached_property
     def span_words(self) -> list[Word]:
         """The words of the claim that overlap the span."""
-        return within(self.claim.words, self.start, self.end)
+        return [w for w in self.claim.words if w.start < self.end and w.end > self.start]
 
     @cached_property
     def span_content(self) -> frozenset[str]:
@@ -164,13 +169,3 @@ class Held:
     def index(self) -> QuantityIndex:
         """The quantities of all lines."""
         return QuantityIndex.union(line.index for line in self.lines)
-
-    @cached_property
-    def numbers(self) -> dict[tuple[str | None, str | None], list[float]]:
-        """The numbers of all lines, ascending, by base unit and name of the unit."""
-        found: dict[tuple[str | None, str | None], list[float]] = {}
-        for line in self.lines:
-            for quantity in line.quantities:
-                if quantity.kind is QuantityKind.NUMBER:
-                    found.setdefault((quantity.unit, quantity.name), []).append(quantity.number)
-        return {key: sorted(numbers) for key, numbers in found.items()}
