@@ -62,9 +62,6 @@ def closest_lines(
     """
     texts: list[NDArray[np.int32]] = []
     places: list[tuple[int, int]] = []
-    rows: list[int] = []
-    columns: list[int] = []
-    at = {int(piece): n for n, piece in enumerate(query.ids)}
     seen: set[bytes] = set()
     for index in passages:
         passage = evidence.passages[index]
@@ -75,13 +72,10 @@ def closest_lines(
             if not len(ids) or ids.tobytes() in seen:
                 continue
             seen.add(ids.tobytes())
-            found = [at[piece] for piece in set(ids.tolist()) if piece in at]
-            rows += [len(texts)] * len(found)
-            columns += found
             texts.append(ids)
             places.append((index, number))
-    holds = np.zeros((len(texts), len(query.ids)))
-    holds[rows, columns] = 1
+    holds = np.array([np.isin(query.ids, ids) for ids in texts], np.float64)
+    holds = holds.reshape(len(texts), len(query.ids))
     worth = evidence.words.idf[query.ids].astype(np.float64) * query.weights
     lengths = np.array([len(ids) for ids in texts])
     cost = (lengths + _FREE_PIECES) ** _LENGTH_POWER

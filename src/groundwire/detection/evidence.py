@@ -214,12 +214,8 @@ class Evidence:
 
     def readings(self, query: "Query", chosen: Sequence[int], most: int) -> tuple[str, ...]:
         """Return the lines of :meth:`references` as the model reads them, equal ones once."""
-        found: dict[str, None] = {}
-        for _, _, line in self._lines(query, chosen):
-            if len(found) == most:
-                break
-            found[line.reading] = None
-        return tuple(found)
+        readings = dict.fromkeys(line.reading for _, _, line in self._lines(query, chosen))
+        return tuple(readings)[:most]
 
     def _lines(self, query: "Query", chosen: Sequence[int]) -> list[tuple[float, int, PassageLine]]:
         """Return the lines of chosen passages that share words with a query, best first.

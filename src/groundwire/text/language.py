@@ -12,16 +12,12 @@ from collections import Counter
 from functools import lru_cache
 from pathlib import Path
 
-from groundwire.text.word_lists import read_lists
+from groundwire.text.word_lists import read_lists, read_word_sets
 
-_LISTS = read_lists(Path(__file__).with_suffix(".txt"))
-_NUMERALS = {
-    code: numerals.split()
-    for code, numerals in read_lists(Path(__file__).with_name("numerals.txt")).items()
-}
+_NUMERALS = [*map(str.split, read_lists(Path(__file__).with_name("numerals.txt")).values())]
 _NUMBERS = (*range(2, 21), *range(30, 101, 10))
 #: The commonest words of languages in Latin letters, by their ISO 639-1 code.
-WORDS = {code: frozenset(words.split()) for code, words in _LISTS.items()}
+WORDS = read_word_sets(Path(__file__).with_suffix(".txt"))
 
 _SCRIPTS = (
     "HANGUL ko, GREEK el, HEBREW he, THAI th, ARMENIAN hy, GEORGIAN ka, TAMIL ta, TELUGU te, "
@@ -123,7 +119,7 @@ def writes_out(text: str, figure: str) -> bool:
     if not figure.isdecimal() or int(figure) not in _NUMBERS:
         return False
     at = _NUMBERS.index(int(figure))
-    return any(numerals[at] in text.casefold() for numerals in _NUMERALS.values())
+    return any(numerals[at] in text.casefold() for numerals in _NUMERALS)
 
 
 def _by_words(text: str) -> str | None:

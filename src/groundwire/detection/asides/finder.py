@@ -161,13 +161,10 @@ class AsideFinder:
         if not shape.is_item and shape.begins_line and self._phrases.is_question(text):
             return AsideKind.CLOSING
         is_new = self._asks and not self._has_claim
-        if shape.is_title and self._phrases.is_title(text, is_new=is_new):
-            return AsideKind.HEADING
-        return (
-            AsideKind.HEADING
-            if shape.is_bare and self._phrases.is_title(text, is_bare=True)
-            else None
+        is_heading = (shape.is_title and self._phrases.is_title(text, is_new=is_new)) or (
+            shape.is_bare and self._phrases.is_title(text, is_bare=True)
         )
+        return AsideKind.HEADING if is_heading else None
 
     def _is_source_text(self, shape: Shape, segment: Segment, text: str) -> bool:
         """Return whether a text is the title of a list of sources, or an entry of such a list."""
@@ -179,11 +176,9 @@ class AsideFinder:
         if is_titled and colon:
             return self._is_entry(shape.text.partition(":")[2], segment)
         definition = _DEFINITION.match(shape.text)
-        names_id = shape.begins_line and definition is not None
-        is_listed = self._is_source_list and (shape.is_item or names_id)
-        if not is_listed and not (names_id and definition and definition[0].endswith(":")):
-            return False
-        return self._is_entry(shape.text, segment)
+        marker = definition[0] if definition and shape.begins_line else ""
+        is_listed = self._is_source_list and (shape.is_item or bool(marker))
+        return (is_listed or marker.endswith(":")) and self._is_entry(shape.text, segment)
 
     def _is_entry(self, text: str, segment: Segment) -> bool:
         """Return whether a text only names sources, by id, address or title."""
@@ -193,21 +188,18 @@ class AsideFinder:
         text = _LINK.sub(lambda link: f" {link[1]} {link[2]} ", text)
         urls = [url.rstrip(".,;:") for url in _URL.findall(text)]
         rest = _PLACE.sub(" ", _URL.sub(" ", text)).replace("^", " ")
-        found = [word for word in WORD.findall(rest) if not self._names([word])]
-        n_ids = sum(self._names([word]) for word in WORD.findall(rest))
+        listed = WORD.findall(rest)
+        others = [word.casefold() for word in listed if not self._names([word])]
         # An entry with the id of one source may have any address, because only the entry itself
         # says where that source is. Otherwise every address has to be known.
-        if not (n_ids == 1 and "," not in text) and not all(map(self._knows_address, urls)):
+        is_of_one = len(listed) - len(others) == 1 and "," not in text
+        if not is_of_one and not all(url in self._links or self._known.writes(url) for url in urls):
             return False
-        lowers = [word.casefold() for word in found]
-        return len(found) <= 12 and all(
+        return len(others) <= 12 and all(
             not asserts(word)
             and (word in FUNCTION_WORDS or is_plain(word) or self._known.has(word))
-            for word in lowers
+            for word in others
         )
-
-    def _knows_address(self, url: str) -> bool:
-        return url in self._links or self._known.writes(url)
 
     def _names(self, ids: Iterable[str]) -> bool:
         """Return whether each id is the id of a source, or its position: ``S0`` or ``1``."""

@@ -87,11 +87,6 @@ class ComparedText:
         """The numbers, times and dates of the text."""
         return quantities(self.text)
 
-    @cached_property
-    def index(self) -> QuantityIndex:
-        """The index of the quantities, for comparison."""
-        return QuantityIndex.of(self.quantities)
-
 
 #: Lines of evidence; the lines that have most in common with a claim come first.
 Lines: TypeAlias = tuple[ComparedText, ...]
@@ -168,4 +163,4 @@ class Held:
     @cached_property
     def index(self) -> QuantityIndex:
         """The quantities of all lines."""
-        return QuantityIndex.union(line.index for line in self.lines)
+        return QuantityIndex.of(q for line in self.lines for q in line.quantities)

@@ -5,14 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from groundwire.detection.comparison.aligned_span import ComparedText, Lines
-from groundwire.detection.rules import (
-    addresses,
-    cells,
-    relations,
-    statements,
-    unrelated,
-    values,
-)
+from groundwire.detection.rules import addresses, cells, relations, statements, unrelated, values
 from groundwire.detection.rules.basis import Basis
 from groundwire.detection.rules.conflict import Conflict, ConflictKind, RuleFinding
 from groundwire.detection.values import Label
@@ -103,11 +96,6 @@ def _lies_in(found: RuleFinding, ranges: Iterable[tuple[int, int]]) -> bool:
 
 
 def _conflict(found: RuleFinding) -> Conflict:
-    return Conflict(
-        start=found.start,
-        end=found.end,
-        kind=found.kind,
-        label=Label.UNSUPPORTED if found.kind in _UNSUPPORTED else Label.CONTRADICTED,
-        probability=PROBABILITY,
-        floor=_DOUBT if found.kind in _LACKED and not found.is_enough else 0.0,
-    )
+    label = Label.UNSUPPORTED if found.kind in _UNSUPPORTED else Label.CONTRADICTED
+    floor = _DOUBT if found.kind in _LACKED and not found.is_enough else 0.0
+    return Conflict(found.start, found.end, found.kind, label, PROBABILITY, floor)

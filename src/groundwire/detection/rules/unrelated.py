@@ -21,13 +21,12 @@ _REMARKS = words(
 _STATEMENT = re.compile(r"[.!]\W*$")
 
 
-def unrelated(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
+def unrelated(claim: ComparedText, _: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Find a claim without any content word of the evidence, in any form.
 
     Questions, headings, remarks and statements that something is missing are left out: in the
     validation answers they are nearly always faithful, even without a word of their sources.
     """
-    del lines
     numbers = quantities_in(claim)
     content = [
         word

@@ -8,19 +8,12 @@ from groundwire.text.quantities.units import UNITS, Unit, measured, unit_at
 
 #: Factors that words and letters after a number stand for.
 MAGNITUDES = {
-    "hundred": 1e2,
-    "thousand": 1e3,
-    "million": 1e6,
-    "billion": 1e9,
-    "trillion": 1e12,
     "dozen": 12.0,
-    "k": 1e3,
-    "mn": 1e6,
-    "mln": 1e6,
-    "m": 1e6,
-    "bn": 1e9,
-    "b": 1e9,
-    "t": 1e12,
+    "hundred": 1e2,
+    **dict.fromkeys(("thousand", "k"), 1e3),
+    **dict.fromkeys(("million", "mn", "mln", "m"), 1e6),
+    **dict.fromkeys(("billion", "bn", "b"), 1e9),
+    **dict.fromkeys(("trillion", "t"), 1e12),
 }
 _MAGNITUDE = re.compile(
     rf"(bn|mn|mln|[kKMB])(?!\w)"

@@ -73,16 +73,15 @@ def _pass_word(text: str, position: int) -> QuantityReading:
 
 def _ordinal_or_decade(text: str, match: re.Match[str], number: float) -> QuantityReading | None:
     """Read an ordinal such as "4th" or a decade such as "1990s"; ``None`` for other numbers."""
-    start, end = match.span()
-    if ordinal := _ORDINAL.match(text, end):
-        quantity = Quantity(start, ordinal.end(), QuantityKind.NUMBER, number, None, number, "th")
-        return QuantityReading(ordinal.end(), (FoundQuantity(quantity),))
     digits = match["digits"]
-    is_round = digits.isdigit() and 2 <= len(digits) <= 4 and digits[-1] == "0"
-    if is_round and (decade := _DECADE.match(text, end)):
-        quantity = Quantity(start, decade.end(), QuantityKind.NUMBER, number, None, number)
-        return QuantityReading(decade.end(), (FoundQuantity(quantity),))
-    return None
+    suffix, name = _ORDINAL.match(text, match.end()), "th"
+    if not suffix and digits.isdigit() and 2 <= len(digits) <= 4 and digits[-1] == "0":
+        suffix, name = _DECADE.match(text, match.end()), None
+    if not suffix:
+        return None
+    start, end, kind = match.start(), suffix.end(), QuantityKind.NUMBER
+    quantity = Quantity(start, end, kind, number, None, number, name)
+    return QuantityReading(end, (FoundQuantity(quantity),))
 
 
 def read_vulgar(text: str, match: re.Match[str]) -> QuantityReading:

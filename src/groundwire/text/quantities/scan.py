@@ -65,13 +65,9 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     found: list[FoundQuantity] = []
     position = 0
     while match := _expression().search(text, position):
-        reading = _read(text, match)
+        read = _READERS.get(match.lastgroup or "")
+        reading = read(text, match) if read else QuantityReading(match.end())
         for new in reading.found:
             found[-1:] = joined(text, found[-1], new) if found else (new,)
         position = max(reading.end, match.start() + 1)
     return tuple(new.quantity for new in found)
-
-
-def _read(text: str, match: re.Match[str]) -> QuantityReading:
-    read = _READERS.get(match.lastgroup or "")
-    return read(text, match) if read else QuantityReading(match.end())

@@ -83,22 +83,13 @@ def parse_citations(
 
 def _citation_at(text: str, position: int, end: int, known: Collection[str]) -> Citation | None:
     """Return the citation whose bracket opens at ``position``; ``None`` if none does."""
-    if text[position] == "(":
-        return _in_round(text, position, end, known) if known else None
-    match = _BRACKET.match(text, position, end)
+    is_round = text[position] == "("
+    match = (_ROUND if is_round else _BRACKET).match(text, position, end)
     ids = _cited_ids(match.group(1)) if match else ()
-    if match is None or not ids:
+    if match is None or not ids or (is_round and not all(each in known for each in ids)):
         return None
-    target = _TARGET.match(text, match.end(), end)
+    target = None if is_round else _TARGET.match(text, match.end(), end)
     return Citation(start=position, end=(target or match).end(), ids=tuple(dict.fromkeys(ids)))
-
-
-def _in_round(text: str, position: int, end: int, known: Collection[str]) -> Citation | None:
-    match = _ROUND.match(text, position, end)
-    ids = _cited_ids(match.group(1)) if match else ()
-    if match is None or not ids or not all(each in known for each in ids):
-        return None
-    return Citation(start=position, end=match.end(), ids=tuple(dict.fromkeys(ids)))
 
 
 def _cited_ids(inside: str) -> list[str]:
@@ -119,10 +110,9 @@ def written_out(part: str) -> list[str]:
     (['S1', 'S2', 'S3'], [])
     """
     match = _CITED.fullmatch(part)
-    return _cited_range(*match.groups()) if match else []
-
-
-def _cited_range(prefix: str, low: str, last_prefix: str | None, high: str | None) -> list[str]:
+    if match is None:
+        return []
+    prefix, low, last_prefix, high = match.groups()
     if high is None:
         return [prefix + low]
     count = int(high) - int(low) + 1

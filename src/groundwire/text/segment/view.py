@@ -9,10 +9,10 @@ class UndecidedError(Exception):
     """The decision depends on text that has not arrived."""
 
 
-class BoundaryDecision(
-    NamedTuple
-):  # one for every full stop and line break: cheaper than a dataclass
+class BoundaryDecision(NamedTuple):
     """A decision on whether the open piece ends.
+
+    This is a named tuple, because one is made for every full stop and line break.
 
     Attributes:
         ends: Whether the piece ends.
