@@ -200,17 +200,16 @@ class Evidence:
             chosen: Indices of the passages.
             most: Greatest number of lines.
         """
-        references: dict[EvidenceRef, None] = {}
         lines = self._lines(query, chosen)
         if lines and lines[0][0] < _LEAST_QUOTED:
             lines = self._lines(Query(query.ids, query.ids, query.weights), chosen)
-        for weight, index, line in lines:
-            if len(references) == most or (references and weight < _LEAST_QUOTED):
-                break
-            source, start, end = self.origins[index], line.start, line.end
-            text = source.text[start:end]
-            references[EvidenceRef(source_id=source.id, start=start, end=end, text=text)] = None
-        return tuple(references)
+        quoted = [line for line in lines if line[0] >= _LEAST_QUOTED] or lines[:1]
+        references = dict.fromkeys(self._reference(index, line) for _, index, line in quoted)
+        return tuple(references)[:most]
+
+    def _reference(self, index: int, line: PassageLine) -> EvidenceRef:
+        source, start, end = self.origins[index], line.start, line.end
+        return EvidenceRef(source_id=source.id, start=start, end=end, text=source.text[start:end])
 
     def readings(self, query: "Query", chosen: Sequence[int], most: int) -> tuple[str, ...]:
         """Return the lines of :meth:`references` as the model reads them, equal ones once."""

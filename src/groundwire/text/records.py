@@ -263,7 +263,9 @@ class _Scan:
                 case _ if self.expected == "key":
                     self._key(kind, start, position)
                 case _:
-                    self._leaf("string" if kind == "string" else "atom", start, position)
+                    leaf = self._child("string" if kind == "string" else "atom", start, position)
+                    self.fields.append(leaf)
+                    self.expected = "next"
         # At an unclosed string, all of the remaining text was searched for the closing quote.
         is_open = _QUOTE.match(self.text, position, end) is not None
         raise _NotDataError(end if is_open else position)
@@ -274,10 +276,6 @@ class _Scan:
         frame.key = decode(self.text, start, end).text if is_string else self.text[start:end]
         frame.key_start = start
         self.expected = "colon"
-
-    def _leaf(self, kind: Literal["string", "atom"], start: int, end: int) -> None:
-        self.fields.append(self._child(kind, start, end))
-        self.expected = "next"
 
     def _open(self, start: int) -> None:
         opener = self.text[start]
@@ -303,8 +301,7 @@ class _Scan:
             raise _NotDataError(end)
         if not frame.is_used:
             self.fields.append(frame.field._replace(end=end))
-        if not self.stack:
-            self.n_documents += 1
+        self.n_documents += not self.stack
         self.expected = "next" if self.stack else "top"
 
     def _child(self, kind: Literal["string", "atom", "empty"], start: int, end: int) -> DataField:

@@ -31,7 +31,7 @@ def test_a_word_stands_there_in_doubt(word: str, *, expected: bool) -> None:
 
 def test_fields_that_say_no_are_denied() -> None:
     data = {"attributes": {"OutdoorSeating": False}, "wifi": True, "pets": "no", "rooms": 4}
-    assert basis_of(json.dumps(data)).denied == ({"outdoor", "seating"}, {"pet"})
+    assert [*map(set, basis_of(json.dumps(data)).denied)] == [{"outdoor", "seating"}, {"pet"}]
 
 
 def test_rows_are_cells_by_column() -> None:

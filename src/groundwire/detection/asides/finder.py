@@ -4,21 +4,14 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Sequence
 
-from groundwire.detection.asides.known_words import (
-    LISTS,
-    WORD,
-    KnownWords,
-    asserts,
-    is_plain,
-    words_in,
-)
+from groundwire.detection.asides.known_words import LISTS, WORD, KnownWords, asserts, words_in
 from groundwire.detection.asides.phrases import MAX_TITLE_WORDS, Phrases, is_name
 from groundwire.detection.asides.shape import BOLD, MARKS, Shape
 from groundwire.detection.comparison.words import words_of
 from groundwire.detection.values import AsideKind
 from groundwire.text.language import writes_out
 from groundwire.text.segment import Segment
-from groundwire.text.vocabulary import FUNCTION_WORDS, words
+from groundwire.text.vocabulary import words
 
 _SOURCE_TITLES = words(LISTS["source_titles"])
 _MAX_ASIDE_CHARS = 200
@@ -115,13 +108,9 @@ class AsideFinder:
         gap = answer[self._end : segment.start]
         self._is_code ^= _turns_code(gap)
         after = "" if next_start is None else answer[segment.end : next_start]
-        line = gap.rpartition("\n")
-        shape = Shape(
-            answer[segment.start : segment.end],
-            before=line[2],
-            begins_line=bool(line[1]) or not self._end,
-            after=after,
-        )
+        _, line_break, before = gap.rpartition("\n")
+        text, begins_line = answer[segment.start : segment.end], bool(line_break) or not self._end
+        shape = Shape(text, before=before, begins_line=begins_line, after=after)
         kind = self._kind(segment, shape)
         if kind is None:
             self._has_claim = True
@@ -135,7 +124,7 @@ class AsideFinder:
             self._is_source_list and shape.is_item and kind is not None
         )
         self._is_signed = kind is AsideKind.CLOSING and (self._is_signed or not shape.ends_sentence)
-        self._is_in_table = "|" in line[2] or "|" in shape.text
+        self._is_in_table = "|" in before or "|" in text
         self._end = segment.end
         return kind
 
@@ -195,11 +184,7 @@ class AsideFinder:
         is_of_one = len(listed) - len(others) == 1 and "," not in text
         if not is_of_one and not all(url in self._links or self._known.writes(url) for url in urls):
             return False
-        return len(others) <= 12 and all(
-            not asserts(word)
-            and (word in FUNCTION_WORDS or is_plain(word) or self._known.has(word))
-            for word in others
-        )
+        return len(others) <= 12 and all(not asserts(w) and self._known.admits(w) for w in others)
 
     def _names(self, ids: Iterable[str]) -> bool:
         """Return whether each id is the id of a source, or its position: ``S0`` or ``1``."""

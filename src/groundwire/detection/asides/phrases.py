@@ -121,12 +121,7 @@ class Phrases:
         return len(found) <= 12 and not any(
             (word in ASSERTING and not (asks and word in _AUXILIARY))
             or any(map(str.isdigit, word))
-            or not (
-                word in FUNCTION_WORDS
-                or word in _OFFER_WORDS
-                or is_plain(word)
-                or self._known.has(word)
-            )
+            or not (word in _OFFER_WORDS or self._known.admits(word))
             for word in found
         )
 
@@ -149,20 +144,12 @@ class Phrases:
         last = _OBJECT.search(bare)
         if last and last[1].islower() and not last[1].endswith("ed") and last[1] in left:
             left.remove(last[1])  # the subject of the text below, which no source has to name
-        return not any(map(asserts, left)) and all(
-            is_plain(word) or self._known.has(word) for word in left if word not in FUNCTION_WORDS
-        )
+        return not any(map(asserts, left)) and all(map(self._known.admits, left))
 
     def is_question(self, text: str) -> bool:
         """Return whether a text is a question that states nothing: all its words are general."""
-        return (
-            text.endswith("?")
-            and bool(_ASKS.match(text))
-            and all(
-                word in FUNCTION_WORDS or word in _AUXILIARY or is_plain(word)
-                for word in words_in(text)
-            )
-        )
+        asks = text.endswith("?") and bool(_ASKS.match(text))
+        return asks and all(word in FUNCTION_WORDS or is_plain(word) for word in words_in(text))
 
     def is_title(self, text: str, *, is_bare: bool = False, is_new: bool = False) -> bool:
         """Return whether a text is a title: it names the text after it, and states nothing.
@@ -199,6 +186,4 @@ class Phrases:
 
 def is_name(text: str) -> bool:
     """Return whether a line below a farewell may be a signature."""
-    return not any(asserts(word) for word in words_in(text)) and not text.endswith(
-        (".", "!", "?", ":")
-    )
+    return not any(map(asserts, words_in(text))) and not text.endswith((".", "!", "?", ":"))

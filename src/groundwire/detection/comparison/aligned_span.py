@@ -141,6 +141,11 @@ class Held:
         return content_of(self.span_words)
 
     @cached_property
+    def unknown(self) -> list[Word]:
+        """The content words of the span that no line has."""
+        return [w for w in self.span_words if w.is_content and w.stem not in self.line_content]
+
+    @cached_property
     def rest_content(self) -> frozenset[str]:
         """The stems of the claim's content words outside of the span."""
         inside = set(self.span_words)

@@ -105,11 +105,9 @@ def _quantities(held: Held) -> list[_Candidate]:
 
 def _joins(text: str, start: int, end: int, following: int) -> bool:
     """Return whether the text between two quantities makes them the ends of a range."""
-    if _RANGE.fullmatch(text, end, following):
-        return True
-    return (
-        text[end:following] == _AND and _BETWEEN.search(text[max(0, start - 8) : start]) is not None
-    )
+    is_between = _BETWEEN.search(text[max(0, start - 8) : start]) is not None
+    between = text[end:following]
+    return _RANGE.fullmatch(between) is not None or (is_between and between == _AND)
 
 
 def _ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
@@ -180,12 +178,10 @@ def _names(held: Held) -> list[_Candidate]:
 
 
 def _names_in(line: ComparedText, *, with_first: bool) -> list[Word]:
-    names = line.names
-    first = line.words[:1]
-    starts = {name.start for name in names}
-    if with_first and first and first[0].is_content and first[0].start not in starts:
-        return [*first, *names] if first[0].text[0].isupper() else names
-    return names
+    """Return the names in a line; ``with_first``, also a first word that is like a name."""
+    first = [word for word in line.words[:1] if word.is_content and word.text[0].isupper()]
+    is_new = with_first and first and first[0].start not in {name.start for name in line.names}
+    return [*first, *line.names] if is_new else line.names
 
 
 def _inside(word: Word, name: Word) -> bool:

@@ -50,14 +50,8 @@ def differs(held: Held) -> bool:
 def is_year(quantity: Quantity, text: str) -> bool:
     """Return whether a number is written like a year from 1000 to 2199, or a decade ("1990s")."""
     written = text[quantity.start : quantity.end].rstrip("s")
-    return (
-        quantity.kind is QuantityKind.NUMBER
-        and quantity.unit is None
-        and quantity.name is None
-        and len(written) == 4
-        and written.isdecimal()
-        and 1000 <= quantity.number < 2200
-    )
+    is_plain = (quantity.kind, quantity.unit, quantity.name) == (QuantityKind.NUMBER, None, None)
+    return is_plain and len(written) == 4 and written.isdecimal() and 1000 <= quantity.number < 2200
 
 
 def negated_otherwise(held: Held) -> frozenset[str]:

@@ -58,9 +58,8 @@ class Basis:
     def has(self, word: Word) -> bool:
         """Return whether the lines have a word, or one that begins like it; true in doubt."""
         lower = word.lower
-        if lower in self._lower or lower.rstrip("s") in self._lower:
-            return True
-        return len(lower) >= _MIN_ROOTED and lower[:_ROOT] in self._lower
+        has_root = len(lower) >= _MIN_ROOTED and lower[:_ROOT] in self._lower
+        return has_root or singular(lower) in self._lower
 
     def has_line(self, claim: str) -> bool:
         """Return whether a claim is one of the lines, word for word."""
@@ -96,7 +95,7 @@ class Basis:
 
     @cached_property
     def denied(self) -> tuple[frozenset[str], ...]:
-        """The words of the names of the fields whose value is no, as :func:`singular` has them.
+        """The names of the fields whose value is no: the words of each, without a plural "s".
 
         Words that only name the place of a field in the data are left out.
         """

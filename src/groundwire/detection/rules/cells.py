@@ -39,9 +39,8 @@ def fields(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFind
     said = {singular(word.lower) for word in claim.words}
     for wanted in islice(filter(said.issuperset, basis.denied), MAX_PLACES):
         named = [word for word in claim.words if singular(word.lower) in wanted]
-        if len(wanted) == 1 and not _is_offered(claim, named[0]):
-            continue
-        yield RuleFinding(named[0].start, _end_of(claim, named[-1]), ConflictKind.FIELD)
+        if len(wanted) > 1 or _is_offered(claim, named[0]):
+            yield RuleFinding(named[0].start, _end_of(claim, named[-1]), ConflictKind.FIELD)
 
 
 def cells(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
@@ -58,8 +57,7 @@ def cells(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindi
     for column in _asked(claim, row, said):
         others = {other[column] for other in basis.rows if other is not row and column in other}
         for other in sorted(cell for cell in others - own if _says(said, cell)):
-            place = re.search(rf"(?<!\w){re.escape(other)}(?!\w)", claim.text, re.IGNORECASE)
-            if place:
+            if place := re.search(rf"(?<!\w){re.escape(other)}(?!\w)", claim.text, re.IGNORECASE):
                 yield RuleFinding(place.start(), place.end(), ConflictKind.FIELD)
 
 

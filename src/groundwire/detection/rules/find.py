@@ -57,14 +57,10 @@ class RuleFindings:
 
         ``places`` has, for each character of the claim, its offset in the other text.
         """
-        return RuleFindings(
-            tuple(
-                replace(each, start=places[each.start], end=places[each.end - 1] + 1)
-                for each in self.conflicts
-            ),
-            tuple((places[start], places[end - 1] + 1) for start, end in self.settled),
-            self.is_line,
-        )
+        ends = [place + 1 for place in places]
+        conflicts = (replace(c, start=places[c.start], end=ends[c.end - 1]) for c in self.conflicts)
+        settled = ((places[start], ends[end - 1]) for start, end in self.settled)
+        return RuleFindings(tuple(conflicts), tuple(settled), self.is_line)
 
 
 def find(claim: str, lines: Iterable[str], basis: Basis, before: str = "") -> RuleFindings:

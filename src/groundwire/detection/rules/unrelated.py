@@ -37,9 +37,8 @@ def unrelated(claim: ComparedText, _: Lines, basis: Basis) -> Iterator[RuleFindi
     lowers = [word.lower for word in claim.words]
     if len({word.stem for word in content}) < _MIN_CONTENT or not _STATEMENT.search(claim.text):
         return
-    if len(FUNCTION_WORDS.intersection(lowers)) < _MIN_ENGLISH:
-        return
-    if any(word in _REMARKS or is_negation(word) for word in lowers):
+    is_remark = any(word in _REMARKS or is_negation(word) for word in lowers)
+    if is_remark or len(FUNCTION_WORDS.intersection(lowers)) < _MIN_ENGLISH:
         return
     if basis.is_english and not any(map(basis.has, content)) and not claim.content & basis.stems:
         start, end = claim.words[0].start, claim.words[-1].end

@@ -84,10 +84,8 @@ def read_numeric(text: str, match: re.Match[str]) -> QuantityReading:
 
 
 def _numeric_date(match: re.Match[str], date: tuple[int, int, int]) -> tuple[FoundQuantity, ...]:
-    _, month, day = date
-    if not (1 <= month <= 12 and 1 <= day <= 31):
-        return ()
-    return (_dated(match.start(), match.end(), date),)
+    is_date = 1 <= date[1] <= 12 and 1 <= date[2] <= 31
+    return (_dated(match.start(), match.end(), date),) if is_date else ()
 
 
 def read_written(text: str, match: re.Match[str]) -> QuantityReading:

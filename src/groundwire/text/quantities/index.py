@@ -185,10 +185,8 @@ class QuantityIndex:
         if stated in self._dates:
             return Match.DATE_EQUAL
         year, month, _ = stated
-        shares_year = year is not None and (
-            (year, None, None) in self._dates
-            or _has_near(self._numbers.get(None, {}).get(None, []), year, 0.0)
-        )
+        bare = self._numbers.get(None, {}).get(None, [])
+        shares_year = year is not None and ((year, None, None) in self._dates or year in bare)
         if shares_year or (month is not None and (None, month, None) in self._dates):
             return Match.DATE_PARTLY
         return Match.DATE_ABSENT

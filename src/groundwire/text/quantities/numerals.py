@@ -73,14 +73,13 @@ def _pass_word(text: str, position: int) -> QuantityReading:
 
 def _ordinal_or_decade(text: str, match: re.Match[str], number: float) -> QuantityReading | None:
     """Read an ordinal such as "4th" or a decade such as "1990s"; ``None`` for other numbers."""
-    digits = match["digits"]
-    suffix, name = _ORDINAL.match(text, match.end()), "th"
-    if not suffix and digits.isdigit() and 2 <= len(digits) <= 4 and digits[-1] == "0":
-        suffix, name = _DECADE.match(text, match.end()), None
-    if not suffix:
+    digits, ordinal = match["digits"], _ORDINAL.match(text, match.end())
+    is_round = digits.isdigit() and 2 <= len(digits) <= 4 and digits[-1] == "0"
+    suffix = ordinal or (_DECADE.match(text, match.end()) if is_round else None)
+    if suffix is None:
         return None
-    start, end, kind = match.start(), suffix.end(), QuantityKind.NUMBER
-    quantity = Quantity(start, end, kind, number, None, number, name)
+    start, end, name = match.start(), suffix.end(), "th" if ordinal else None
+    quantity = Quantity(start, end, QuantityKind.NUMBER, number, None, number, name)
     return QuantityReading(end, (FoundQuantity(quantity),))
 
 

@@ -19,10 +19,7 @@ _READERS: dict[str, Callable[[str, re.Match[str]], QuantityReading]] = {
     "named": times.read_named,
     "iso": dates.read_iso,
     "numeric": dates.read_numeric,
-    "day_month": dates.read_written,
-    "month_day": dates.read_written,
-    "year_month": dates.read_written,
-    "month_year": dates.read_written,
+    **dict.fromkeys(("day_month", "month_day", "year_month", "month_year"), dates.read_written),
 }
 
 

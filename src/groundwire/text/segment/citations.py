@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from groundwire.text.segment.characters import BLANKS
 from groundwire.text.segment.inline_code import code_span_end
-from groundwire.text.segment.view import UndecidedError, View
+from groundwire.text.segment.view import View
 
 #: The most ids in a citation. Brackets with more ids, such as ``[1-999999]``, are not a citation.
 MAX_CITED_IDS = 50
@@ -137,14 +137,10 @@ def citations_end(view: View, position: int) -> int:
 
 def _citation_end(view: View, position: int) -> int | None:
     citation = _citation_at(view.text, position, view.end, view.known)
-    begun = _ROUND_BEGUN if view.at(position) == "(" else _BRACKET_BEGUN
+    is_round = view.at(position) == "("
     if citation is None:
-        if view.could_become(begun, position):
-            raise UndecidedError
+        view.wait_if_begun(_ROUND_BEGUN if is_round else _BRACKET_BEGUN, position)
         return None
-    if begun is _ROUND_BEGUN:
-        return citation.end
-    # The target of a Markdown link may not have arrived yet.
-    if view.at(citation.end) == "(" and view.could_become(_TARGET_BEGUN, citation.end):
-        raise UndecidedError
+    if not is_round and view.at(citation.end) == "(":
+        view.wait_if_begun(_TARGET_BEGUN, citation.end)  # the target of a Markdown link
     return citation.end

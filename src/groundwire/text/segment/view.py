@@ -66,11 +66,15 @@ class View:
             raise UndecidedError
         return stop
 
-    def could_become(self, begun: re.Pattern[str], position: int) -> bool:
-        """Return whether the text from ``position`` on may yet grow into a match.
+    def wait_if_begun(self, begun: re.Pattern[str], position: int) -> None:
+        """Wait for more text if the text from ``position`` on may yet grow into a match.
 
         Args:
             begun: Pattern for the beginnings of a match.
             position: Offset at which the match would begin.
+
+        Raises:
+            UndecidedError: If all text from ``position`` on that has arrived is such a beginning.
         """
-        return self.may_grow and bool(begun.fullmatch(self.text, position, self.end))
+        if self.may_grow and begun.fullmatch(self.text, position, self.end):
+            raise UndecidedError
