@@ -47,7 +47,7 @@ class Excerpt:
 def closest_lines(
     evidence: Evidence, query: Query, passages: Sequence[int], *, budget: int = LINE_PIECES
 ) -> tuple[Excerpt, ...]:
-    """Choose the lines that a claim is read with.
+    """Choose the lines of the evidence that a cross-encoder reads together with a claim.
 
     Args:
         evidence: All passages of the request.

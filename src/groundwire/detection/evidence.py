@@ -75,7 +75,7 @@ class WordWeights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """The passages that a claim is read with, as indices into :attr:`Evidence.passages`.
+    """The passages that the model reads with a claim, as indices of :attr:`Evidence.passages`.
 
     Attributes:
         first: The best-ranked passages, by default at most 1,024 word pieces in all, ascending.
@@ -163,7 +163,7 @@ class Evidence:
         return order, scores[order]
 
     def select(self, query: "Query", budget: int = SELECTED_PIECES) -> Selection:
-        """Choose the passages that a claim is read with.
+        """Choose the passages that the model reads together with a claim.
 
         Args:
             query: The weighted word pieces of the claim and its context.

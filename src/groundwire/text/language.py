@@ -26,8 +26,8 @@ _SCRIPTS = (
 )
 #: Name of a script that hardly any other language uses today → the code of its language.
 _OF_SCRIPT = dict(pair.split() for pair in _SCRIPTS.split(", "))
-_UKRAINIAN = frozenset("іїєґ")
-_RUSSIAN = frozenset("ыэёъ")
+#: Code of a language in Cyrillic letters → the letters that only this language has.
+_CYRILLIC = {"uk": frozenset("іїєґ"), "ru": frozenset("ыэёъ")}
 _PERSIAN = frozenset("پچژگ")
 
 #: Codes of all languages that :func:`identify` can return.
@@ -75,7 +75,8 @@ def identify(text: str) -> str | None:
     if script == "LATIN":
         return _by_words(text)
     if script == "CYRILLIC":
-        return _by_letters(letters, {"uk": _UKRAINIAN, "ru": _RUSSIAN})
+        found = [code for code, own in _CYRILLIC.items() if own.intersection(letters)]
+        return found[0] if len(found) == 1 else None
     if script == "ARABIC":
         return "fa" if _PERSIAN.intersection(letters) else "ar"
     return _OF_SCRIPT.get(script)
@@ -128,11 +129,6 @@ def _by_words(text: str) -> str | None:
     best, second = sorted(counts, key=counts.__getitem__, reverse=True)[:2]
     # Related languages share words, so two languages with equal counts cannot be told apart.
     return best if counts[best] > counts[second] else None
-
-
-def _by_letters(letters: list[str], signs: dict[str, frozenset[str]]) -> str | None:
-    found = [code for code, own in signs.items() if own.intersection(letters)]
-    return found[0] if len(found) == 1 else None
 
 
 @lru_cache(maxsize=4096)

@@ -33,7 +33,7 @@ class KnownWords:
         return bool(self._places(word))
 
     def admits(self, word: str) -> bool:
-        """Return whether a word is general, or a source or the question has it, in any form."""
+        """Return whether a word is a general one, or is in a source or the question in any form."""
         return word in FUNCTION_WORDS or is_plain(word) or self.has(word)
 
     def have(self, found: Sequence[str], *, in_question: bool = False) -> bool:

@@ -160,6 +160,20 @@ class Held:
             line for line, n in zip(self.lines, common, strict=True) if best and 2 * n >= best
         )
 
+    @property
+    def negated_otherwise(self) -> frozenset[str]:
+        """The stems that only the claim negates, or only the relevant lines."""
+        claim = self.claim
+        line_negated = frozenset().union(*(line.negated for line in self.relevant))
+        line_plain = frozenset().union(*(line.content - line.negated for line in self.relevant))
+        turned = (claim.negated & line_plain) - line_negated
+        return turned | ((line_negated & (claim.content - claim.negated)) - line_plain)
+
+    @property
+    def is_negated_alone(self) -> bool:
+        """Whether the claim has a negation, and no relevant line has one."""
+        return self.claim.has_negation and not any(line.has_negation for line in self.relevant)
+
     @cached_property
     def line_content(self) -> frozenset[str]:
         """The stems of the content words of all lines."""

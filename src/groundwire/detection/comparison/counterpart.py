@@ -147,9 +147,9 @@ def same_kind(one: Quantity, one_text: str, other: Quantity, other_text: str) ->
 
 
 def other_days(claim: ComparedText, day: Word, lines: Lines) -> list[_Candidate]:
-    """Score the days of the week, or the months, of lines that may stand in place of a claim's.
+    """Score the days of some lines by how well each fits in the place of a day in a claim.
 
-    Days and months that the claim states too are left out.
+    Instead of a day of the week it may be a month. Those that the claim states too are left out.
     """
     kind = WEEKDAYS if day.lower in WEEKDAYS else MONTHS
     said = {word.lower for word in claim.words}
@@ -178,7 +178,7 @@ def _names(held: Held) -> list[_Candidate]:
 
 
 def _names_in(line: ComparedText, *, with_first: bool) -> list[Word]:
-    """Return the names in a line; ``with_first``, also a first word that is like a name."""
+    """Return the names in a line; ``with_first`` adds a first word that may be a name."""
     first = [word for word in line.words[:1] if word.is_content and word.text[0].isupper()]
     is_new = with_first and first and first[0].start not in {name.start for name in line.names}
     return [*first, *line.names] if is_new else line.names

@@ -44,7 +44,7 @@ def differs(held: Held) -> bool:
     In doubt it is true, and then a span stays marked although a model would clear it.
     """
     quantities = differing_quantities(held, of_claim=True)
-    return bool(quantities or is_negated_alone(held) or negated_otherwise(held))
+    return bool(quantities or held.is_negated_alone or held.negated_otherwise)
 
 
 def is_year(quantity: Quantity, text: str) -> bool:
@@ -52,20 +52,6 @@ def is_year(quantity: Quantity, text: str) -> bool:
     written = text[quantity.start : quantity.end].rstrip("s")
     is_plain = (quantity.kind, quantity.unit, quantity.name) == (QuantityKind.NUMBER, None, None)
     return is_plain and len(written) == 4 and written.isdecimal() and 1000 <= quantity.number < 2200
-
-
-def negated_otherwise(held: Held) -> frozenset[str]:
-    """Return the stems that only the claim, or only the evidence, negates."""
-    claim = held.claim
-    line_negated = frozenset().union(*(line.negated for line in held.relevant))
-    line_plain = frozenset().union(*(line.content - line.negated for line in held.relevant))
-    turned = (claim.negated & line_plain) - line_negated
-    return turned | ((line_negated & (claim.content - claim.negated)) - line_plain)
-
-
-def is_negated_alone(held: Held) -> bool:
-    """Return whether the claim has a negation, and no relevant line has one."""
-    return held.claim.has_negation and not any(line.has_negation for line in held.relevant)
 
 
 def is_rounded(claim: str, stated: Quantity, lines: Lines) -> bool:

@@ -3,12 +3,7 @@
 import re
 
 from groundwire.detection.comparison.aligned_span import ComparedText, Held
-from groundwire.detection.comparison.differences import (
-    differing_quantities,
-    is_negated_alone,
-    is_year,
-    negated_otherwise,
-)
+from groundwire.detection.comparison.differences import differing_quantities, is_year
 from groundwire.detection.comparison.finding import Subtype
 from groundwire.detection.comparison.words import Word, around, has_negation, is_negation
 from groundwire.text.quantities import Quantity, QuantityKind
@@ -92,14 +87,14 @@ def _kind(quantity: Quantity, text: str) -> Subtype:
 
 
 def _is_negation(held: Held) -> bool:
-    otherwise = negated_otherwise(held)
+    otherwise = held.negated_otherwise
     if held.span_content & otherwise:
         return True
     if not has_negation(held.span_words):
         return False
     # A "not" in the span is the difference if the evidence has most of the span's other words.
     known = held.span_content & held.line_content
-    return bool(otherwise) or (is_negated_alone(held) and 2 * len(known) >= len(held.span_content))
+    return bool(otherwise) or (held.is_negated_alone and 2 * len(known) >= len(held.span_content))
 
 
 def _is_certainty(held: Held) -> bool:

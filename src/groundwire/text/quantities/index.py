@@ -1,6 +1,6 @@
 """Finds how well the evidence agrees with a quantity of an answer."""
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Iterable
 from dataclasses import replace
 from enum import IntEnum
@@ -66,11 +66,7 @@ class QuantityIndex:
         table: dict[str | None, dict[str | None, list[float]]] = {}
         for entry in self._entries:
             if isinstance(entry.value, float) and entry.kind is QuantityKind.NUMBER:
-                names = table.setdefault(entry.unit, {})
-                names.setdefault(entry.name, []).append(entry.value)
-        for names in table.values():
-            for values in names.values():
-                values.sort()
+                insort(table.setdefault(entry.unit, {}).setdefault(entry.name, []), entry.value)
         return table
 
     @cached_property
@@ -89,11 +85,8 @@ class QuantityIndex:
 
     @cached_property
     def _times(self) -> frozenset[float]:
-        values = {
-            entry.value
-            for entry in self._entries
-            if entry.kind is QuantityKind.TIME and isinstance(entry.value, float)
-        }
+        times = (entry.value for entry in self._entries if entry.kind is QuantityKind.TIME)
+        values = {value for value in times if isinstance(value, float)}
         return frozenset(values | {value // 1 for value in values})
 
     def _has_twin(self, quantity: Quantity) -> bool:

@@ -59,8 +59,7 @@ def _with_half_of_day(first: FoundQuantity, second: FoundQuantity) -> FoundQuant
         return first
     minute = left.value % 60 if is_clock else 0.0
     same = minutes_of_day(first.raw, minute, "p" if ending >= 720 else "a")
-    other = minutes_of_day(first.raw, minute, "a" if ending >= 720 else "p")
-    value = same if same < (ending or DAY_MINUTES) else other
+    value = same if same < (ending or DAY_MINUTES) else (same + 720.0) % DAY_MINUTES
     time = Quantity(left.start, left.end, QuantityKind.TIME, value)
     return replace(first, quantity=time, states_half=True)
 
