@@ -74,8 +74,10 @@ def closest_lines(
             seen.add(ids.tobytes())
             texts.append(ids)
             places.append((index, number))
-    holds = np.array([np.isin(query.ids, ids) for ids in texts], np.float64)
-    holds = holds.reshape(len(texts), len(query.ids))
+    columns = {piece: column for column, piece in enumerate(query.ids.tolist())}
+    holds = np.zeros((len(texts), len(query.ids)))
+    for row, ids in zip(holds, texts, strict=True):
+        row[[columns[piece] for piece in columns.keys() & ids.tolist()]] = 1
     worth = evidence.words.idf[query.ids].astype(np.float64) * query.weights
     lengths = np.array([len(ids) for ids in texts])
     cost = (lengths + _FREE_PIECES) ** _LENGTH_POWER
