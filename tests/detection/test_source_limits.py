@@ -4,7 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from groundwire.detection.source_limits import MAX_SOURCE_CHARS, MAX_SOURCES, limit_by
+from groundwire.detection.source_limits import (
+    MAX_SOURCE_CHARS,
+    MAX_SOURCES,
+    Limited,
+    account_for,
+    limit_by,
+)
 from groundwire.detection.values import Coverage, Detection, Outcome, Reason
 from tests.fakes import FixedDetector
 
@@ -12,19 +18,20 @@ from tests.fakes import FixedDetector
 def test_the_documented_limits_are_50_sources_of_10000_characters() -> None:
     assert (MAX_SOURCES, MAX_SOURCE_CHARS) == (50, 10_000)
     limited = limit_by(["x"] * 51 + ["y" * 10_001], len)
-    assert (len(limited.kept), limited.n_over_cap, limited.n_long) == (50, 1, 1)
+    assert len(limited.kept) == 50
+    assert limited.reasons == {Reason.DROPPED_LONG: 1, Reason.DROPPED_OVER_CAP: 1}
 
 
 def test_of_four_sources_the_first_two_are_kept() -> None:
     limited = limit_by(["a", "b", "c", "d"], len, max_sources=2)
     assert limited.kept == ("a", "b")
-    assert (limited.n_long, limited.n_over_cap, limited.dropped_chars) == (0, 2, 2)
+    assert (limited.reasons, limited.dropped_chars) == ({Reason.DROPPED_OVER_CAP: 2}, 2)
 
 
 def test_a_long_source_is_dropped_whole() -> None:
     limited = limit_by(["short", "much longer than that"], len, max_source_chars=10)
     assert limited.kept == ("short",)
-    assert (limited.n_long, limited.n_over_cap, limited.dropped_chars) == (1, 0, 21)
+    assert (limited.reasons, limited.dropped_chars) == ({Reason.DROPPED_LONG: 1}, 21)
 
 
 def test_a_source_of_the_exact_length_is_kept() -> None:
@@ -44,7 +51,7 @@ def test_zero_and_less_mean_no_limit(none: int) -> None:
 
 def test_what_is_dropped_makes_a_pass_partial() -> None:
     limited = limit_by(["It is tall.", "It is red and blue."], len, max_source_chars=15)
-    found = limited.account_for(detection("It is tall.", *limited.kept))
+    found = accounted(detection("It is tall.", *limited.kept), limited)
     assert found.outcome is Outcome.PARTIAL
     assert found.coverage.offered_chars == 11 + 19
     assert dict(found.coverage.reasons) == {Reason.DROPPED_LONG: 1}
@@ -52,7 +59,7 @@ def test_what_is_dropped_makes_a_pass_partial() -> None:
 
 def test_a_finding_stays_a_finding() -> None:
     limited = limit_by(["It is tall.", "It is wide."], len, max_sources=1)
-    found = limited.account_for(detection("It is WRONG.", *limited.kept))
+    found = accounted(detection("It is WRONG.", *limited.kept), limited)
     assert found.outcome is Outcome.HALLUCINATED
     assert found.coverage.reasons[Reason.DROPPED_OVER_CAP] == 1
 
@@ -60,12 +67,12 @@ def test_a_finding_stays_a_finding() -> None:
 def test_evidence_that_was_all_dropped_is_not_evidence_that_was_never_there() -> None:
     limited = limit_by(["It is tall."], len, max_source_chars=3)
     assert detection("It is tall.").outcome is Outcome.UNVERIFIED
-    assert limited.account_for(detection("It is tall.")).outcome is Outcome.PARTIAL
+    assert accounted(detection("It is tall."), limited).outcome is Outcome.PARTIAL
 
 
 def test_nothing_dropped_changes_nothing() -> None:
     found = detection("It is tall.", "It is tall.")
-    assert limit_by(["It is tall."], len).account_for(found) is found
+    assert accounted(found, limit_by(["It is tall."], len)) is found
 
 
 def test_reasons_add_up() -> None:
@@ -73,9 +80,13 @@ def test_reasons_add_up() -> None:
     coverage = replace(found.coverage, reasons={Reason.DROPPED_LONG: 2})
     assert isinstance(coverage, Coverage)
     limited = limit_by(["12345678901"], len, max_source_chars=1)
-    again = limited.account_for(replace(found, coverage=coverage))
+    again = accounted(replace(found, coverage=coverage), limited)
     assert again.coverage.reasons[Reason.DROPPED_LONG] == 3
 
 
 def detection(answer: str, *sources: str) -> Detection:
     return FixedDetector(unsupported=["WRONG"]).detect(sources=sources, answer=answer)
+
+
+def accounted(found: Detection, limited: Limited[str]) -> Detection:
+    return account_for(found, limited.reasons, dropped_chars=limited.dropped_chars)

@@ -315,11 +315,6 @@ def test_what_says_nothing_has_no_lines() -> None:
     assert lines_of("") == lines_of(" \n---\n*** !") == []
 
 
-def test_a_line_is_never_empty() -> None:
-    with pytest.raises(ValueError, match="0 <= start < end, got 3 and 3"):
-        Line(start=3, end=3, reading="")
-
-
 # What holds for every text.
 
 layouts = st.lists(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 from groundwire.detection.similarity import THRESHOLD, confidence, overall
-from groundwire.detection.source_limits import MAX_SOURCE_CHARS, MAX_SOURCES, limit_by
+from groundwire.detection.source_limits import MAX_SOURCE_CHARS, MAX_SOURCES, account_for, limit_by
 from groundwire.detection.values import Detection, DetectorInfo, Score
 from groundwire.errors import SettingError
 
@@ -137,7 +137,8 @@ class GroundingDetector:
             # Not the error's message, which may quote the answer: answers must not be logged.
             log.warning("Grounding was not checked, the answer passes: %s", type(error).__name__)
             return GROUNDED
-        return replace(GroundingResult.of(detection), detection=limited.account_for(detection))
+        accounted = account_for(detection, limited.reasons, dropped_chars=limited.dropped_chars)
+        return replace(GroundingResult.of(detection), detection=accounted)
 
 
 def _sureness(detection: Detection, doubts: Sequence[float]) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundwire.detection.evidence import Evidence, Query
+from groundwire.detection.passages import Passage
 
 #: Default budget: word pieces of evidence that the cross-encoder reads with a claim.
 LINE_PIECES = 176
@@ -46,7 +47,7 @@ class Excerpt:
 def closest_lines(
     evidence: Evidence, query: Query, passages: Sequence[int], *, budget: int = LINE_PIECES
 ) -> tuple[Excerpt, ...]:
-    """Choose the lines that a claim is read with.
+    """Choose the lines of the evidence that a cross-encoder reads together with a claim.
 
     Args:
         evidence: All passages of the request.
@@ -61,9 +62,6 @@ def closest_lines(
     """
     texts: list[NDArray[np.int32]] = []
     places: list[tuple[int, int]] = []
-    rows: list[int] = []
-    columns: list[int] = []
-    at = {int(piece): n for n, piece in enumerate(query.ids)}
     seen: set[bytes] = set()
     for index in passages:
         passage = evidence.passages[index]
@@ -74,15 +72,12 @@ def closest_lines(
             if not len(ids) or ids.tobytes() in seen:
                 continue
             seen.add(ids.tobytes())
-            found = [at[piece] for piece in set(ids.tolist()) if piece in at]
-            rows += [len(texts)] * len(found)
-            columns += found
             texts.append(ids)
             places.append((index, number))
-    if not texts:
-        return ()
+    columns = {piece: column for column, piece in enumerate(query.ids.tolist())}
     holds = np.zeros((len(texts), len(query.ids)))
-    holds[rows, columns] = 1
+    for row, ids in zip(holds, texts, strict=True):
+        row[[columns[piece] for piece in columns.keys() & ids.tolist()]] = 1
     worth = evidence.words.idf[query.ids].astype(np.float64) * query.weights
     lengths = np.array([len(ids) for ids in texts])
     cost = (lengths + _FREE_PIECES) ** _LENGTH_POWER
@@ -98,13 +93,10 @@ def closest_lines(
             break
         is_open[best] = False
         index = places[best][0]
-        crumb = 0 if index in crumbs else min(evidence.passages[index].n_breadcrumb, _CRUMB_PIECES)
+        n_crumb = 0 if index in crumbs else len(_crumb(evidence.passages[index]))
         # One word piece is needed for the separator between two passages.
-        price = int(lengths[best]) + crumb + 1
-        if price > left:
-            if not chosen:
-                chosen.append(best)
-                break
+        price = int(lengths[best]) + n_crumb + 1
+        if price > left and chosen:
             continue
         chosen.append(best)
         crumbs.add(index)
@@ -115,11 +107,10 @@ def closest_lines(
     for position in sorted(chosen, key=lambda n: places[n]):
         by_passage.setdefault(places[position][0], []).append(texts[position][:budget])
     return tuple(
-        Excerpt(
-            evidence.passages[index].ids[
-                : min(evidence.passages[index].n_breadcrumb, _CRUMB_PIECES)
-            ],
-            tuple(lines),
-        )
+        Excerpt(_crumb(evidence.passages[index]), tuple(lines))
         for index, lines in sorted(by_passage.items())
     )
+
+
+def _crumb(passage: Passage) -> NDArray[np.int32]:
+    return passage.ids[: min(passage.n_breadcrumb, _CRUMB_PIECES)]

@@ -1,6 +1,6 @@
 """Reads back a detection that ``to_dict()`` wrote."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +25,11 @@ def detection_of(data: Mapping[str, Any], answer: str | None) -> Detection:
         {**row, "spans": [span for span in data["spans"] if _lies_in(span, row)]}
         for row in data["claims"]
     ]
-    text = pieced_answer(claims) if answer is None else answer
-    return _adapter().validate_python({**data, "claims": claims, "answer": text})
+    if answer is None:
+        answer = ""
+        for claim in claims:
+            answer += " " * (claim["start"] - len(answer)) + claim["text"]
+    return _adapter().validate_python({**data, "claims": claims, "answer": answer})
 
 
 @cache
@@ -38,11 +41,3 @@ def _adapter() -> "TypeAdapter[Detection]":
 
 def _lies_in(span: Mapping[str, Any], claim: Mapping[str, Any]) -> bool:
     return bool(claim["start"] <= span["start"] and span["end"] <= claim["end"])
-
-
-def pieced_answer(claims: Iterable[Mapping[str, Any]]) -> str:
-    """Make an answer from its claims, with spaces for the text between them."""
-    text = ""
-    for claim in claims:
-        text += " " * (claim["start"] - len(text)) + claim["text"]
-    return text

@@ -75,7 +75,7 @@ class WordWeights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """The passages that a claim is read with, as indices into :attr:`Evidence.passages`.
+    """The passages that the model reads with a claim, as indices of :attr:`Evidence.passages`.
 
     Attributes:
         first: The best-ranked passages, by default at most 1,024 word pieces in all, ascending.
@@ -112,10 +112,7 @@ class Evidence:
 
     @classmethod
     def of(
-        cls,
-        sources: Sequence[Source],
-        cut: Callable[[Source], CutSource],
-        words: WordWeights,
+        cls, sources: Sequence[Source], cut: Callable[[Source], CutSource], words: WordWeights
     ) -> "Evidence":
         """Cut sources into passages and index them.
 
@@ -136,7 +133,8 @@ class Evidence:
                 by_key.setdefault(passage.key, (passage, source))
         ordered = [by_key[key] for key in sorted(by_key)]
         passages = tuple(passage for passage, _ in ordered)
-        places: dict[int, int] = {}
+        numbers: dict[int, int] = {}
+        source_of = [numbers.setdefault(id(source), len(numbers)) for _, source in ordered]
         vectors = np.array([words.mean(passage.ids) for passage in passages], np.float32)
         return cls(
             passages=passages,
@@ -145,9 +143,7 @@ class Evidence:
             indexed_chars=indexed_chars,
             reasons=dict(+reasons),
             words=words,
-            _source_of=np.array(
-                [places.setdefault(id(source), len(places)) for _, source in ordered], np.intp
-            ),
+            _source_of=np.array(source_of, np.intp),
             _index=LexicalIndex.of(passages, words.idf),
             _vectors=vectors.reshape(-1, words.vectors.shape[1]),
         )
@@ -167,7 +163,7 @@ class Evidence:
         return order, scores[order]
 
     def select(self, query: "Query", budget: int = SELECTED_PIECES) -> Selection:
-        """Choose the passages that a claim is read with.
+        """Choose the passages that the model reads together with a claim.
 
         Args:
             query: The weighted word pieces of the claim and its context.
@@ -204,32 +200,21 @@ class Evidence:
             chosen: Indices of the passages.
             most: Greatest number of lines.
         """
-        references: dict[EvidenceRef, None] = {}
         lines = self._lines(query, chosen)
         if lines and lines[0][0] < _LEAST_QUOTED:
             lines = self._lines(Query(query.ids, query.ids, query.weights), chosen)
-        for weight, index, line in lines:
-            if len(references) == most or (references and weight < _LEAST_QUOTED):
-                break
-            source = self.origins[index]
-            references[
-                EvidenceRef(
-                    source_id=source.id,
-                    start=line.start,
-                    end=line.end,
-                    text=source.text[line.start : line.end],
-                )
-            ] = None
-        return tuple(references)
+        quoted = [line for line in lines if line[0] >= _LEAST_QUOTED] or lines[:1]
+        references = dict.fromkeys(self._reference(index, line) for _, index, line in quoted)
+        return tuple(references)[:most]
+
+    def _reference(self, index: int, line: PassageLine) -> EvidenceRef:
+        source, start, end = self.origins[index], line.start, line.end
+        return EvidenceRef(source_id=source.id, start=start, end=end, text=source.text[start:end])
 
     def readings(self, query: "Query", chosen: Sequence[int], most: int) -> tuple[str, ...]:
         """Return the lines of :meth:`references` as the model reads them, equal ones once."""
-        found: dict[str, None] = {}
-        for _, _, line in self._lines(query, chosen):
-            if len(found) == most:
-                break
-            found[line.reading] = None
-        return tuple(found)
+        readings = dict.fromkeys(line.reading for _, _, line in self._lines(query, chosen))
+        return tuple(readings)[:most]
 
     def _lines(self, query: "Query", chosen: Sequence[int]) -> list[tuple[float, int, PassageLine]]:
         """Return the lines of chosen passages that share words with a query, best first.
@@ -326,15 +311,11 @@ class LexicalIndex:
         """Index passages by their word pieces."""
         lengths = np.array([len(passage.ids) for passage in passages], np.int64)
         n = max(len(passages), 1)
-        everything = (
-            np.concatenate([passage.ids for passage in passages])
-            if passages
-            else np.empty(0, np.int32)
-        )
+        everything = np.concatenate([np.empty(0, np.int32), *(each.ids for each in passages)])
         places = np.repeat(np.arange(len(passages)), lengths)
         postings, counts = np.unique(everything.astype(np.int64) * n + places, return_counts=True)
         ids, where = postings // n, (postings % n).astype(np.intp)
-        damping = _K1 * (1 - _B + _B * lengths[where] / _MEAN_PIECES) if passages else 0.0
+        damping = _K1 * (1 - _B + _B * lengths[where] / _MEAN_PIECES)
         return cls(len(passages), idf, ids, where, counts * (_K1 + 1) / (counts + damping))
 
     def scores(self, ids: NDArray[np.int32], weights: NDArray[np.float32]) -> NDArray[np.float64]:

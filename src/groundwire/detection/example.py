@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from numbers import Real
-from typing import Any, Protocol, Self, TypeAlias, Union
+from typing import Any, Protocol, Self, TypeAlias
 
 from groundwire.errors import EmptyAnswerError, InvalidSourceError, InvalidTextError
 
@@ -91,16 +91,9 @@ class _LlamaIndexNode(Protocol):
     def get_content(self) -> str: ...
 
 
+_Document: TypeAlias = _LangChainDocument | _HaystackDocument | _LlamaIndexNode
 #: Types that :meth:`Source.of` takes.
-SourceLike: TypeAlias = Union[  # noqa: UP007
-    Source,
-    str,
-    Mapping[str, object],
-    Sequence[object],
-    _LangChainDocument,
-    _HaystackDocument,
-    _LlamaIndexNode,
-]
+SourceLike: TypeAlias = Source | str | Mapping[str, object] | Sequence[object] | _Document
 
 
 def text_of(document: object) -> str | None:
@@ -218,13 +211,9 @@ def _give_ids(sources: Sequence[Source]) -> tuple[Source, ...]:
     for i, source in enumerate(sources):
         first = given.setdefault(source.id, i)
         if source.id and source.text != sources[first].text:
-            raise InvalidSourceError(
-                i,
-                # Shorten the id: it comes from the caller and may have any length.
-                f"its id {source.id[:_SHOWN_CHARS]!r} is that of source {first}, which has another "
-                "text",
-                "Give each text an id of its own, or none.",
-            )
+            shown = source.id[:_SHOWN_CHARS]  # it comes from the caller and may have any length
+            problem = f"its id {shown!r} is that of source {first}, which has another text"
+            raise InvalidSourceError(i, problem, "Give each text an id of its own, or none.")
     free = (id_ for n in count(len(sources)) if (id_ := f"S{n}") not in given)
     return tuple(
         source if source.id else replace(source, id=next(free) if f"S{i}" in given else f"S{i}")

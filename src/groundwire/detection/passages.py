@@ -190,55 +190,45 @@ def _passages(title: str | None, lines: Sequence[Line], pieces: WordPieces) -> I
     """
     encoded = [found.ids for found in pieces.encode_batch([line.reading for line in lines])]
     crumbs: dict[str, NDArray[np.int32]] = {}
-    packed = _Pack()
+    packed = _Pack((0, ""), np.empty(0, np.int32))
     for line, ids in zip(lines, encoded, strict=True):
         if line.heading not in crumbs:
             text = " > ".join(part for part in (title, line.heading) if part)
             found = pieces.encode_batch([text])[0].ids if text else np.empty(0, np.int32)
             crumbs[line.heading] = found[:BREADCRUMB_PIECES]
         crumb = crumbs[line.heading]
-        room = PASSAGE_PIECES - len(crumb)
-        if packed.lines and (
-            line.group != packed.group
-            or line.heading != packed.heading
-            or packed.n_pieces + len(ids) > room
-        ):
+        room, place = PASSAGE_PIECES - len(crumb), (line.group, line.heading)
+        if packed.lines and (place != packed.place or packed.n_pieces + len(ids) > room):
             yield packed.passage()
-            carries = line.group == packed.group and line.heading == packed.heading
-            packed = packed.next(carries=carries, room=room - min(len(ids), room))
-        packed.group, packed.heading, packed.crumb = line.group, line.heading, crumb
+            last, last_ids = packed.lines[-1]
+            most = min(room - min(len(ids), room), PASSAGE_PIECES // 3)
+            carries = place == packed.place and len(last_ids) <= most
+            packed = _Pack(place, crumb)
+            if carries:
+                packed.add(last, last_ids, is_new=False)
+        packed.place, packed.crumb = place, crumb
         for start in range(0, max(len(ids), 1), room):
             part = ids[start : start + room]
             if packed.lines and packed.n_pieces + len(part) > room:
                 yield packed.passage()
-                packed = packed.next(carries=False, room=0)
-                packed.group, packed.heading, packed.crumb = line.group, line.heading, crumb
+                packed = _Pack(place, crumb)
             packed.add(line, part, is_new=start == 0)
     if packed.lines:
         yield packed.passage()
 
 
 class _Pack:
-    """A passage while lines are added to it."""
+    """A passage while lines are added to it; ``place`` is the group and heading of its lines."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: tuple[int, str], crumb: NDArray[np.int32]) -> None:
+        self.place, self.crumb = place, crumb
         self.lines: list[tuple[Line, NDArray[np.int32]]] = []
-        self.n_pieces = self.n_own_chars = self.group = 0
-        self.heading = ""
-        self.crumb = np.empty(0, np.int32)
+        self.n_pieces = self.n_own_chars = 0
 
     def add(self, line: Line, ids: NDArray[np.int32], *, is_new: bool) -> None:
         self.lines.append((line, ids))
         self.n_pieces += len(ids)
         self.n_own_chars += (line.end - line.start) if is_new else 0
-
-    def next(self, *, carries: bool, room: int) -> "_Pack":
-        """Make the next pack; with ``carries`` it begins with this pack's last line, if short."""
-        following = _Pack()
-        line, ids = self.lines[-1]
-        if carries and len(ids) <= min(room, PASSAGE_PIECES // 3):
-            following.add(line, ids, is_new=False)
-        return following
 
     def passage(self) -> Passage:
         firsts = np.cumsum([len(self.crumb), *(len(ids) for _, ids in self.lines)])

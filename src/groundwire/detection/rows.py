@@ -47,17 +47,16 @@ def parse_row(text: str) -> Mapping[str, Any]:
         RowError: If the text is not a JSON object.
     """
     try:
-        return as_row(json.loads(text, parse_constant=refuse_constant))
+        data = json.loads(text, parse_constant=refuse_constant)
     except json.JSONDecodeError as error:
         raise RowError(f"The row is not JSON: {error.msg} at character {error.pos:,}.") from error
-    except RowError:
-        raise
     except RecursionError as error:
         raise RowError("The row is not JSON that can be read: it is nested too deeply.") from error
     except ConstantError as error:
         raise RowError(f"The row is not JSON: {error}. Write null in its place.") from error
     except ValueError as error:  # Python's message would advise to raise its limit of digits
         raise RowError("The row is not JSON that can be read: a number is too long.") from error
+    return as_row(data)
 
 
 def as_row(data: object) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ left out: they count as evidence that was offered and not indexed, so the outcom
 ``partial``.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -13,7 +14,6 @@ from groundwire.detection.values import Detection, Reason, decide_outcome
 
 #: Defaults of DVARA's settings ``max-sources`` and ``max-source-length``.
 MAX_SOURCES, MAX_SOURCE_CHARS = 50, 10_000
-
 
 _T = TypeVar("_T")
 
@@ -24,25 +24,13 @@ class Limited(Generic[_T]):
 
     Attributes:
         kept: The sources within the limits, in their order.
-        n_long: Number of sources that were left out because they are too long.
-        n_over_cap: Number of sources that were left out because there are too many.
+        reasons: Reason → number of sources that were left out for it, which is at least 1.
         dropped_chars: Characters of all sources that were left out.
     """
 
     kept: tuple[_T, ...]
-    n_long: int
-    n_over_cap: int
+    reasons: Mapping[Reason, int]
     dropped_chars: int
-
-    @property
-    def reasons(self) -> dict[Reason, int]:
-        """Reason → number of sources that were left out for it, which is at least 1."""
-        dropped = {Reason.DROPPED_LONG: self.n_long, Reason.DROPPED_OVER_CAP: self.n_over_cap}
-        return {reason: count for reason, count in dropped.items() if count}
-
-    def account_for(self, detection: Detection) -> Detection:
-        """Add the sources that were left out to the coverage of a detection of the kept sources."""
-        return account_for(detection, self.reasons, dropped_chars=self.dropped_chars)
 
 
 def account_for(
@@ -55,14 +43,13 @@ def account_for(
         reasons: Reason → how often something was left out for it.
         dropped_chars: Characters of evidence that were left out.
     """
-    added = {reason: count for reason, count in reasons.items() if count}
+    added = +Counter(reasons)
     if not added:
         return detection
-    known = detection.coverage.reasons
     coverage = replace(
         detection.coverage,
         offered_chars=detection.coverage.offered_chars + dropped_chars,
-        reasons={**known, **{each: known.get(each, 0) + added[each] for each in added}},
+        reasons=added + Counter(detection.coverage.reasons),
     )
     return replace(detection, coverage=coverage, outcome=decide_outcome(detection.claims, coverage))
 
@@ -85,9 +72,9 @@ def limit_by(
     given = list(sources)
     fitting = [each for each in given if max_source_chars <= 0 or n_chars(each) <= max_source_chars]
     kept = tuple(fitting if max_sources <= 0 else fitting[:max_sources])
+    n_long, n_over_cap = len(given) - len(fitting), len(fitting) - len(kept)
     return Limited(
         kept=kept,
-        n_long=len(given) - len(fitting),
-        n_over_cap=len(fitting) - len(kept),
+        reasons=+Counter({Reason.DROPPED_LONG: n_long, Reason.DROPPED_OVER_CAP: n_over_cap}),
         dropped_chars=sum(map(n_chars, given)) - sum(map(n_chars, kept)),
     )

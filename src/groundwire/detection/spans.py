@@ -178,15 +178,7 @@ def whole_words(
 def keep(
     spans: Iterable[FlaggedSpan], text: str, *, min_words: int = 0, min_probability: float = 0.0
 ) -> tuple[FlaggedSpan, ...]:
-    """Keep the spans with at least ``min_words`` words and a score of ``min_probability`` or more.
-
-    Raises:
-        SettingError: If a filter is outside its range.
-    """
-    if min_words < 0:
-        raise SettingError("min_words", min_words, "0 or more")
-    if not 0 <= min_probability <= 1:
-        raise SettingError("min_probability", min_probability, "between 0 and 1")
+    """Keep spans with at least ``min_words`` words and a score of ``min_probability`` or more."""
     return tuple(
         span
         for span in spans

@@ -1,10 +1,10 @@
 """The result of a check, as frozen values that can be written as JSON."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from math import isfinite, nan
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -89,14 +89,12 @@ SEVERITY = {Label.SUPPORTED: 0, Label.UNSUPPORTED: 2, Label.CONTRADICTED: 4}
 _SUM_TOLERANCE = 1e-3
 
 
-class FrozenMapping(Mapping[K, V], Generic[K, V]):
+class FrozenMapping(Mapping[K, V]):
     """A mapping that cannot be changed, equal to a ``dict`` of the same items, and hashable.
 
     It has a copy of the items, so the mapping that it was made from may change. Unlike a
     :class:`types.MappingProxyType` it can be pickled and copied.
     """
-
-    __slots__ = ("_items",)
 
     def __init__(self, items: Mapping[K, V]) -> None:
         self._items = dict(items)
@@ -116,9 +114,6 @@ class FrozenMapping(Mapping[K, V], Generic[K, V]):
     def __repr__(self) -> str:
         return repr(self._items)
 
-    def __reduce__(self) -> tuple[type["FrozenMapping[K, V]"], tuple[dict[K, V]]]:
-        return type(self), (self._items,)
-
 
 class JsonRecord:
     """Base class of dataclasses that can be written as JSON data, each field under its name."""
@@ -130,19 +125,9 @@ class JsonRecord:
         return fields_as_data(self)
 
 
-def fields_as_data(
-    record: Any,  # noqa: ANN401 - a dataclass
-    *,
-    without: Collection[str] = (),
-) -> dict[str, Any]:
-    """Return the fields of a dataclass as JSON data.
-
-    Args:
-        record: The dataclass.
-        without: Names of fields to leave out.
-    """
-    names = (each.name for each in fields(record))
-    return {name: as_data(getattr(record, name)) for name in names if name not in without}
+def fields_as_data(record: Any) -> dict[str, Any]:  # noqa: ANN401 - a dataclass
+    """Return the fields of a dataclass as JSON data."""
+    return {each.name: as_data(getattr(record, each.name)) for each in fields(record)}
 
 
 def as_data(value: Any) -> Any:  # noqa: ANN401 - JSON
@@ -289,7 +274,9 @@ class Claim:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the claim as JSON data, without its spans: the JSON of the detection has them."""
-        return fields_as_data(self, without=("spans",))
+        data = fields_as_data(self)
+        del data["spans"]
+        return data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -441,17 +428,8 @@ class Detection:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the detection as JSON data, as ``schemas/detection.schema.json`` describes it."""
-        return {
-            "outcome": str(self.outcome),
-            "probability": self.probability,
-            "similarity": self.similarity,
-            "spans": as_data(self.spans),
-            "claims": as_data(self.claims),
-            "asides": as_data(self.asides),
-            "coverage": self.coverage.to_dict(),
-            "detector": self.detector.to_dict(),
-            "timings_ms": dict(self.timings_ms),
-        }
+        names = "outcome probability similarity spans claims asides coverage detector timings_ms"
+        return {name: as_data(getattr(self, name)) for name in names.split()}
 
 
 def read_operating_point(text: str) -> str | float:

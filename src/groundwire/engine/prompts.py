@@ -16,7 +16,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from groundwire.text.cues import WIDE, cues, is_english, plain, words
+from groundwire.text.cues import WIDE, cues, language, plain, words
 
 #: Version of the features. Raise it when the same prompt gets other features.
 PROMPT_RULES = 2
@@ -96,7 +96,7 @@ def _view_weights(found: list[str], text: str, placed: list[tuple[int, str]]) ->
     something, and that ask to explain something. In a view that a prompt is not in, the weight is
     0. Other languages have a view of their own because the encoder was trained on English.
     """
-    if not is_english(found):
+    if language(found) != "en":
         return np.array([0, _VIEWS[1], 0, 0, 0], np.float32)
     begins = {cue for place, cue in placed if place < 3}
     holds = (True, False, _asks(text), bool(begins & _MAKES), bool(begins & _EXPLAINS))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from groundwire.text.word_lists import read_lists
+from groundwire.text.word_lists import read_lists, read_word_sets
 
 _MARKS = re.compile(r"[\u0300-\u036f]")
 _WORD = re.compile(r"[^\W_]+(?:['’\-+][^\W_]+)*|[^\w\s]")
@@ -50,16 +50,10 @@ def language(plain_words: list[str]) -> str:
     return max(found, key=lambda name: found[name])  # the first, if counts are equal
 
 
-def is_english(plain_words: list[str]) -> bool:
-    """Return whether normalised words are English, as far as :func:`language` can tell."""
-    return language(plain_words) == "en"
-
-
 @cache
 def common_words() -> dict[str, frozenset[str]]:
     """Read common short words of each language in Latin script, by the code of the language."""
-    lists = read_lists(Path(__file__).with_name("cues_languages.txt"))
-    return {name: frozenset(listed.split()) for name, listed in lists.items()}
+    return read_word_sets(Path(__file__).with_name("cues_languages.txt"))
 
 
 @cache

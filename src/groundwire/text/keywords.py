@@ -13,7 +13,6 @@ from typing import Any
 # keyword in such a script may have letters right beside it.
 _SPACELESS = ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH", "THAI", "LAO", "KHMER", "MYANMAR")
 
-
 #: Bytes of memory that a pattern of a configuration may take: the default limit of RE2.
 MAX_PATTERN_BYTES = 8 * 2**20
 
@@ -97,10 +96,6 @@ def _joins(neighbour: str, edge: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def _is_of_word(character: str) -> bool:
-    if not character:
-        return False
-    if unicodedata.category(character)[0] == "M" or character == "_":
+    if character == "_" or (character and unicodedata.category(character)[0] == "M"):
         return True
-    if not character.isalnum():
-        return False
-    return not unicodedata.name(character, "").startswith(_SPACELESS)
+    return character.isalnum() and not unicodedata.name(character, "").startswith(_SPACELESS)

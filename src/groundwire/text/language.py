@@ -12,16 +12,12 @@ from collections import Counter
 from functools import lru_cache
 from pathlib import Path
 
-from groundwire.text.word_lists import read_lists
+from groundwire.text.word_lists import read_lists, read_word_sets
 
-_LISTS = read_lists(Path(__file__).with_suffix(".txt"))
-_NUMERALS = {
-    code: numerals.split()
-    for code, numerals in read_lists(Path(__file__).with_name("numerals.txt")).items()
-}
+_NUMERALS = [*map(str.split, read_lists(Path(__file__).with_name("numerals.txt")).values())]
 _NUMBERS = (*range(2, 21), *range(30, 101, 10))
 #: The commonest words of languages in Latin letters, by their ISO 639-1 code.
-WORDS = {code: frozenset(words.split()) for code, words in _LISTS.items()}
+WORDS = read_word_sets(Path(__file__).with_suffix(".txt"))
 
 _SCRIPTS = (
     "HANGUL ko, GREEK el, HEBREW he, THAI th, ARMENIAN hy, GEORGIAN ka, TAMIL ta, TELUGU te, "
@@ -30,8 +26,8 @@ _SCRIPTS = (
 )
 #: Name of a script that hardly any other language uses today → the code of its language.
 _OF_SCRIPT = dict(pair.split() for pair in _SCRIPTS.split(", "))
-_UKRAINIAN = frozenset("іїєґ")
-_RUSSIAN = frozenset("ыэёъ")
+#: Code of a language in Cyrillic letters → the letters that only this language has.
+_CYRILLIC = {"uk": frozenset("іїєґ"), "ru": frozenset("ыэёъ")}
 _PERSIAN = frozenset("پچژگ")
 
 #: Codes of all languages that :func:`identify` can return.
@@ -79,7 +75,8 @@ def identify(text: str) -> str | None:
     if script == "LATIN":
         return _by_words(text)
     if script == "CYRILLIC":
-        return _by_letters(letters, {"uk": _UKRAINIAN, "ru": _RUSSIAN})
+        found = [code for code, own in _CYRILLIC.items() if own.intersection(letters)]
+        return found[0] if len(found) == 1 else None
     if script == "ARABIC":
         return "fa" if _PERSIAN.intersection(letters) else "ar"
     return _OF_SCRIPT.get(script)
@@ -123,7 +120,7 @@ def writes_out(text: str, figure: str) -> bool:
     if not figure.isdecimal() or int(figure) not in _NUMBERS:
         return False
     at = _NUMBERS.index(int(figure))
-    return any(numerals[at] in text.casefold() for numerals in _NUMERALS.values())
+    return any(numerals[at] in text.casefold() for numerals in _NUMERALS)
 
 
 def _by_words(text: str) -> str | None:
@@ -132,11 +129,6 @@ def _by_words(text: str) -> str | None:
     best, second = sorted(counts, key=counts.__getitem__, reverse=True)[:2]
     # Related languages share words, so two languages with equal counts cannot be told apart.
     return best if counts[best] > counts[second] else None
-
-
-def _by_letters(letters: list[str], signs: dict[str, frozenset[str]]) -> str | None:
-    found = [code for code, own in signs.items() if own.intersection(letters)]
-    return found[0] if len(found) == 1 else None
 
 
 @lru_cache(maxsize=4096)

@@ -14,6 +14,7 @@ from groundwire.text.records import one_line
 #: Greatest length of a heading in characters; a longer one is shortened.
 MAX_HEADING_CHARS = 80
 
+_ROW = re.compile(r"^.*$", re.MULTILINE)
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
 _COLUMNS = re.compile(r"\S(?: {2,}|\t)\S.*?\S(?: {2,}|\t)\S")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
@@ -60,11 +61,7 @@ class Heading:
 
 def rows_of(text: str) -> list[LayoutRow]:
     """Cut a text at its line feeds."""
-    rows, start = [], 0
-    for line in text.split("\n"):
-        rows.append(LayoutRow(start, line))
-        start += len(line) + 1
-    return rows
+    return [LayoutRow(row.start(), row[0]) for row in _ROW.finditer(text)]
 
 
 def heading_of(row: str) -> Heading | None:
@@ -118,10 +115,7 @@ def is_separator(row: str) -> bool:
 
 def cells_of(row: str) -> list[str]:
     """Return the cells of a table row, each on one line and without Markdown marks."""
-    row = row.strip()
-    cells = _PIPE.split(row)
-    if row.startswith("|"):
-        cells = cells[1:]
+    cells = _PIPE.split(row.strip().removeprefix("|"))
     if len(cells) > 1 and not cells[-1].strip():
         cells = cells[:-1]
     return [one_line(_MARKS.sub("", _BREAK.sub(" ", cell.replace("\\|", "|")))) for cell in cells]

@@ -9,31 +9,10 @@ with its key.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
+from groundwire.text import layout, records
 from groundwire.text.emphasis import without_emphasis
-from groundwire.text.layout import (
-    LayoutRow,
-    breadcrumb,
-    cells_of,
-    fence_after,
-    has_cells,
-    heading_of,
-    is_separator,
-    labels_of,
-    passage_title,
-    read_row,
-    rows_of,
-    shortened,
-)
-from groundwire.text.records import (
-    DataField,
-    decode,
-    fields_at,
-    fields_of,
-    one_line,
-    without_surrogates,
-    words_of_key,
-)
 from groundwire.text.segment import segment
 from groundwire.text.segment.characters import ALNUM
 from groundwire.text.vocabulary import words
@@ -73,10 +52,6 @@ class Line:
     heading: str = ""
     group: int = 0
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.start < self.end:
-            raise ValueError(f"a line needs 0 <= start < end, got {self.start} and {self.end}")
-
 
 def lines_of(text: str) -> list[Line]:
     """Cut the text of a source into lines.
@@ -89,9 +64,9 @@ def lines_of(text: str) -> list[Line]:
         Lines in reading order, disjoint. Data that is empty as a whole, such as ``[]``, has no
         lines: a tool that found nothing gives no evidence. Time is linear in the text.
     """
-    fields = fields_of(text)
+    fields = records.fields_of(text)
     if fields is None:
-        return _prose_lines(text)
+        return _Walk(text).run()
     lines = _field_lines(text, fields)
     return lines if any(line.reading not in _NOTHING for line in lines) else []
 
@@ -119,22 +94,19 @@ _NOTHING = ("empty", "null")
 _ATOMS = {"None": "null", "True": "true", "False": "false"}
 
 
-def _field_lines(text: str, fields: Sequence[DataField], depth: int = 0) -> list[Line]:
+def _field_lines(text: str, fields: Sequence[records.DataField], depth: int = 0) -> list[Line]:
     """Return a line for each field, or for each sentence of a field with a long text.
 
     The groups of the lines are numbered from 0 without a gap.
     """
     titles = _titles(text, fields)
     listings = _passage_listings(fields)
-    in_words: dict[str, str] = {}
+    in_words = cache(records.words_of_key)
     by_document = any(f.document for f in fields) and 0 in listings
     groups: dict[tuple[int, int, int], int] = {}
     lines: list[Line] = []
     for field in fields:
-        for key in field.keys:
-            if key not in in_words:
-                in_words[key] = words_of_key(key)
-        path = [in_words[key] for key in field.keys if in_words[key]]
+        path = [*filter(None, map(in_words, field.keys))]
         document = field.document if by_document else 0
         item = field.item if field.listing and field.listing in listings else 0
         title = titles.get(field.owner, "")
@@ -144,7 +116,7 @@ def _field_lines(text: str, fields: Sequence[DataField], depth: int = 0) -> list
     return lines
 
 
-def _titles(text: str, fields: Sequence[DataField]) -> dict[int, str]:
+def _titles(text: str, fields: Sequence[records.DataField]) -> dict[int, str]:
     """Map the number of each object that has both a title and a text to its title.
 
     The title becomes the heading of all fields of the object, because fields with different
@@ -155,14 +127,14 @@ def _titles(text: str, fields: Sequence[DataField]) -> dict[int, str]:
     for field in fields:
         key = field.keys[-1].lower() if field.has_key else ""
         if field.owner in texts and field.kind == "string" and key in _TITLE_KEYS:
-            title = shortened(decode(text, field.value_start, field.end).text)
+            title = layout.shortened(records.decode(text, field.value_start, field.end).text)
             if title:
                 ranked = (_TITLE_KEYS.index(key), title)
                 found[field.owner] = min(found.get(field.owner, ranked), ranked)
     return {owner: title for owner, (_, title) in found.items()}
 
 
-def _passage_listings(fields: Sequence[DataField]) -> set[int]:
+def _passage_listings(fields: Sequence[records.DataField]) -> set[int]:
     """Return the numbers of the lists whose items are passages: texts, or objects with a text."""
     mixed = {f.listing for f in fields if not (f.is_item and f.kind == "string")}
     return {
@@ -173,7 +145,7 @@ def _passage_listings(fields: Sequence[DataField]) -> set[int]:
     }
 
 
-def _is_text(field: DataField) -> bool:
+def _is_text(field: records.DataField) -> bool:
     """Return whether a field is the text of a passage, judging by its length and its key."""
     return (
         field.kind == "string"
@@ -182,7 +154,7 @@ def _is_text(field: DataField) -> bool:
     )
 
 
-def _is_in_passage_list(field: DataField) -> bool:
+def _is_in_passage_list(field: records.DataField) -> bool:
     # A list within a record, such as the comments on a ticket, is not a list of passages: its items
     # stay with the record.
     outer = field.keys[:-1] if field.has_key else field.keys
@@ -190,19 +162,19 @@ def _is_in_passage_list(field: DataField) -> bool:
 
 
 def _plain(key: str) -> str:
-    return words_of_key(key).lower().replace(" ", "_")
+    return records.words_of_key(key).lower().replace(" ", "_")
 
 
 def _lines_of_field(
-    text: str, field: DataField, path: Sequence[str], title: str, depth: int
+    text: str, field: records.DataField, path: Sequence[str], title: str, depth: int
 ) -> Iterator[Line]:
     if field.kind == "string":
-        decoded = decode(text, field.value_start, field.end)
-        parts = _prose_lines(decoded.text, depth) if _is_long(decoded.text) else []
+        decoded = records.decode(text, field.value_start, field.end)
+        parts = _Walk(decoded.text, depth).run() if _is_long(decoded.text) else []
         if len(parts) > 1:
             # Each sentence of a long text is labelled with the nearest key alone. The whole path
             # would leave less room for the words of the sentence.
-            label = [shortened(key) for key in path[-1:]]
+            label = [layout.shortened(key) for key in path[-1:]]
             for i, part in enumerate(parts):
                 yield Line(
                     start=decoded.origin(part.start) if i else field.start,
@@ -226,25 +198,23 @@ def _is_long(value: str) -> bool:
 
 
 def _labelled(path: Sequence[str], value: str) -> str:
-    value = without_emphasis(one_line(value)) or "empty"
+    value = without_emphasis(records.one_line(value)) or "empty"
     return f"{' '.join(path)}: {value}" if path else value
 
 
 # Lines of prose, which may contain headings, tables, numbered passages and data.
 
 
-def _prose_lines(text: str, depth: int = 0) -> list[Line]:
-    return _Walk(text, depth).run()
-
-
 class _Walk:
-    """Cuts a text into lines, row by row, and keeps track of its headings and code blocks."""
+    """Cuts a text into lines, row by row, and keeps track of its headings and code blocks.
 
-    def __init__(self, text: str, depth: int) -> None:
-        self.text = text
-        self.depth = depth
-        self.rows = rows_of(text)
-        self.labels = labels_of(text)
+    The ``depth`` of a text is the number of data fields around it, each in the text of the next.
+    """
+
+    def __init__(self, text: str, depth: int = 0) -> None:
+        self.text, self.depth = text, depth
+        self.rows = layout.rows_of(text)
+        self.labels = layout.labels_of(text)
         self.lines: list[Line] = []
         self.pending = 0  # offset of the prose that is not cut into lines yet
         self.headings: list[tuple[int, str]] = []  # level and title, outermost first
@@ -282,7 +252,7 @@ class _Walk:
     def _add(self, start: int, end: int, reading: str = "") -> None:
         quoted = self.text[start:end]
         if ALNUM.search(quoted):
-            reading = without_emphasis(without_surrogates(reading or quoted))
+            reading = without_emphasis(records.without_surrogates(reading or quoted))
             self.lines.append(
                 Line(start=start, end=end, reading=reading, heading=self.heading, group=self.group)
             )
@@ -294,12 +264,12 @@ class _Walk:
         self.fence = ""
         rest = self.text[self.labels[row.start] : row.end].strip()
         following = self.rows[i + 1].text.strip() if i + 1 < len(self.rows) else ""
-        title = shortened(passage_title(rest, following))
+        title = layout.shortened(layout.passage_title(rest, following))
         self._set_headings([(0, title)] if title else [])
 
     def _fence(self, i: int) -> None:
         row, before = self.rows[i], self.fence
-        self.fence = fence_after(row.text, before)
+        self.fence = layout.fence_after(row.text, before)
         if before and not self.fence and self.fence_start < self.pending:
             # Data was taken out of the code block together with its opening fence, so the
             # segmenter would take this closing fence for an opening one: skip it.
@@ -316,7 +286,7 @@ class _Walk:
         if found is None or self.n_wasted > _MAX_WASTE * len(self.text):
             return 0
         start = row.start + found.end("before")
-        fields, end = fields_at(self.text, start)
+        fields, end = records.fields_at(self.text, start)
         if not fields or not _ROW_END.match(self.text, end):
             self.n_wasted += end - start
             return 0
@@ -328,7 +298,7 @@ class _Walk:
             i += 1
         return i
 
-    def _add_fields(self, fields: Sequence[DataField]) -> None:
+    def _add_fields(self, fields: Sequence[records.DataField]) -> None:
         lines = _field_lines(self.text, fields, self.depth + 1)
         for line in lines:
             heading = line.heading or self.heading
@@ -337,32 +307,33 @@ class _Walk:
             self.group += n_more + 1
 
     def _table(self, i: int) -> int:
-        rows = self.rows
-        if i + 1 == len(rows) or not has_cells(rows[i].text) or not is_separator(rows[i + 1].text):
+        rows, header = self.rows, self.rows[i]
+        below = rows[i + 1].text if i + 1 < len(rows) else ""
+        if not layout.has_cells(header.text) or not layout.is_separator(below):
             return 0
-        names = [words_of_key(name) for name in cells_of(rows[i].text)]
-        self._prose(rows[i].start)
-        self._add_row(rows[i], "; ".join(filter(None, names)))
-        names = [shortened(name) for name in names]
+        names = [records.words_of_key(name) for name in layout.cells_of(header.text)]
+        self._prose(header.start)
+        self._add_row(header, "; ".join(filter(None, names)))
+        names = [layout.shortened(name) for name in names]
         i += 2
-        while i < len(rows) and has_cells(rows[i].text) and rows[i].start not in self.labels:
-            self._add_row(rows[i], read_row(names, cells_of(rows[i].text)))
+        while i < len(rows) and layout.has_cells(rows[i].text) and rows[i].start not in self.labels:
+            self._add_row(rows[i], layout.read_row(names, layout.cells_of(rows[i].text)))
             i += 1
         self.pending = rows[i].start if i < len(rows) else len(self.text)
         return i
 
-    def _add_row(self, row: LayoutRow, reading: str) -> None:
+    def _add_row(self, row: layout.LayoutRow, reading: str) -> None:
         start = row.start + len(row.text) - len(row.text.lstrip())
         self._add(start, row.start + len(row.text.rstrip()), reading)
 
     def _title(self, i: int) -> int:
         row = self.rows[i]
-        found = None if self.fence else heading_of(row.text)
+        found = None if self.fence else layout.heading_of(row.text)
         if found is None:
             return 0
         self._prose(row.start, resume=min(row.end + 1, len(self.text)))
         outer = [(level, title) for level, title in self.headings if level < found.level]
-        self._set_headings([*outer, (found.level, shortened(found.title))])
+        self._set_headings([*outer, (found.level, layout.shortened(found.title))])
         # The line of a title has that title as its heading, like the text below it, so that both
         # share a passage.
         start = row.start + found.start
@@ -371,4 +342,4 @@ class _Walk:
 
     def _set_headings(self, headings: list[tuple[int, str]]) -> None:
         self.headings = headings
-        self.heading = breadcrumb([title for _, title in headings]) if headings else ""
+        self.heading = layout.breadcrumb([title for _, title in headings]) if headings else ""

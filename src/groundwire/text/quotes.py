@@ -41,15 +41,14 @@ def stretch(text: str, *, around: str, width: int = QUOTE_CHARS) -> tuple[int, i
         any(word.casefold() in wanted for word in _WORD.findall(text[start:end]))
         for start, end in tokens
     ]
-    best, first, found = (-1, 0, width), 0, 0
+    best, start, first, found = -1, 0, 0, 0
     for last, (_, end) in enumerate(tokens):
         found += hits[last]
         while first <= last and end - tokens[first][0] > width:
             found -= hits[first]
             first += 1
         # Of several windows with the same hits, take the earliest: it shows more text before them.
-        if first <= last and found > best[0]:
-            best = (found, tokens[first][0], end)
-    _, start, _ = best
+        if first <= last and found > best:
+            best, start = found, tokens[first][0]
     ends = [end for begin, end in tokens if begin >= start and end - start <= width]
     return (start, ends[-1]) if ends else (0, min(width, len(text)))

@@ -42,7 +42,7 @@ _ESCAPE = re.compile(
 # The one-letter escapes of JSON and of Python. One table serves both, because no escape has one
 # meaning in JSON and another in Python.
 _ONE = dict(zip("nrtbfav/\"'\\", "\n\r\t\b\f\a\v/\"'\\", strict=True))
-_SPACE = re.compile(r"\s*+")
+_NEXT_LINE = re.compile(r"[^\S\n]*+\n")
 _QUOTE = re.compile(r"\s*+[\"']")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -89,13 +89,13 @@ class DataField(NamedTuple):
     end: int
     value_start: int
     kind: Literal["string", "atom", "empty"]
-    keys: tuple[str, ...]
-    has_key: bool
-    owner: int
-    document: int
-    listing: int
-    item: int
-    is_item: bool
+    keys: tuple[str, ...] = ()
+    has_key: bool = False
+    owner: int = 0
+    document: int = 0
+    listing: int = 0
+    item: int = 0
+    is_item: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ def fields_of(text: str) -> list[DataField] | None:
     position = start
     try:
         while position < end:
-            if position > start and "\n" not in text[position : _after_space(text, position)]:
+            if position > start and not _NEXT_LINE.match(text, position):
                 return None
             position = scan.document(position, end)
     except _NotDataError:
@@ -201,11 +201,6 @@ def fields_at(text: str, start: int) -> tuple[list[DataField], int]:
     return scan.fields, end
 
 
-def _after_space(text: str, position: int) -> int:
-    found = _SPACE.match(text, position)
-    return found.end() if found else position
-
-
 class _NotDataError(Exception):
     """A text is not data; ``position`` is the offset up to which the text was read."""
 
@@ -216,20 +211,24 @@ class _NotDataError(Exception):
 
 @dataclass(slots=True)
 class _Frame:
-    """A container that has not been closed yet, or a leaf that is about to be added."""
+    """A container that has not been closed yet.
 
+    Attributes:
+        field: The leaf that the container is if it has no elements.
+        closer: The bracket that closes the container.
+        owner: Number of the object that elements without a key of their own belong to.
+        number: Number of this list if it is numbered (see :attr:`DataField.listing`), else 0.
+        is_used: Whether the container has elements.
+        key: The key whose value has not been read yet.
+        key_start: Offset of this key.
+    """
+
+    field: DataField
     closer: str
-    start: int  # offset of the key of the value, or of the value if it has no key
-    value_start: int
-    keys: tuple[str, ...]  # keys that lead to the value, its own key last
-    has_key: bool
     owner: int
-    listing: int
-    item: int
-    is_item: bool
-    lists: int = 0  # number of this list if it is a numbered list (see DataField.listing), else 0
-    is_used: bool = False  # whether the container has elements
-    key: str | None = None  # key whose value has not been read yet
+    number: int = 0
+    is_used: bool = False
+    key: str | None = None
     key_start: int = 0
 
 
@@ -241,8 +240,7 @@ class _Scan:
         self.fields: list[DataField] = []
         self.stack: list[_Frame] = []
         self.expected = "top"
-        self.n_owners = self.n_items = self.n_listings = 0
-        self.n_documents = 0
+        self.n_owners = self.n_items = self.n_listings = self.n_documents = 0
 
     def document(self, position: int, end: int) -> int:
         """Read one object or list, and return the offset after it."""
@@ -265,7 +263,9 @@ class _Scan:
                 case _ if self.expected == "key":
                     self._key(kind, start, position)
                 case _:
-                    self._leaf("string" if kind == "string" else "atom", start, position)
+                    leaf = self._child("string" if kind == "string" else "atom", start, position)
+                    self.fields.append(leaf)
+                    self.expected = "next"
         # At an unclosed string, all of the remaining text was searched for the closing quote.
         is_open = _QUOTE.match(self.text, position, end) is not None
         raise _NotDataError(end if is_open else position)
@@ -277,31 +277,21 @@ class _Scan:
         frame.key_start = start
         self.expected = "colon"
 
-    def _leaf(self, kind: Literal["string", "atom"], start: int, end: int) -> None:
-        parent = self.stack[-1]
-        self._add(kind, self._child(parent, start), end, owner=parent.owner)
-        self.expected = "next"
-
     def _open(self, start: int) -> None:
         opener = self.text[start]
-        if len(self.stack) == _MAX_NESTING:
-            raise _NotDataError(start)
-        if self.stack:
-            frame = self._child(self.stack[-1], start)
-        elif opener == "(":
-            raise _NotDataError(start)  # prose in parentheses
-        else:
-            frame = _Frame("", start, start, (), False, 0, 0, 0, False)
-        frame.closer = _CLOSER[opener]
-        if frame.has_key and len(frame.keys[-1]) > _MAX_KEY_CHARS:
-            frame.keys = (*frame.keys[:-1], frame.keys[-1][:_MAX_KEY_CHARS])
+        if len(self.stack) == _MAX_NESTING or (opener == "(" and not self.stack):
+            raise _NotDataError(start)  # too deep, or prose in parentheses
+        field = self._child("empty", start, start)
+        if field.has_key and len(field.keys[-1]) > _MAX_KEY_CHARS:
+            field = field._replace(keys=(*field.keys[:-1], field.keys[-1][:_MAX_KEY_CHARS]))
+        frame = _Frame(field, _CLOSER[opener], field.owner)
         if opener == "{":
-            if not (frame.has_key and frame.keys[-1].lower() in {"metadata", "meta"}):
+            if not (field.has_key and field.keys[-1].lower() in {"metadata", "meta"}):
                 self.n_owners += 1
                 frame.owner = self.n_owners
         elif not self.stack or (len(self.stack) == 1 and self.stack[0].closer == "}"):
             self.n_listings += 1
-            frame.lists = self.n_listings
+            frame.number = self.n_listings
         self.stack.append(frame)
         self.expected = "key" if opener == "{" else "item"
 
@@ -310,50 +300,30 @@ class _Scan:
         if self.text[start] != frame.closer:
             raise _NotDataError(end)
         if not frame.is_used:
-            self._add("empty", frame, end, owner=self.stack[-1].owner if self.stack else 0)
-        if not self.stack:
-            self.n_documents += 1
+            self.fields.append(frame.field._replace(end=end))
+        self.n_documents += not self.stack
         self.expected = "next" if self.stack else "top"
 
-    def _child(self, parent: _Frame, start: int) -> _Frame:
-        """Make the frame of the next element of a container."""
-        parent.is_used = True
-        has_key = parent.key is not None
-        keys = parent.keys
-        if parent.key is not None:
-            keys = (*keys[1 - _MAX_KEYS :], parent.key)
-        frame = _Frame(
-            "",
-            parent.key_start if has_key else start,
-            start,
-            keys,
-            has_key,
-            parent.owner,
-            parent.listing,
-            parent.item,
-            False,
-        )
-        if parent.lists:
+    def _child(self, kind: Literal["string", "atom", "empty"], start: int, end: int) -> DataField:
+        """Make the leaf that is the next element of the open container, or begins a document."""
+        if not self.stack:
+            return DataField(start, end, start, kind, document=self.n_documents)
+        parent = self.stack[-1]
+        key, parent.key, parent.is_used = parent.key, None, True
+        keys, listing, item = parent.field.keys, parent.field.listing, parent.field.item
+        if parent.number:
             self.n_items += 1
-            frame.listing, frame.item, frame.is_item = parent.lists, self.n_items, True
-        parent.key = None
-        return frame
-
-    def _add(
-        self, kind: Literal["string", "atom", "empty"], frame: _Frame, end: int, *, owner: int
-    ) -> None:
-        self.fields.append(
-            DataField(
-                start=frame.start,
-                end=end,
-                value_start=frame.value_start,
-                kind=kind,
-                keys=frame.keys,
-                has_key=frame.has_key,
-                owner=owner,
-                document=self.n_documents,
-                listing=frame.listing,
-                item=frame.item,
-                is_item=frame.is_item,
-            )
+            listing, item = parent.number, self.n_items
+        return DataField(
+            start=start if key is None else parent.key_start,
+            end=end,
+            value_start=start,
+            kind=kind,
+            keys=keys if key is None else (*keys[1 - _MAX_KEYS :], key),
+            has_key=key is not None,
+            owner=parent.owner,
+            document=self.n_documents,
+            listing=listing,
+            item=item,
+            is_item=bool(parent.number),
         )

@@ -14,3 +14,8 @@ def read_lists(path: Path) -> dict[str, str]:
             with ``#`` are comments.
     """
     return dict(_LIST.findall(path.read_text(encoding="utf-8")))
+
+
+def read_word_sets(path: Path) -> dict[str, frozenset[str]]:
+    """Read lists of single words: a map from the name of each list to the set of its words."""
+    return {name: frozenset(words.split()) for name, words in read_lists(path).items()}

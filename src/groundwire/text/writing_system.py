@@ -9,6 +9,8 @@ MAX_UNREADABLE = 0.3
 
 _NOT_ASCII = re.compile(r"[^\W\d_\x00-\x7f]")
 _LETTER = re.compile(r"[^\W\d_]")
+#: Beginnings of the Unicode names of Latin letters.
+_LATIN = ("LATIN", "MODIFIER LETTER", "FEMININE", "MASCULINE")
 _UNITS = "\u00b5\u03bc\u2126\u03a9"  # micro and ohm, as signs and as Greek letters
 
 
@@ -28,6 +30,4 @@ def is_readable(text: str) -> bool:
 def _is_latin(letter: str) -> bool:
     # NFKC turns the letters of formulas into ordinary ones: a mathematical bold x counts as x.
     name = unicodedata.name(unicodedata.normalize("NFKC", letter)[0], "")
-    return letter in _UNITS or name.startswith(
-        ("LATIN", "MODIFIER LETTER", "FEMININE", "MASCULINE")
-    )
+    return letter in _UNITS or name.startswith(_LATIN)

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from groundwire.text.segment import MAX_CITED_IDS, Citation, written_out
+from groundwire.text.segment.citations import MAX_CITED_IDS, Citation, written_out
 from groundwire.verify.citing import IdMap
 
 _BRACKET = re.compile(r"(?<!\\)\[([^\[\]\n\0]{1,2000})\](\([^()\s]{1,200}\))?")

@@ -17,7 +17,8 @@ from groundwire.detection.asides import AsideFinder
 from groundwire.detection.example import Source
 from groundwire.detection.values import AsideKind
 from groundwire.text.keywords import PatternError, compile_pattern
-from groundwire.text.segment import Citation, Segment, parse_citations, round_ids, segment
+from groundwire.text.segment import Citation, Segment, parse_citations, segment
+from groundwire.text.segment.citations import round_ids
 from groundwire.verify.brackets import bracketed, masked
 from groundwire.verify.citing import IdMap, Normalization
 from groundwire.verify.errors import invalid_argument

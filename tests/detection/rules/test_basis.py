@@ -5,11 +5,7 @@ import json
 import pytest
 
 from groundwire.detection.comparison.aligned_span import ComparedText
-from groundwire.detection.rules.basis import (
-    Switch,
-    is_field,
-    overlap,
-)
+from groundwire.detection.rules.basis import is_field, overlap
 from tests.detection.rules.against import basis_of, basis_of_lines
 
 
@@ -33,13 +29,9 @@ def test_a_word_stands_there_in_doubt(word: str, *, expected: bool) -> None:
     assert basis_of_lines(["A cat from Italy"]).has(ComparedText(word).words[0]) is expected
 
 
-def test_fields_that_say_yes_or_no_are_switches() -> None:
+def test_fields_that_say_no_are_denied() -> None:
     data = {"attributes": {"OutdoorSeating": False}, "wifi": True, "pets": "no", "rooms": 4}
-    assert basis_of(json.dumps(data)).switches == (
-        Switch(("outdoor", "seating"), is_on=False),
-        Switch(("wifi",), is_on=True),
-        Switch(("pets",), is_on=False),
-    )
+    assert [*map(set, basis_of(json.dumps(data)).denied)] == [{"outdoor", "seating"}, {"pet"}]
 
 
 def test_rows_are_cells_by_column() -> None:

@@ -2,14 +2,8 @@
 
 import pytest
 
-from groundwire.text.segment import (
-    MAX_CITED_IDS,
-    Citation,
-    Segment,
-    Segmenter,
-    parse_citations,
-    segment,
-)
+from groundwire.text.segment import Citation, Segment, Segmenter, parse_citations, segment
+from groundwire.text.segment.citations import MAX_CITED_IDS
 from tests.text.segment.pieces import claims
 
 

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.text.segment import (
-    MAX_CITED_IDS,
     MAX_CLAIM_CHARS,
     Segment,
     Segmenter,
     parse_citations,
     segment,
 )
+from groundwire.text.segment.citations import MAX_CITED_IDS
 from tests.text.segment.pieces import claims, streamed, texts
 
 ENUMERATOR = re.compile(r"\W*(?:[0-9]{1,3}|[a-z]|[ivx]{2,5})[.)]\s")

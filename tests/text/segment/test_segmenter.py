@@ -2,7 +2,7 @@
 
 import pytest
 
-from groundwire.text.segment import Segment, Segmenter
+from groundwire.text.segment import Segmenter
 from tests.text.segment.pieces import claims
 
 
@@ -43,8 +43,3 @@ def test_a_finished_segmenter_takes_no_more_text() -> None:
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "...", "| --- |", "🎉", "``` ```", "- - -"])
 def test_a_text_without_letters_and_digits_has_no_claims(text: str) -> None:
     assert claims(text) == []
-
-
-def test_a_segment_refuses_an_empty_range() -> None:
-    with pytest.raises(ValueError, match="0 <= start < end"):
-        Segment(start=3, end=3)

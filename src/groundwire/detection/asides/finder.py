@@ -4,21 +4,14 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Sequence
 
-from groundwire.detection.asides.known_words import (
-    LISTS,
-    WORD,
-    KnownWords,
-    asserts,
-    is_plain,
-    words_in,
-)
+from groundwire.detection.asides.known_words import LISTS, WORD, KnownWords, asserts, words_in
 from groundwire.detection.asides.phrases import MAX_TITLE_WORDS, Phrases, is_name
 from groundwire.detection.asides.shape import BOLD, MARKS, Shape
 from groundwire.detection.comparison.words import words_of
 from groundwire.detection.values import AsideKind
 from groundwire.text.language import writes_out
 from groundwire.text.segment import Segment
-from groundwire.text.vocabulary import FUNCTION_WORDS, words
+from groundwire.text.vocabulary import words
 
 _SOURCE_TITLES = words(LISTS["source_titles"])
 _MAX_ASIDE_CHARS = 200
@@ -115,13 +108,9 @@ class AsideFinder:
         gap = answer[self._end : segment.start]
         self._is_code ^= _turns_code(gap)
         after = "" if next_start is None else answer[segment.end : next_start]
-        line = gap.rpartition("\n")
-        shape = Shape(
-            answer[segment.start : segment.end],
-            before=line[2],
-            begins_line=bool(line[1]) or not self._end,
-            after=after,
-        )
+        _, line_break, before = gap.rpartition("\n")
+        text, begins_line = answer[segment.start : segment.end], bool(line_break) or not self._end
+        shape = Shape(text, before=before, begins_line=begins_line, after=after)
         kind = self._kind(segment, shape)
         if kind is None:
             self._has_claim = True
@@ -135,7 +124,7 @@ class AsideFinder:
             self._is_source_list and shape.is_item and kind is not None
         )
         self._is_signed = kind is AsideKind.CLOSING and (self._is_signed or not shape.ends_sentence)
-        self._is_in_table = "|" in line[2] or "|" in shape.text
+        self._is_in_table = "|" in before or "|" in text
         self._end = segment.end
         return kind
 
@@ -161,13 +150,10 @@ class AsideFinder:
         if not shape.is_item and shape.begins_line and self._phrases.is_question(text):
             return AsideKind.CLOSING
         is_new = self._asks and not self._has_claim
-        if shape.is_title and self._phrases.is_title(text, is_new=is_new):
-            return AsideKind.HEADING
-        return (
-            AsideKind.HEADING
-            if shape.is_bare and self._phrases.is_title(text, is_bare=True)
-            else None
+        is_heading = (shape.is_title and self._phrases.is_title(text, is_new=is_new)) or (
+            shape.is_bare and self._phrases.is_title(text, is_bare=True)
         )
+        return AsideKind.HEADING if is_heading else None
 
     def _is_source_text(self, shape: Shape, segment: Segment, text: str) -> bool:
         """Return whether a text is the title of a list of sources, or an entry of such a list."""
@@ -179,11 +165,9 @@ class AsideFinder:
         if is_titled and colon:
             return self._is_entry(shape.text.partition(":")[2], segment)
         definition = _DEFINITION.match(shape.text)
-        names_id = shape.begins_line and definition is not None
-        is_listed = self._is_source_list and (shape.is_item or names_id)
-        if not is_listed and not (names_id and definition and definition[0].endswith(":")):
-            return False
-        return self._is_entry(shape.text, segment)
+        marker = definition[0] if definition and shape.begins_line else ""
+        is_listed = self._is_source_list and (shape.is_item or bool(marker))
+        return (is_listed or marker.endswith(":")) and self._is_entry(shape.text, segment)
 
     def _is_entry(self, text: str, segment: Segment) -> bool:
         """Return whether a text only names sources, by id, address or title."""
@@ -193,21 +177,14 @@ class AsideFinder:
         text = _LINK.sub(lambda link: f" {link[1]} {link[2]} ", text)
         urls = [url.rstrip(".,;:") for url in _URL.findall(text)]
         rest = _PLACE.sub(" ", _URL.sub(" ", text)).replace("^", " ")
-        found = [word for word in WORD.findall(rest) if not self._names([word])]
-        n_ids = sum(self._names([word]) for word in WORD.findall(rest))
+        listed = WORD.findall(rest)
+        others = [word.casefold() for word in listed if not self._names([word])]
         # An entry with the id of one source may have any address, because only the entry itself
         # says where that source is. Otherwise every address has to be known.
-        if not (n_ids == 1 and "," not in text) and not all(map(self._knows_address, urls)):
+        is_of_one = len(listed) - len(others) == 1 and "," not in text
+        if not is_of_one and not all(url in self._links or self._known.writes(url) for url in urls):
             return False
-        lowers = [word.casefold() for word in found]
-        return len(found) <= 12 and all(
-            not asserts(word)
-            and (word in FUNCTION_WORDS or is_plain(word) or self._known.has(word))
-            for word in lowers
-        )
-
-    def _knows_address(self, url: str) -> bool:
-        return url in self._links or self._known.writes(url)
+        return len(others) <= 12 and all(not asserts(w) and self._known.admits(w) for w in others)
 
     def _names(self, ids: Iterable[str]) -> bool:
         """Return whether each id is the id of a source, or its position: ``S0`` or ``1``."""

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from groundwire.detection.comparison.words import Word, has_negation
-from groundwire.text.vocabulary import NEGATIONS, words
+from groundwire.text.vocabulary import FUNCTION_WORDS, NEGATIONS, words
 from groundwire.text.word_lists import read_lists
 
 LISTS = read_lists(Path(__file__).with_name("words.txt"))
@@ -16,9 +16,7 @@ ASSERTING = words(LISTS["asserting"]) | NEGATIONS
 _MAX_SEARCHED_CHARS = 2_000_000
 WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_QUARTERS = {
-    f"q{n}": f"{name} quarter" for n, name in enumerate(("first", "second", "third", "fourth"), 1)
-}
+_QUARTERS = {"q1": "first", "q2": "second", "q3": "third", "q4": "fourth"}
 #: A claim's word of at least ``_ROOTED`` letters is found by its first ``_ROOT`` letters alone.
 _ROOT, _ROOTED = 4, 6
 
@@ -34,6 +32,10 @@ class KnownWords:
         """Return whether a source or the question has a word, in any form."""
         return bool(self._places(word))
 
+    def admits(self, word: str) -> bool:
+        """Return whether a word is a general one, or is in a source or the question in any form."""
+        return word in FUNCTION_WORDS or is_plain(word) or self.has(word)
+
     def have(self, found: Sequence[str], *, in_question: bool = False) -> bool:
         """Return whether the question has all words, or one source has all that the question lacks.
 
@@ -42,9 +44,7 @@ class KnownWords:
             in_question: Whether the question must have all words, so that no source counts.
         """
         places = [p for word in found if -1 not in (p := self._places(word))]
-        if not places:
-            return True
-        return not in_question and bool(frozenset.intersection(*places))
+        return not places or (not in_question and bool(frozenset.intersection(*places)))
 
     def writes(self, text: str) -> bool:
         """Return whether a source contains a text; case is ignored."""
@@ -87,7 +87,7 @@ def words_in(text: str) -> list[str]:
 def _forms(word: str) -> set[str]:
     """Return a word and the words of which it may be a form: "sailings", "sailing" and "sail"."""
     forms = {word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word)}
-    forms |= {_QUARTERS[word]} if word in _QUARTERS else set()
+    forms |= {f"{_QUARTERS[word]} quarter"} if word in _QUARTERS else set()
     for form in tuple(forms):
         stem = re.sub("(?:ing|ed)$", "", form)
         if stem != form and len(stem) > 2:

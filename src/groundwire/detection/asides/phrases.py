@@ -65,14 +65,11 @@ def _phrases(name: str) -> re.Pattern[str]:
 
 
 _COURTESY = _phrases("courtesies")
-_PHRASES = tuple(
-    (kind, _phrases(name))
-    for kind, name in (
-        (AsideKind.GREETING, "courtesies"),
-        (AsideKind.GREETING, "greetings"),
-        (AsideKind.CLOSING, "closings"),
-        (AsideKind.INTRO, "intros"),
-    )
+_PHRASES = (
+    (AsideKind.GREETING, _COURTESY),
+    (AsideKind.GREETING, _phrases("greetings")),
+    (AsideKind.CLOSING, _phrases("closings")),
+    (AsideKind.INTRO, _phrases("intros")),
 )
 _CLAUSE = re.compile(r"\s*[,;]\s+(?:(?:and|but|so)\s+)?|\s+[—–-]\s+|[.!?…:]+\s+")
 
@@ -97,11 +94,11 @@ class Phrases:
         kinds = [self._phrase_of(clause, asks=text.endswith("?")) for clause in clauses]
         end = ":" if ":" in text[-3:] else ""
         if clauses and self.is_intro(clauses[-1] + end) and (end or len(clauses) > 1):
-            kinds[-1] = AsideKind.INTRO
-            kinds[:-1] = [
+            kinds = [
                 kind or (AsideKind.INTRO if self.is_intro(f"{clause}:") else None)
                 for kind, clause in zip(kinds, clauses, strict=True)
-            ][:-1]
+            ]
+            kinds[-1] = AsideKind.INTRO
         return kinds[-1] if kinds and all(kinds) else None
 
     def farewell(self, text: str) -> AsideKind | None:
@@ -124,12 +121,7 @@ class Phrases:
         return len(found) <= 12 and not any(
             (word in ASSERTING and not (asks and word in _AUXILIARY))
             or any(map(str.isdigit, word))
-            or not (
-                word in FUNCTION_WORDS
-                or word in _OFFER_WORDS
-                or is_plain(word)
-                or self._known.has(word)
-            )
+            or not (word in _OFFER_WORDS or self._known.admits(word))
             for word in found
         )
 
@@ -152,20 +144,12 @@ class Phrases:
         last = _OBJECT.search(bare)
         if last and last[1].islower() and not last[1].endswith("ed") and last[1] in left:
             left.remove(last[1])  # the subject of the text below, which no source has to name
-        return not any(map(asserts, left)) and all(
-            is_plain(word) or self._known.has(word) for word in left if word not in FUNCTION_WORDS
-        )
+        return not any(map(asserts, left)) and all(map(self._known.admits, left))
 
     def is_question(self, text: str) -> bool:
         """Return whether a text is a question that states nothing: all its words are general."""
-        return (
-            text.endswith("?")
-            and bool(_ASKS.match(text))
-            and all(
-                word in FUNCTION_WORDS or word in _AUXILIARY or is_plain(word)
-                for word in words_in(text)
-            )
-        )
+        asks = text.endswith("?") and bool(_ASKS.match(text))
+        return asks and all(word in FUNCTION_WORDS or is_plain(word) for word in words_in(text))
 
     def is_title(self, text: str, *, is_bare: bool = False, is_new: bool = False) -> bool:
         """Return whether a text is a title: it names the text after it, and states nothing.
@@ -193,19 +177,13 @@ class Phrases:
         if is_bare:
             return bool(found) and not content
         if asks:
-            # A question may use a few words that are not in the sources: the text after it may say
-            # the same in other words.
-            free = [word for word in content if not self._known.has(word) and _is_lower(word, bare)]
+            # A question may use a few words in lower case, other than past forms, that are not in
+            # the sources: the text after it may say the same in other words.
+            free = [w for w in content if w in bare and w[-2:] != "ed" and not self._known.has(w)]
             content = content if len(free) > _MAX_FREE else [w for w in content if w not in free]
         return self._known.have(content, in_question=is_new)
 
 
-def _is_lower(word: str, text: str) -> bool:
-    return word in text and not word.endswith("ed")
-
-
 def is_name(text: str) -> bool:
     """Return whether a line below a farewell may be a signature."""
-    return not any(asserts(word) for word in words_in(text)) and not text.endswith(
-        (".", "!", "?", ":")
-    )
+    return not any(map(asserts, words_in(text))) and not text.endswith((".", "!", "?", ":"))

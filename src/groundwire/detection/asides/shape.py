@@ -8,10 +8,8 @@ _DELIMITER = re.compile(
     r"[ \t|]*\n[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\n"
 )
 _UNDERLINE = re.compile(r"[ \t]*\n[ \t]*(?:=+|-{3,})[ \t]*\n")
-_NEXT_LINE, _NEXT_ITEM = (
-    re.compile(r"\n([ \t]*)[^\s]*\s*$"),
-    re.compile(r"\n[ \t]*(?:[-*+•]|\d+[.)])\s*$"),
-)
+_NEXT_LINE = re.compile(r"\n([ \t]*)[^\s]*\s*$")
+_NEXT_ITEM = re.compile(r"\n[ \t]*(?:[-*+•]|\d+[.)])\s*$")
 #: Number of characters that are read at each end of the text between two segments.
 _SEEN_CHARS = 300
 BOLD = re.compile(r"[*_]{1,3}[^*]+[*_]{1,3}[:.]?")

@@ -7,18 +7,19 @@ from typing import TypeAlias
 
 from groundwire.detection.comparison.words import (
     Word,
+    around,
     content_of,
     has_negation,
     names_of,
-    near,
     scope,
-    telling,
-    within,
     words_of,
 )
 from groundwire.detection.values import Claim, EvidenceRef, Span
-from groundwire.text.quantities import Quantity, QuantityIndex, QuantityKind, quantities
+from groundwire.text.quantities import Quantity, QuantityIndex, quantities
 from groundwire.text.vocabulary import HEDGES, NEGATIONS
+
+#: Number of content words on each side of a place that are near it.
+_NEAR = 4
 
 
 @dataclass(frozen=True)  # no slots: cached properties are stored beside the fields
@@ -46,11 +47,15 @@ class ComparedText:
     @cached_property
     def telling(self) -> list[Word]:
         """The content words without the numbers; they show what a place in the text is about."""
-        return telling(self.words)
+        return [word for word in self.words if word.is_content and not word.text[0].isdigit()]
 
     def near(self, start: int, end: int) -> dict[str, int]:
         """Return the stems around ``[start, end)`` in the text, each with its distance in words."""
-        return near(self.telling, start, end)
+        found: dict[str, int] = {}
+        for side in around(self.telling, start, end, _NEAR):
+            for distance, word in enumerate(side, start=1):
+                found[word.stem] = min(distance, found.get(word.stem, distance))
+        return found
 
     @cached_property
     def lowers(self) -> frozenset[str]:
@@ -81,11 +86,6 @@ class ComparedText:
     def quantities(self) -> tuple[Quantity, ...]:
         """The numbers, times and dates of the text."""
         return quantities(self.text)
-
-    @cached_property
-    def index(self) -> QuantityIndex:
-        """The index of the quantities, for comparison."""
-        return QuantityIndex.of(self.quantities)
 
 
 #: Lines of evidence; the lines that have most in common with a claim come first.
@@ -133,12 +133,17 @@ class Held:
     @cached_property
     def span_words(self) -> list[Word]:
         """The words of the claim that overlap the span."""
-        return within(self.claim.words, self.start, self.end)
+        return [w for w in self.claim.words if w.start < self.end and w.end > self.start]
 
     @cached_property
     def span_content(self) -> frozenset[str]:
         """The stems of the span's content words."""
         return content_of(self.span_words)
+
+    @cached_property
+    def unknown(self) -> list[Word]:
+        """The content words of the span that no line has."""
+        return [w for w in self.span_words if w.is_content and w.stem not in self.line_content]
 
     @cached_property
     def rest_content(self) -> frozenset[str]:
@@ -155,6 +160,20 @@ class Held:
             line for line, n in zip(self.lines, common, strict=True) if best and 2 * n >= best
         )
 
+    @property
+    def negated_otherwise(self) -> frozenset[str]:
+        """The stems that only the claim negates, or only the relevant lines."""
+        claim = self.claim
+        line_negated = frozenset().union(*(line.negated for line in self.relevant))
+        line_plain = frozenset().union(*(line.content - line.negated for line in self.relevant))
+        turned = (claim.negated & line_plain) - line_negated
+        return turned | ((line_negated & (claim.content - claim.negated)) - line_plain)
+
+    @property
+    def is_negated_alone(self) -> bool:
+        """Whether the claim has a negation, and no relevant line has one."""
+        return self.claim.has_negation and not any(line.has_negation for line in self.relevant)
+
     @cached_property
     def line_content(self) -> frozenset[str]:
         """The stems of the content words of all lines."""
@@ -163,14 +182,4 @@ class Held:
     @cached_property
     def index(self) -> QuantityIndex:
         """The quantities of all lines."""
-        return QuantityIndex.union(line.index for line in self.lines)
-
-    @cached_property
-    def numbers(self) -> dict[tuple[str | None, str | None], list[float]]:
-        """The numbers of all lines, ascending, by base unit and name of the unit."""
-        found: dict[tuple[str | None, str | None], list[float]] = {}
-        for line in self.lines:
-            for quantity in line.quantities:
-                if quantity.kind is QuantityKind.NUMBER:
-                    found.setdefault((quantity.unit, quantity.name), []).append(quantity.number)
-        return {key: sorted(numbers) for key, numbers in found.items()}
+        return QuantityIndex.of(q for line in self.lines for q in line.quantities)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from groundwire.detection.comparison.aligned_span import ComparedText, Held
+from groundwire.detection.comparison.aligned_span import ComparedText, Held, Lines
 from groundwire.detection.comparison.differences import differing_quantities, is_year
 from groundwire.detection.comparison.finding import Subtype
 from groundwire.detection.comparison.subtype import (
@@ -76,19 +76,17 @@ def _best(candidates: Iterable[_Candidate]) -> EvidenceRef | None:
     likely = [found for found in candidates if found.score >= MIN_LIKENESS]
     most = max((found.score for found in likely), default=0.0)
     best = [found for found in likely if found.score == most]
-    if not best or len({found.text.casefold() for found in best}) > 1:
-        return None
-    place = best[0].line.place
-    if place is None:
+    place = best[0].line.place if best else None
+    if place is None or len({found.text.casefold() for found in best}) > 1:
         return None
     start, end = place.start + best[0].start, place.start + best[0].end
     return EvidenceRef(source_id=place.source_id, start=start, end=end, text=best[0].text)
 
 
-def _dates(held: Held) -> Iterable[_Candidate]:
+def _dates(held: Held) -> list[_Candidate]:
     if differing_quantities(held, of_claim=False):
         return _quantities(held)
-    return _calendar(held)
+    return other_days(held.claim, differing_calendar(held)[0], held.lines)
 
 
 def _quantities(held: Held) -> list[_Candidate]:
@@ -107,11 +105,9 @@ def _quantities(held: Held) -> list[_Candidate]:
 
 def _joins(text: str, start: int, end: int, following: int) -> bool:
     """Return whether the text between two quantities makes them the ends of a range."""
-    if _RANGE.fullmatch(text, end, following):
-        return True
-    return (
-        text[end:following] == _AND and _BETWEEN.search(text[max(0, start - 8) : start]) is not None
-    )
+    is_between = _BETWEEN.search(text[max(0, start - 8) : start]) is not None
+    between = text[end:following]
+    return _RANGE.fullmatch(between) is not None or (is_between and between == _AND)
 
 
 def _ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
@@ -150,13 +146,16 @@ def same_kind(one: Quantity, one_text: str, other: Quantity, other_text: str) ->
     return (one.unit == other.unit and (one.name == "th") == (other.name == "th")) or is_same_number
 
 
-def _calendar(held: Held) -> list[_Candidate]:
-    wrong = differing_calendar(held)[0]
-    kind = WEEKDAYS if wrong.lower in WEEKDAYS else MONTHS
-    said = {word.lower for word in held.claim.words}
+def other_days(claim: ComparedText, day: Word, lines: Lines) -> list[_Candidate]:
+    """Score the days of some lines by how well each fits in the place of a day in a claim.
+
+    Instead of a day of the week it may be a month. Those that the claim states too are left out.
+    """
+    kind = WEEKDAYS if day.lower in WEEKDAYS else MONTHS
+    said = {word.lower for word in claim.words}
     return [
-        _beside(held.claim, wrong, line, word)
-        for line in held.lines
+        _beside(claim, day, line, word)
+        for line in lines
         for word in line.words
         if word.lower in kind and word.text[0].isupper() and word.lower not in said
     ]
@@ -179,12 +178,10 @@ def _names(held: Held) -> list[_Candidate]:
 
 
 def _names_in(line: ComparedText, *, with_first: bool) -> list[Word]:
-    names = line.names
-    first = line.words[:1]
-    starts = {name.start for name in names}
-    if with_first and first and first[0].is_content and first[0].start not in starts:
-        return [*first, *names] if first[0].text[0].isupper() else names
-    return names
+    """Return the names in a line; ``with_first`` adds a first word that may be a name."""
+    first = [word for word in line.words[:1] if word.is_content and word.text[0].isupper()]
+    is_new = with_first and first and first[0].start not in {name.start for name in line.names}
+    return [*first, *line.names] if is_new else line.names
 
 
 def _inside(word: Word, name: Word) -> bool:
@@ -215,20 +212,24 @@ def _neighbours(text: ComparedText, place: Word) -> tuple[str, str]:
 
 def _hedges(held: Held) -> list[_Candidate]:
     inside = {word.lower for word in held.span_words}
-    context = held.claim.near(held.start, held.end)
-    context |= {word.stem: 1 for word in held.span_words if word.is_content}
-    return [
-        _Candidate(line, word.start, word.end, likeness(context, line.near(*word[:2])))
+    hedges = (
+        (line, word)
         for line in held.relevant
         for word in line.words
         if word.lower in HEDGES and word.text != "May" and word.lower not in inside
-    ]
+    )
+    return _near_span(held, hedges)
 
 
 def _opposites(held: Held) -> list[_Candidate]:
+    return _near_span(held, opposites_in(held))
+
+
+def _near_span(held: Held, found: Iterable[tuple[ComparedText, Word]]) -> list[_Candidate]:
+    """Score words of lines by the words near them that are in the span or near it."""
     context = held.claim.near(held.start, held.end)
     context |= {word.stem: 1 for word in held.span_words if word.is_content}
     return [
-        _Candidate(line, word.start, word.end, likeness(context, line.near(*word[:2])))
-        for line, word in opposites_in(held)
+        _Candidate(line, word.start, word.end, likeness(context, line.near(word.start, word.end)))
+        for line, word in found
     ]

@@ -1,12 +1,12 @@
 """Finds quantities and negations that a claim and its evidence state differently."""
 
 import re
-from bisect import bisect_left
 
-from groundwire.detection.comparison.aligned_span import Held
+from groundwire.detection.comparison.aligned_span import Held, Lines
 from groundwire.text.quantities import Match, Quantity, QuantityKind
 
-_EQUAL = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL, Match.UNIT_MISSING})
+#: Results of a comparison that mean that the evidence states a quantity of the claim.
+STATED = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL, Match.UNIT_MISSING})
 _ROUGHLY = re.compile(
     r"(?:(?P<about>about|around|approximately|roughly|circa|some|ca?\.|~)"
     r"|(?P<over>over|more than|above|at least)"
@@ -33,8 +33,8 @@ def differing_quantities(held: Held, *, of_claim: bool) -> tuple[Quantity, ...]:
         quantity
         for quantity in held.claim.quantities
         if (of_claim or (quantity.start < held.end and quantity.end > held.start))
-        and index.match(quantity) not in _EQUAL
-        and not is_rounded(held, quantity)
+        and index.match(quantity) not in STATED
+        and not is_rounded(held.claim.text, quantity, held.lines)
     )
 
 
@@ -43,54 +43,32 @@ def differs(held: Held) -> bool:
 
     In doubt it is true, and then a span stays marked although a model would clear it.
     """
-    return bool(differing_quantities(held, of_claim=True)) or _negations_differ(held)
+    quantities = differing_quantities(held, of_claim=True)
+    return bool(quantities or held.is_negated_alone or held.negated_otherwise)
 
 
 def is_year(quantity: Quantity, text: str) -> bool:
     """Return whether a number is written like a year from 1000 to 2199, or a decade ("1990s")."""
     written = text[quantity.start : quantity.end].rstrip("s")
-    return (
-        quantity.kind is QuantityKind.NUMBER
-        and quantity.unit is None
-        and quantity.name is None
-        and len(written) == 4
-        and written.isdecimal()
-        and 1000 <= quantity.number < 2200
-    )
+    is_plain = (quantity.kind, quantity.unit, quantity.name) == (QuantityKind.NUMBER, None, None)
+    return is_plain and len(written) == 4 and written.isdecimal() and 1000 <= quantity.number < 2200
 
 
-def negated_otherwise(held: Held) -> frozenset[str]:
-    """Return the stems that only the claim, or only the evidence, negates."""
-    claim = held.claim
-    line_negated = frozenset().union(*(line.negated for line in held.relevant))
-    line_plain = frozenset().union(*(line.content - line.negated for line in held.relevant))
-    turned = (claim.negated & line_plain) - line_negated
-    return turned | ((line_negated & (claim.content - claim.negated)) - line_plain)
-
-
-def is_negated_alone(held: Held) -> bool:
-    """Return whether the claim has a negation, and no relevant line has one."""
-    return held.claim.has_negation and not any(line.has_negation for line in held.relevant)
-
-
-def _negations_differ(held: Held) -> bool:
-    return is_negated_alone(held) or bool(negated_otherwise(held))
-
-
-def is_rounded(held: Held, stated: Quantity) -> bool:
+def is_rounded(claim: str, stated: Quantity, lines: Lines) -> bool:
     """Return whether a claim marks a number as rounded, and a line has an exact number that fits.
 
     "About 21,000", "more than 21,000" and "nearly 22,000" fit 21,196.
     """
-    before = held.claim.text[max(0, stated.start - _BEFORE_CHARS) : stated.start]
-    hedge = _ROUGHLY.search(before)
+    hedge = _ROUGHLY.search(claim[max(0, stated.start - _BEFORE_CHARS) : stated.start])
     step = _last_place(stated.number)
     if stated.kind is not QuantityKind.NUMBER or hedge is None or not step:
         return False
-    low, high = _BOUNDS[hedge.lastgroup or ""]
-    exact = held.numbers.get((stated.unit, stated.name), [])
-    first = bisect_left(exact, stated.number + low * step)
-    return first < len(exact) and exact[first] <= stated.number + high * step
+    low, high = (stated.number + bound * step for bound in _BOUNDS[hedge.lastgroup or ""])
+    numbers = (q for line in lines for q in line.quantities if q.kind is QuantityKind.NUMBER)
+    return any(
+        low <= exact.number <= high and (exact.unit, exact.name) == (stated.unit, stated.name)
+        for exact in numbers
+    )
 
 
 def _last_place(number: float) -> float:

@@ -3,14 +3,9 @@
 import re
 
 from groundwire.detection.comparison.aligned_span import ComparedText, Held
-from groundwire.detection.comparison.differences import (
-    differing_quantities,
-    is_negated_alone,
-    is_year,
-    negated_otherwise,
-)
+from groundwire.detection.comparison.differences import differing_quantities, is_year
 from groundwire.detection.comparison.finding import Subtype
-from groundwire.detection.comparison.words import Word, has_negation, is_negation
+from groundwire.detection.comparison.words import Word, around, has_negation, is_negation
 from groundwire.text.quantities import Quantity, QuantityKind
 from groundwire.text.vocabulary import (
     CALENDAR,
@@ -70,16 +65,8 @@ def differing_names(held: Held) -> list[Word]:
     first = held.span_words[:1]
     if len(held.span_words) == 1 and first[0].start == 0 and first[0].text[0].isupper():
         names = [*first, *names]  # if only the first word is marked, it is likely a name
-    unknown = [
-        word
-        for word in held.span_words
-        if word.is_content and word.stem not in held.line_content and word.text[0].isupper()
-    ]
-    return [
-        name
-        for name in names
-        if any(name.start <= word.start and word.end <= name.end for word in unknown)
-    ]
+    unknown = [word for word in held.unknown if word.text[0].isupper()]
+    return [n for n in names if any(n.start <= w.start and w.end <= n.end for w in unknown)]
 
 
 def opposites_in(held: Held) -> list[tuple[ComparedText, Word]]:
@@ -100,14 +87,14 @@ def _kind(quantity: Quantity, text: str) -> Subtype:
 
 
 def _is_negation(held: Held) -> bool:
-    otherwise = negated_otherwise(held)
+    otherwise = held.negated_otherwise
     if held.span_content & otherwise:
         return True
     if not has_negation(held.span_words):
         return False
     # A "not" in the span is the difference if the evidence has most of the span's other words.
     known = held.span_content & held.line_content
-    return bool(otherwise) or (is_negated_alone(held) and 2 * len(known) >= len(held.span_content))
+    return bool(otherwise) or (held.is_negated_alone and 2 * len(known) >= len(held.span_content))
 
 
 def _is_certainty(held: Held) -> bool:
@@ -124,20 +111,13 @@ def _is_certainty(held: Held) -> bool:
 
 
 def _is_relation(held: Held) -> bool:
-    if held.span_content and held.span_content <= held.line_content:
+    if (held.span_content and not held.unknown) or opposites_in(held):
         return True
-    if opposites_in(held):
-        return True
-    unknown = [
-        word for word in held.span_words if word.is_content and word.stem not in held.line_content
-    ]
-    if not unknown or not all(is_verb(word) for word in unknown):
+    before, after = around(held.claim.telling, held.start, held.end, 1)
+    if not held.unknown or not all(map(is_verb, held.unknown)) or not (before and after):
         return False
-    before = held.claim.near(held.start, len(held.claim.text))
-    after = held.claim.near(0, held.end)
-    left = {stem for stem, distance in before.items() if distance == 1}
-    right = {stem for stem, distance in after.items() if distance == 1}
-    return any(left & line.content and right & line.content for line in held.lines)
+    beside = {word.stem for word in (*before, *after)}
+    return any(beside <= line.content for line in held.lines)
 
 
 def is_verb(word: Word) -> bool:

@@ -23,8 +23,6 @@ _WITHIN_NAME = re.compile(r"(?:[ -]|\.? | (?:of|de|la|le|du|von|van|der|den|di|d
 #: Number of a word's first letters that make its stem. Words with the same stem mean about the
 #: same: "founded", "founding".
 _STEM_CHARS = 5
-#: Number of content words on each side of a place that are near it.
-_NEAR = 4
 #: A "not" or a "may" applies to at most this many content words after it.
 _SCOPE = 3
 _SCOPE_WORDS = 12  # limit on the words read after a "not", function words included
@@ -70,19 +68,9 @@ def words_of(text: str) -> list[Word]:
     ]
 
 
-def within(words: Iterable[Word], start: int, end: int) -> list[Word]:
-    """Return the words that overlap ``[start, end)``."""
-    return [word for word in words if word.start < end and word.end > start]
-
-
 def content_of(words: Iterable[Word]) -> frozenset[str]:
     """Return the stems of the content words among some words."""
     return frozenset(word.stem for word in words if word.is_content)
-
-
-def telling(words: Iterable[Word]) -> list[Word]:
-    """Return the content words without the numbers; they show what a place in a text is about."""
-    return [word for word in words if word.is_content and not word.text[0].isdigit()]
 
 
 def around(words: Sequence[Word], start: int, end: int, most: int) -> tuple[list[Word], list[Word]]:
@@ -91,21 +79,6 @@ def around(words: Sequence[Word], start: int, end: int, most: int) -> tuple[list
     n_until = bisect_left(words, end, key=lambda word: word.start)
     before = words[max(0, n_before - most) : n_before]
     return [*reversed(before)], [*words[n_until : n_until + most]]
-
-
-def near(words: Sequence[Word], start: int, end: int) -> dict[str, int]:
-    """Return the stems around a place, each with its distance in words.
-
-    Args:
-        words: The words of the text that :func:`telling` returns.
-        start: Offset of the place.
-        end: Offset after the place.
-    """
-    found: dict[str, int] = {}
-    for side in around(words, start, end, _NEAR):
-        for distance, word in enumerate(side, start=1):
-            found[word.stem] = min(distance, found.get(word.stem, distance))
-    return found
 
 
 def likeness(one: Mapping[str, int], other: Mapping[str, int]) -> float:

@@ -1,9 +1,8 @@
 """The evidence of a claim as rules read it: lines, clauses, fields and rows of tables."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
 
 from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.comparison.words import Word, content_of, words_of
@@ -11,7 +10,7 @@ from groundwire.detection.rules.clauses import Clause, clauses_of
 from groundwire.text.quantities import Quantity, QuantityIndex
 from groundwire.text.vocabulary import words
 
-_SWITCH_ENDS = (": true", ": false", ": yes", ": no")
+_DENIED = (": false", ": no")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: Words in the path of a field that name its place in the data, not its subject.
 _PLACES = words("attribute attributes business restaurant restaurants is has good for by only")
@@ -31,24 +30,15 @@ MAX_LINES = 8
 MAX_PLACES = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """A field whose value is yes or no.
-
-    Attributes:
-        words: Words of the field's name in lower case, without words that only name its place in
-            the data.
-        is_on: Whether the value of the field is yes.
-    """
-
-    words: tuple[str, ...]
-    is_on: bool
-
-
 class Basis:
     """The evidence that a claim is compared with: the lines of some passages.
 
-    A line is divided into words once, when a rule first looks at it.
+    Attributes:
+        question: The question, or an empty text.
+        readings: The lines, as the model reads them, equal lines once.
+        stated: The quantities of all lines.
+        text: Function that returns a line as a text that can be compared, made once for each line.
+        clauses: Function that returns the clauses of such a text, found once for each line.
     """
 
     def __init__(self, readings: Sequence[str], stated: QuantityIndex, question: str = "") -> None:
@@ -62,29 +52,14 @@ class Basis:
         self.question = question
         self.readings = tuple(dict.fromkeys(readings))
         self.stated = stated
-        self._texts: dict[str, ComparedText] = {}
-        self._clauses: dict[str, tuple[Clause, ...]] = {}
-
-    def text(self, reading: str) -> ComparedText:
-        """Return a line as a text that can be compared, made once for each line."""
-        found = self._texts.get(reading)
-        if found is None:
-            found = self._texts[reading] = ComparedText(reading)
-        return found
-
-    def clauses(self, line: ComparedText) -> tuple[Clause, ...]:
-        """Return the clauses of a line."""
-        found = self._clauses.get(line.text)
-        if found is None:
-            found = self._clauses[line.text] = tuple(clauses_of(line))
-        return found
+        self.text: Callable[[str], ComparedText] = cache(ComparedText)
+        self.clauses: Callable[[ComparedText], list[Clause]] = cache(clauses_of)
 
     def has(self, word: Word) -> bool:
         """Return whether the lines have a word, or one that begins like it; true in doubt."""
         lower = word.lower
-        if lower in self._lower or lower.rstrip("s") in self._lower:
-            return True
-        return len(lower) >= _MIN_ROOTED and lower[:_ROOT] in self._lower
+        has_root = len(lower) >= _MIN_ROOTED and lower[:_ROOT] in self._lower
+        return has_root or singular(lower) in self._lower
 
     def has_line(self, claim: str) -> bool:
         """Return whether a claim is one of the lines, word for word."""
@@ -119,15 +94,17 @@ class Basis:
         return not _ENGLISH.isdisjoint(lowers)
 
     @cached_property
-    def switches(self) -> tuple[Switch, ...]:
-        """The fields whose value is yes or no, in reading order."""
-        return tuple(
-            Switch(named, value.casefold() in ("true", "yes"))
-            for reading in self.readings
-            if reading.casefold().endswith(_SWITCH_ENDS)
-            for path, _, value in (reading.rpartition(": "),)
-            if (named := _named(path))
+    def denied(self) -> tuple[frozenset[str], ...]:
+        """The names of the fields whose value is no: the words of each, without a plural "s".
+
+        Words that only name the place of a field in the data are left out.
+        """
+        off = (reading for reading in self.readings if reading.casefold().endswith(_DENIED))
+        names = (words_of(_CAMEL.sub(" ", reading.rpartition(": ")[0])) for reading in off)
+        own = (
+            frozenset(singular(w.lower) for w in name if w.lower not in _PLACES) for name in names
         )
+        return tuple(dict.fromkeys(filter(None, own)))
 
     @cached_property
     def rows(self) -> tuple[Mapping[str, str], ...]:
@@ -157,9 +134,9 @@ def overlap(
     return len(wanted & line.content) / len(wanted) if wanted else 0.0
 
 
-def _named(path: str) -> tuple[str, ...]:
-    lowers = (word.lower for word in words_of(_CAMEL.sub(" ", path)))
-    return tuple(word for word in lowers if word not in _PLACES)
+def singular(lower: str) -> str:
+    """Return a word in lower case without the "s" of a plural."""
+    return lower.rstrip("s")
 
 
 def _cells(reading: str) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from itertools import islice
 from groundwire.detection.comparison.aligned_span import ComparedText, Lines
 from groundwire.detection.comparison.subtype import is_verb
 from groundwire.detection.comparison.words import Word, content_of, words_of
-from groundwire.detection.rules.basis import MAX_PLACES, Basis, Switch
+from groundwire.detection.rules.basis import MAX_PLACES, Basis, singular
 from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.text.vocabulary import words
 
@@ -36,14 +36,11 @@ def fields(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFind
     """Find things that exist by the claim but not by a field: "has wifi" and ``wifi: no``."""
     if _NEGATIVE.search(claim.text):
         return
-    said = {_singular(word.lower) for word in claim.words}
-    off = (switch for switch in dict.fromkeys(basis.switches) if not switch.is_on)
-    denied = (wanted for switch in off if (wanted := _singulars(switch)) <= said)
-    for wanted in islice(denied, MAX_PLACES):
-        named = [word for word in claim.words if _singular(word.lower) in wanted]
-        if len(wanted) == 1 and not _is_offered(claim, named[0]):
-            continue
-        yield RuleFinding(named[0].start, _end_of(claim, named[-1]), ConflictKind.FIELD)
+    said = {singular(word.lower) for word in claim.words}
+    for wanted in islice(filter(said.issuperset, basis.denied), MAX_PLACES):
+        named = [word for word in claim.words if singular(word.lower) in wanted]
+        if len(wanted) > 1 or _is_offered(claim, named[0]):
+            yield RuleFinding(named[0].start, _end_of(claim, named[-1]), ConflictKind.FIELD)
 
 
 def cells(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
@@ -60,8 +57,7 @@ def cells(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindi
     for column in _asked(claim, row, said):
         others = {other[column] for other in basis.rows if other is not row and column in other}
         for other in sorted(cell for cell in others - own if _says(said, cell)):
-            place = re.search(rf"(?<!\w){re.escape(other)}(?!\w)", claim.text, re.IGNORECASE)
-            if place:
+            if place := re.search(rf"(?<!\w){re.escape(other)}(?!\w)", claim.text, re.IGNORECASE):
                 yield RuleFinding(place.start(), place.end(), ConflictKind.FIELD)
 
 
@@ -81,7 +77,8 @@ def entries(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFin
         for place, word in _said_of(claim, path[-1]):
             is_said = word.is_content and word.text.islower() and not is_verb(word)
             if is_said and word.lower not in _WHETHER and not basis.has(word):
-                yield RuleFinding(*sorted_ends(place, word), ConflictKind.FIELD)
+                first, last = sorted((place, word))
+                yield RuleFinding(first.start, last.end, ConflictKind.FIELD)
 
 
 def _is_offered(claim: ComparedText, word: Word) -> bool:
@@ -108,18 +105,13 @@ def _said_of(claim: ComparedText, name: Word) -> Iterator[tuple[Word, Word]]:
     The word is before the name, or after an "is" that follows the name.
     """
     for index, word in enumerate(claim.words):
-        if _singular(word.lower) != _singular(name.lower):
+        if singular(word.lower) != singular(name.lower):
             continue
         if index:
             yield word, claim.words[index - 1]
         following = claim.words[index + 1 : index + 3]
         if len(following) > 1 and following[0].lower in _BE:
             yield word, following[1]
-
-
-def sorted_ends(one: Word, other: Word) -> tuple[int, int]:
-    """Return start and end of the stretch between two words in either order, both included."""
-    return min(one.start, other.start), max(one.end, other.end)
 
 
 def _end_of(claim: ComparedText, word: Word) -> int:
@@ -133,14 +125,6 @@ def _end_of(claim: ComparedText, word: Word) -> int:
     cut = _CLAUSE_END.search(claim.text, word.end)
     last = claim.words[-1].end if cut is None else cut.start()
     return max(last, word.end) if is_subject else word.end
-
-
-def _singular(lower: str) -> str:
-    return lower.rstrip("s")
-
-
-def _singulars(switch: Switch) -> frozenset[str]:
-    return frozenset(map(_singular, switch.words))
 
 
 def _asked(claim: ComparedText, row: Mapping[str, str], said: str) -> list[str]:

@@ -2,8 +2,9 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice, pairwise
 
 from groundwire.detection.comparison.aligned_span import ComparedText
@@ -63,27 +64,41 @@ _OPPOSITE = opposites_of(pair for pair in (*OPPOSITES, *LOOSE_OPPOSITES) if pair
 _OPPOSITE |= {word: _OPPOSITE.get(word, frozenset()) | {"some"} for word in ("all", "every")}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: cached properties are stored beside the fields
 class Clause:
     """A clause of a sentence.
 
     Attributes:
         all_words: All words of the clause.
-        words: The content words of the clause.
-        content: The stems of the content words.
-        negated: The stems of the words that the clause negates.
-        lowers: All words of the clause in lower case.
         negations: The negations in the clause, such as "not".
         is_open: Whether the clause holds under a condition, or may negate without a "not".
     """
 
     all_words: tuple[Word, ...]
-    words: tuple[Word, ...]
-    content: frozenset[str]
-    negated: frozenset[str]
-    lowers: frozenset[str]
     negations: tuple[Word, ...]
     is_open: bool
+
+    @cached_property
+    def words(self) -> tuple[Word, ...]:
+        """The content words of the clause."""
+        return tuple(word for word in self.all_words if word.is_content)
+
+    @cached_property
+    def content(self) -> frozenset[str]:
+        """The stems of the content words."""
+        return frozenset(map(stem_of, self.words))
+
+    @cached_property
+    def negated(self) -> frozenset[str]:
+        """The stems of the words that the clause negates: the next three after each negation."""
+        ends = (no.end for no in self.negations)
+        firsts = [bisect_left(self.words, end, key=lambda word: word.start) for end in ends]
+        return frozenset(stem_of(w) for n in firsts for w in self.words[n : n + _SCOPE])
+
+    @cached_property
+    def lowers(self) -> frozenset[str]:
+        """All words of the clause in lower case."""
+        return frozenset(word.lower for word in self.all_words)
 
     @property
     def is_stated(self) -> bool:
@@ -156,8 +171,9 @@ def _sides(words: Sequence[Word], at: Word) -> tuple[frozenset[str], frozenset[s
     return before, frozenset(stem_of(word) for word in content if word.start >= at.end)
 
 
-def clauses_of(text: ComparedText) -> Iterator[Clause]:
-    """Yield the clauses of a sentence that have content words, in reading order."""
+def clauses_of(text: ComparedText) -> list[Clause]:
+    """Return the clauses of a sentence that have content words, in reading order."""
+    found = []
     starts = [word.start for word in text.words]
     negations = tuple(_negations(text.text, text.words))
     cuts = [cut.span() for cut in islice(_CUT.finditer(text.text), _MAX_CLAUSES)]
@@ -167,35 +183,15 @@ def clauses_of(text: ComparedText) -> Iterator[Clause]:
         if any(word.is_content for word in words):
             # The word after the clause may make it conditional: "Add salt if ...".
             is_open = _is_open(text.text, start, after)
-            yield _clause(
-                words, [no for no in negations if start <= no.start < end], is_open=is_open
-            )
-
-
-def _clause(words: Sequence[Word], negations: Sequence[Word], *, is_open: bool) -> Clause:
-    content = tuple(word for word in words if word.is_content)
-    return Clause(
-        all_words=tuple(words),
-        words=content,
-        content=frozenset(map(stem_of, content)),
-        negated=frozenset(map(stem_of, _after(negations, content))),
-        lowers=frozenset(word.lower for word in words),
-        negations=tuple(negations),
-        is_open=is_open,
-    )
+            own = tuple(no for no in negations if start <= no.start < end)
+            found.append(Clause(tuple(words), own, is_open))
+    return found
 
 
 def stem_of(word: Word) -> str:
     """Return the stem of a word's base form, so that "run", "runs" and "ran" have the same stem."""
     base = _BASES.get(word.lower) or _ENDING.sub("", word.lower)
     return Word(word.start, word.end, base).stem
-
-
-def _after(negations: Iterable[Word], content: Sequence[Word]) -> Iterator[Word]:
-    """Yield the content words to which negations apply: the next three after each."""
-    for no in negations:
-        first = bisect_left(content, no.end, key=lambda word: word.start)
-        yield from content[first : first + _SCOPE]
 
 
 def _is_open(text: str, start: int, end: int) -> bool:

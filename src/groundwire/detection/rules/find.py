@@ -5,14 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from groundwire.detection.comparison.aligned_span import ComparedText, Lines
-from groundwire.detection.rules import (
-    addresses,
-    cells,
-    relations,
-    statements,
-    unrelated,
-    values,
-)
+from groundwire.detection.rules import addresses, cells, relations, statements, unrelated, values
 from groundwire.detection.rules.basis import Basis
 from groundwire.detection.rules.conflict import Conflict, ConflictKind, RuleFinding
 from groundwire.detection.values import Label
@@ -64,14 +57,10 @@ class RuleFindings:
 
         ``places`` has, for each character of the claim, its offset in the other text.
         """
-        return RuleFindings(
-            tuple(
-                replace(each, start=places[each.start], end=places[each.end - 1] + 1)
-                for each in self.conflicts
-            ),
-            tuple((places[start], places[end - 1] + 1) for start, end in self.settled),
-            self.is_line,
-        )
+        ends = [place + 1 for place in places]
+        conflicts = (replace(c, start=places[c.start], end=ends[c.end - 1]) for c in self.conflicts)
+        settled = ((places[start], ends[end - 1]) for start, end in self.settled)
+        return RuleFindings(tuple(conflicts), tuple(settled), self.is_line)
 
 
 def find(claim: str, lines: Iterable[str], basis: Basis, before: str = "") -> RuleFindings:
@@ -103,11 +92,6 @@ def _lies_in(found: RuleFinding, ranges: Iterable[tuple[int, int]]) -> bool:
 
 
 def _conflict(found: RuleFinding) -> Conflict:
-    return Conflict(
-        start=found.start,
-        end=found.end,
-        kind=found.kind,
-        label=Label.UNSUPPORTED if found.kind in _UNSUPPORTED else Label.CONTRADICTED,
-        probability=PROBABILITY,
-        floor=_DOUBT if found.kind in _LACKED and not found.is_enough else 0.0,
-    )
+    label = Label.UNSUPPORTED if found.kind in _UNSUPPORTED else Label.CONTRADICTED
+    floor = _DOUBT if found.kind in _LACKED and not found.is_enough else 0.0
+    return Conflict(found.start, found.end, found.kind, label, PROBABILITY, floor)

@@ -37,10 +37,6 @@ class _Act:
     after: frozenset[str]
     is_passive: bool
 
-    @property
-    def is_between_names(self) -> bool:
-        return bool(self.before and self.after)
-
     def is_turned(self, other: "_Act") -> bool:
         """Return whether another act has the same verb and voice, but both names swapped."""
         if (self.stem, self.is_passive) != (other.stem, other.is_passive):
@@ -57,9 +53,8 @@ def roles(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
         if _may_act(word) or _compares(claim.words, index)
     )
     for act in (_act(claim.words, index) for index in islice(acting, MAX_PLACES)):
-        if not act.is_between_names:
-            continue
-        if any(act.is_turned(other) for line in lines[:_LINES] for other in _acts(line, act.stem)):
+        others = (other for line in lines[:_LINES] for other in _acts(line, act.stem))
+        if act.before and act.after and any(map(act.is_turned, others)):
             ends = [word for word in claim.words if word.stem in act.before | act.after]
             yield RuleFinding(ends[0].start, ends[-1].end, ConflictKind.ROLES)
             return

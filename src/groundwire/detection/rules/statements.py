@@ -85,9 +85,7 @@ def negations(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleF
 
 def opposites(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Find words whose opposite is in all lines that have most other content words of the claim."""
-    if claim.has_negation:
-        return
-    if len(claim.content) <= _MIN_WORDS:
+    if claim.has_negation or len(claim.content) <= _MIN_WORDS:
         return
     for _, word in _said(claim, _OPPOSITE):
         without = frozenset({word.stem})

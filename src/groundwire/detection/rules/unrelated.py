@@ -21,13 +21,12 @@ _REMARKS = words(
 _STATEMENT = re.compile(r"[.!]\W*$")
 
 
-def unrelated(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
+def unrelated(claim: ComparedText, _: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Find a claim without any content word of the evidence, in any form.
 
     Questions, headings, remarks and statements that something is missing are left out: in the
     validation answers they are nearly always faithful, even without a word of their sources.
     """
-    del lines
     numbers = quantities_in(claim)
     content = [
         word
@@ -38,9 +37,8 @@ def unrelated(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleF
     lowers = [word.lower for word in claim.words]
     if len({word.stem for word in content}) < _MIN_CONTENT or not _STATEMENT.search(claim.text):
         return
-    if len(FUNCTION_WORDS.intersection(lowers)) < _MIN_ENGLISH:
-        return
-    if any(word in _REMARKS or is_negation(word) for word in lowers):
+    is_remark = any(word in _REMARKS or is_negation(word) for word in lowers)
+    if is_remark or len(FUNCTION_WORDS.intersection(lowers)) < _MIN_ENGLISH:
         return
     if basis.is_english and not any(map(basis.has, content)) and not claim.content & basis.stems:
         start, end = claim.words[0].start, claim.words[-1].end

@@ -2,20 +2,18 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, islice, permutations
+from itertools import combinations, islice, permutations, product
 
-from groundwire.detection.comparison.aligned_span import ComparedText, Held, Lines
-from groundwire.detection.comparison.counterpart import alike, same_kind
-from groundwire.detection.comparison.differences import is_rounded
+from groundwire.detection.comparison.aligned_span import ComparedText, Lines
+from groundwire.detection.comparison.counterpart import other_days, same_kind
+from groundwire.detection.comparison.differences import STATED, is_rounded
 from groundwire.detection.comparison.words import likeness
 from groundwire.detection.rules.basis import MAX_PLACES, Basis, is_field, quantities_in
 from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.text.quantities import Match, Quantity, QuantityIndex, QuantityKind
-from groundwire.text.vocabulary import CALENDAR, MONTHS, WEEKDAYS
+from groundwire.text.vocabulary import CALENDAR
 
 _ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
-#: Results of a comparison that mean that the evidence states a quantity of the claim.
-_STATED = frozenset({Match.EQUAL, Match.TIME_EQUAL, Match.DATE_EQUAL, Match.UNIT_MISSING})
 #: Least likeness of the places of two values that are treated as one place. A word right beside
 #: both values adds 0.5.
 _IN_PLACE = 0.6
@@ -56,12 +54,10 @@ def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFind
     one in its place, but not if it can be computed from the evidence. Of long evidence, whose
     numbers would give almost any result, it must be computed from the best lines.
     """
-    near = QuantityIndex.of(_stated_by(lines))
+    near = QuantityIndex.of(_stated_by(lines[:_OPERAND_LINES]))
     for quantity in quantities_in(claim):
         match = basis.stated.match(quantity)
-        if _is_counted(claim, quantity, match, lines) or is_rounded(
-            _held(claim, quantity, lines), quantity
-        ):
+        if _is_counted(claim, quantity, match, lines) or is_rounded(claim.text, quantity, lines):
             continue
         is_other = (match is Match.TIME_ABSENT and not _is_bare_hour(quantity, lines)) or (
             match is Match.UNIT_DIFFERS and _has_other_unit(quantity, lines)
@@ -73,19 +69,10 @@ def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFind
 
 def days(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Find days and months that the evidence lacks, where a line has another in their place."""
-    said = {word.lower for word in claim.words}
     named = (word for word in claim.words if word.lower in CALENDAR and word.text[0].isupper())
     for word in islice(named, MAX_PLACES):
-        if _has_day(word.lower, basis):
-            continue
-        kind = WEEKDAYS if word.lower in WEEKDAYS else MONTHS
-        others = (
-            alike(claim, word, line, other)
-            for line in lines
-            for other in line.words
-            if other.lower in kind and other.text[0].isupper() and other.lower not in said
-        )
-        if max(others, default=0.0) >= _DAY_IN_PLACE:
+        others = () if _has_day(word.lower, basis) else other_days(claim, word, lines)
+        if any(other.score >= _DAY_IN_PLACE for other in others):
             yield RuleFinding(word.start, word.end, ConflictKind.DATE)
 
 
@@ -98,17 +85,17 @@ def settled(
     of a computation are returned as well, if the nearest lines state them. The claim ``before`` may
     state operands, too: "It costs $12 and $3. In total, that is $15."
     """
-    earlier = [q for q in quantities_in(ComparedText(before)) if basis.stated.match(q) in _STATED]
+    earlier = [q for q in quantities_in(ComparedText(before)) if basis.stated.match(q) in STATED]
     del earlier[_MOST_OPERANDS:]
-    known = [other for other in quantities_in(claim) if basis.stated.match(other) in _STATED]
-    near = _stated_by(lines)[:_MOST_OPERANDS]
+    known = [other for other in quantities_in(claim) if basis.stated.match(other) in STATED]
+    near = _stated_by(lines[:_OPERAND_LINES])[:_MOST_OPERANDS]
     found: list[Quantity] = []
     computes = False
     for quantity in quantities_in(claim):
         if quantity in known or not _has_figures(claim, quantity):
             continue
         own = [*known, *found][:_MOST_OPERANDS]
-        is_round = is_rounded(_held(claim, quantity, lines), quantity)
+        is_round = is_rounded(claim.text, quantity, lines)
         is_later = quantity.kind is QuantityKind.TIME and _is_shifted(quantity, [*own, *near])
         follows = is_later or _is_computed(claim, quantity, own, near, earlier)
         if is_round or follows:
@@ -116,7 +103,7 @@ def settled(
         computes = computes or follows
     if computes:
         stated = QuantityIndex.of(near)
-        found += [other for other in known if stated.match(other) in _STATED]
+        found += [other for other in known if stated.match(other) in STATED]
     return tuple(sorted((quantity.start, quantity.end) for quantity in found))
 
 
@@ -131,16 +118,11 @@ def _kind(quantity: Quantity, match: Match) -> ConflictKind:
     return ConflictKind.NUMBER if quantity.kind is QuantityKind.NUMBER else ConflictKind.DATE
 
 
-def _held(claim: ComparedText, quantity: Quantity, lines: Lines) -> Held:
-    return Held(claim, quantity.start, quantity.end, lines)
-
-
 def _has_other_unit(quantity: Quantity, lines: Lines) -> bool:
     """Return whether a line has the same number with another unit."""
     return any(
         other.number == quantity.number and other.unit is not None and other.name != quantity.name
-        for line in lines
-        for other in quantities_in(line)
+        for other in _stated_by(lines)
     )
 
 
@@ -153,8 +135,7 @@ def _is_bare_hour(time: Quantity, lines: Lines) -> bool:
         other.kind is QuantityKind.NUMBER
         and other.unit is None
         and other.number in (hour, hour % 12 or 12)
-        for line in lines
-        for other in quantities_in(line)
+        for other in _stated_by(lines)
     )
 
 
@@ -173,7 +154,7 @@ def _is_replaced(claim: ComparedText, quantity: Quantity, lines: Lines) -> bool:
         for other in quantities_in(line)
         if _may_replace(claim, quantity, line, other)
         # A value that the claim states elsewhere does not replace this one.
-        and others.match(other) not in _STATED
+        and others.match(other) not in STATED
     )
 
 
@@ -205,17 +186,21 @@ def _may_replace(claim: ComparedText, one: Quantity, line: ComparedText, other: 
 
 def _agrees(one: Quantity, other: Quantity) -> bool:
     """Return whether two dates agree in all parts that both state: "13 March" fits any year."""
+    same = _same_parts(one, other)
+    return bool(same and all(same))
+
+
+def _same_parts(one: Quantity, other: Quantity) -> list[bool] | None:
+    """Return for each part that two dates state whether it is the same; ``None`` if not dates."""
     if not (isinstance(one.value, tuple) and isinstance(other.value, tuple)):
-        return False
-    pairs = [(a, b) for a, b in zip(one.value, other.value, strict=True) if a and b]
-    return bool(pairs) and all(a == b for a, b in pairs)
+        return None
+    return [a == b for a, b in zip(one.value, other.value, strict=True) if a and b]
 
 
 def _is_near_miss(claim: ComparedText, one: Quantity, line: ComparedText, other: Quantity) -> bool:
     """Return whether two dates differ in one part, or two numbers in the order of their digits."""
-    if isinstance(one.value, tuple) and isinstance(other.value, tuple):
-        pairs = [(a, b) for a, b in zip(one.value, other.value, strict=True) if a and b]
-        return sum(a != b for a, b in pairs) == 1 and any(a == b for a, b in pairs)
+    if (same := _same_parts(one, other)) is not None:
+        return same.count(False) == 1 and any(same)
     ours, theirs = _figures(claim, one), _figures(line, other)
     return len(ours) >= _FIGURES and ours != theirs and sorted(ours) == sorted(theirs)
 
@@ -257,18 +242,14 @@ def _is_shifted(time: Quantity, others: Sequence[Quantity]) -> bool:
     """Return whether a time is another time plus or minus a duration: 9:50 is 9:10 + 40 min."""
     times = [o.value for o in others if o.kind is QuantityKind.TIME and isinstance(o.value, float)]
     lengths = [o.value / 60 for o in others if o.unit == "s" and isinstance(o.value, float)]
-    return any(
-        abs((other + sign * length - minute) % _DAY) < 1
-        for minute in (time.value,)
-        if isinstance(minute, float)
-        for other in times
-        for length in lengths
-        for sign in (1, -1)
+    return isinstance(time.value, float) and any(
+        abs((other + sign * length - time.value) % _DAY) < 1
+        for other, length, sign in product(times, lengths, (1, -1))
     )
 
 
 def _stated_by(lines: Lines) -> list[Quantity]:
-    return [other for line in lines[:_OPERAND_LINES] for other in quantities_in(line)]
+    return [other for line in lines for other in quantities_in(line)]
 
 
 def _is_computed(
@@ -312,16 +293,15 @@ def _is_in_range(claim: ComparedText, quantity: Quantity) -> bool:
 
 def _gives(a: Quantity, b: Quantity, result: Quantity) -> bool:
     one, other = _amount(a), _amount(b)
-    if one is None or other is None:
+    if one is None or other is None or one[1] != other[1]:
         return False
-    (x, unit_x), (y, unit_y), wanted = one, other, result.number
+    (x, unit), (y, _), wanted = one, other, result.number
     if result.unit == "%":
-        return unit_x == unit_y and bool(y) and 0 < x < y and _is_close(100 * x / y, wanted)
-    if unit_x == unit_y == "year":
+        return 0 < x < y and _is_close(100 * x / y, wanted)
+    if unit == "year":
         return result.unit in ("s", None) and x > y and _is_close(x - y, wanted)
-    if unit_x == unit_y == result.unit and _is_close(wanted, x + y):
-        return True
-    return unit_x == unit_y == result.unit and x > y and _is_close(wanted, x - y)
+    is_sum = _is_close(wanted, x + y)
+    return unit == result.unit and (is_sum or (x > y and _is_close(wanted, x - y)))
 
 
 def _is_price(count: Quantity, each: Quantity, result: Quantity) -> bool:

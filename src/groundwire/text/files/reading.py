@@ -6,7 +6,7 @@ import io
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
@@ -110,10 +110,7 @@ def decode(data: bytes, name: str) -> str:
 @contextmanager
 def open_lines(path: Path) -> Iterator[BinaryIO]:
     """Open a file or standard input; gzip, recognised by its first bytes, is unpacked."""
-    if path == STDIN:
-        yield _unpacked(sys.stdin.buffer)
-        return
-    with path.open("rb") as stream:
+    with nullcontext(sys.stdin.buffer) if path == STDIN else path.open("rb") as stream:
         yield _unpacked(stream)
 
 

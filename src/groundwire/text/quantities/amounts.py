@@ -8,19 +8,12 @@ from groundwire.text.quantities.units import UNITS, Unit, measured, unit_at
 
 #: Factors that words and letters after a number stand for.
 MAGNITUDES = {
-    "hundred": 1e2,
-    "thousand": 1e3,
-    "million": 1e6,
-    "billion": 1e9,
-    "trillion": 1e12,
     "dozen": 12.0,
-    "k": 1e3,
-    "mn": 1e6,
-    "mln": 1e6,
-    "m": 1e6,
-    "bn": 1e9,
-    "b": 1e9,
-    "t": 1e12,
+    "hundred": 1e2,
+    **dict.fromkeys(("thousand", "k"), 1e3),
+    **dict.fromkeys(("million", "mn", "mln", "m"), 1e6),
+    **dict.fromkeys(("billion", "bn", "b"), 1e9),
+    **dict.fromkeys(("trillion", "t"), 1e12),
 }
 _MAGNITUDE = re.compile(
     rf"(bn|mn|mln|[kKMB])(?!\w)"
@@ -50,22 +43,17 @@ def read_amount(
         currency: The currency before the number, if there is one.
         is_spoken: Whether the number is written in words, which include its magnitude.
     """
-    magnitude, number_end = 1.0, end
+    is_money, magnitude, number_end = currency is not None, 1.0, end
     if not is_spoken:
-        magnitude, number_end = _magnitude_at(text, end, is_money=currency is not None)
+        magnitude, number_end = _magnitude_at(text, end, is_money=is_money)
     unit, amount_end = _unit_of(text, number_end, magnitude, currency)
     # Rounding makes 8.3 million 8,300,000, and not 8,300,000.000000001.
     total = number if magnitude == 1 else float(f"{number * magnitude:.12g}")
     quantity = Quantity(start, amount_end, QuantityKind.NUMBER, total, None, total)
     if unit is not None:
         quantity = measured(total, unit, start=start, end=amount_end)
-    found = FoundQuantity(
-        quantity,
-        raw=number,
-        magnitude=magnitude,
-        is_money_first=currency is not None,
-        is_plain=amount_end == end and currency is None,
-    )
+    is_plain = amount_end == end and not is_money
+    found = FoundQuantity(quantity, number, magnitude, is_money_first=is_money, is_plain=is_plain)
     # Skip "out of 5" after "4.5": evidence seldom states the scale, so the 5 is not checked.
     scale = _SCALE.match(text, amount_end)
     return QuantityReading(scale.end() if scale else amount_end, (found,))

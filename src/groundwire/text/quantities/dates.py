@@ -5,15 +5,8 @@ import re
 from groundwire.text.quantities.quantity import Date, Quantity, QuantityKind
 from groundwire.text.quantities.reading import SPACE, FoundQuantity, QuantityReading
 
-_MONTH_NAMES = (
-    "january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|"
-    "september sept sep|october oct|november nov|december dec"
-)
-_MONTHS = {
-    name: number
-    for number, names in enumerate(_MONTH_NAMES.split("|"), start=1)
-    for name in names.split()
-}
+#: The first three letters of each month.
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _LETTERS = re.compile("[A-Za-z]+")
 _DIGITS = re.compile("[0-9]+")
 
@@ -81,10 +74,8 @@ def read_numeric(text: str, match: re.Match[str]) -> QuantityReading:
     mark = match["numeric_mark"]
     first, second, year = map(int, match[0].split(mark))
     if year < 100:
-        if mark != "/":
-            return QuantityReading(
-                match.end()
-            )  # "1.2.34" is a version, "12-34-56" an account number or the like
+        if mark != "/":  # "1.2.34" is a version, "12-34-56" an account number or the like
+            return QuantityReading(match.end())
         year += 2000 if year < 50 else 1900
     month, day = (second, first) if mark == "." else (first, second)
     if month > 12:
@@ -93,32 +84,24 @@ def read_numeric(text: str, match: re.Match[str]) -> QuantityReading:
 
 
 def _numeric_date(match: re.Match[str], date: tuple[int, int, int]) -> tuple[FoundQuantity, ...]:
-    _, month, day = date
-    if not (1 <= month <= 12 and 1 <= day <= 31):
-        return ()
-    return (_dated(match.start(), match.end(), date),)
+    is_date = 1 <= date[1] <= 12 and 1 <= date[2] <= 31
+    return (_dated(match.start(), match.end(), date),) if is_date else ()
 
 
 def read_written(text: str, match: re.Match[str]) -> QuantityReading:
     """Read a date whose month is written out, or the two dates of "March 3-5, 2015"."""
     start, end = match.span()
-    month = next(
-        _MONTHS[word] for word in map(str.lower, _LETTERS.findall(match[0])) if word in _MONTHS
-    )
+    begun = (word[:3].lower() for word in _LETTERS.findall(match[0]))
+    month = next(_MONTHS.index(letters) + 1 for letters in begun if letters in _MONTHS)
     numbers = list(_DIGITS.finditer(text, start, end))
     year = next((int(found[0]) for found in numbers if len(found[0]) == 4), None)
-    match [found for found in numbers if len(found[0]) < 4]:
-        case [first, last]:
-            return QuantityReading(
-                end,
-                (
-                    _dated(start, first.end(), (year, month, int(first[0]))),
-                    _dated(last.start(), end, (year, month, int(last[0]))),
-                ),
-            )
-        case [day]:
-            return QuantityReading(end, (_dated(start, end, (year, month, int(day[0]))),))
-    return QuantityReading(end, (_dated(start, end, (year, month, None)),))
+    days = [found for found in numbers if len(found[0]) < 4]
+    if len(days) < 2:
+        day = int(days[0][0]) if days else None
+        return QuantityReading(end, (_dated(start, end, (year, month, day)),))
+    first, last = days
+    begins = _dated(start, first.end(), (year, month, int(first[0])))
+    return QuantityReading(end, (begins, _dated(last.start(), end, (year, month, int(last[0])))))
 
 
 def _dated(start: int, end: int, date: Date) -> FoundQuantity:

@@ -1,6 +1,6 @@
 """Finds how well the evidence agrees with a quantity of an answer."""
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Iterable
 from dataclasses import replace
 from enum import IntEnum
@@ -16,6 +16,8 @@ _ROUNDED = 0.005
 #: The most numbers of the evidence for which sums, differences and the like are computed: among
 #: many numbers, some pair gives almost any result.
 _FEW = 12
+# Units, and names of units, of which one may be written where the other is meant.
+_DEGREES, _POUNDS = {"°": "°C", "°C": "°"}, {"gbp": "lb", "lb": "gbp"}
 
 
 class Match(IntEnum):
@@ -64,11 +66,7 @@ class QuantityIndex:
         table: dict[str | None, dict[str | None, list[float]]] = {}
         for entry in self._entries:
             if isinstance(entry.value, float) and entry.kind is QuantityKind.NUMBER:
-                names = table.setdefault(entry.unit, {})
-                names.setdefault(entry.name, []).append(entry.value)
-        for names in table.values():
-            for values in names.values():
-                values.sort()
+                insort(table.setdefault(entry.unit, {}).setdefault(entry.name, []), entry.value)
         return table
 
     @cached_property
@@ -87,42 +85,21 @@ class QuantityIndex:
 
     @cached_property
     def _times(self) -> frozenset[float]:
-        values = {
-            entry.value
-            for entry in self._entries
-            if entry.kind is QuantityKind.TIME and isinstance(entry.value, float)
-        }
+        times = (entry.value for entry in self._entries if entry.kind is QuantityKind.TIME)
+        values = {value for value in times if isinstance(value, float)}
         return frozenset(values | {value // 1 for value in values})
 
-    @cached_property
-    def _lengths(self) -> frozenset[float]:
-        """Times of day read as durations, in seconds: "4:23" may mean 4 hours and 23 minutes."""
-        return frozenset(value * 60.0 for value in self._times)
+    def _has_twin(self, quantity: Quantity) -> bool:
+        """Return whether the evidence has a number with another unit that may mean the same one.
 
-    @cached_property
-    def _degrees(self) -> dict[str, frozenset[float]]:
-        """Map from a unit in the answer to numbers of degrees in the evidence that it may equal.
-
-        "°" in the answer may equal degrees of any scale. "°C", the base unit of all scales, may
-        also equal degrees without a scale.
+        "°" may mean degrees of any scale, which all have the base unit "°C", and the other way
+        round. "55 pounds", read as a weight, may be money, and is then the same as "£55".
         """
-        scaled = frozenset(entry.number for entry in self._entries if entry.unit == "°C")
-        bare = frozenset(entry.number for entry in self._entries if entry.unit == "°")
-        return {"°": scaled, "°C": bare}
-
-    @cached_property
-    def _pounds(self) -> dict[str, frozenset[float]]:
-        """Map from the unit of pounds in the answer to the evidence's numbers of the other unit.
-
-        The units are ``gbp`` (money) and ``lb`` (weight).
-
-        "55 pounds" may be money, and is then the same as "£55".
-        """
-        weights, money = (
-            frozenset(entry.number for entry in self._entries if entry.name == name)
-            for name in ("lb", "gbp")
+        unit, name = _DEGREES.get(quantity.unit or ""), _POUNDS.get(quantity.name or "")
+        return any(
+            entry.number == quantity.number and (entry.unit == unit if unit else entry.name == name)
+            for entry in (self._entries if unit or name else ())
         )
-        return {"gbp": weights, "lb": money}
 
     @cached_property
     def _dates(self) -> frozenset[Date]:
@@ -187,11 +164,9 @@ class QuantityIndex:
         if quantity.unit is None:
             date = (None, None, value) if quantity.name == "th" else (value, None, None)
             return date in self._dates
-        if value in self._lengths and " " in (quantity.name or ""):
+        if " " in (quantity.name or "") and value in {time * 60.0 for time in self._times}:
             return True  # "4 h 23" is stated by a table that says "4:23"
-        if quantity.unit in ("°", "°C") and quantity.number in self._degrees[quantity.unit]:
-            return True
-        if quantity.number in self._pounds.get(quantity.name or "", ()):
+        if self._has_twin(quantity):
             return True
         spread = 0.5 if quantity.unit == "°C" else abs(value) * _ROUNDED
         return any(
@@ -203,10 +178,8 @@ class QuantityIndex:
         if stated in self._dates:
             return Match.DATE_EQUAL
         year, month, _ = stated
-        shares_year = year is not None and (
-            (year, None, None) in self._dates
-            or _has_near(self._numbers.get(None, {}).get(None, []), year, 0.0)
-        )
+        bare = self._numbers.get(None, {}).get(None, [])
+        shares_year = year is not None and ((year, None, None) in self._dates or year in bare)
         if shares_year or (month is not None and (None, month, None) in self._dates):
             return Match.DATE_PARTLY
         return Match.DATE_ABSENT

@@ -73,16 +73,14 @@ def _pass_word(text: str, position: int) -> QuantityReading:
 
 def _ordinal_or_decade(text: str, match: re.Match[str], number: float) -> QuantityReading | None:
     """Read an ordinal such as "4th" or a decade such as "1990s"; ``None`` for other numbers."""
-    start, end = match.span()
-    if ordinal := _ORDINAL.match(text, end):
-        quantity = Quantity(start, ordinal.end(), QuantityKind.NUMBER, number, None, number, "th")
-        return QuantityReading(ordinal.end(), (FoundQuantity(quantity),))
-    digits = match["digits"]
+    digits, ordinal = match["digits"], _ORDINAL.match(text, match.end())
     is_round = digits.isdigit() and 2 <= len(digits) <= 4 and digits[-1] == "0"
-    if is_round and (decade := _DECADE.match(text, end)):
-        quantity = Quantity(start, decade.end(), QuantityKind.NUMBER, number, None, number)
-        return QuantityReading(decade.end(), (FoundQuantity(quantity),))
-    return None
+    suffix = ordinal or (_DECADE.match(text, match.end()) if is_round else None)
+    if suffix is None:
+        return None
+    start, end, name = match.start(), suffix.end(), "th" if ordinal else None
+    quantity = Quantity(start, end, QuantityKind.NUMBER, number, None, number, name)
+    return QuantityReading(end, (FoundQuantity(quantity),))
 
 
 def read_vulgar(text: str, match: re.Match[str]) -> QuantityReading:

@@ -30,10 +30,8 @@ def joined(text: str, first: FoundQuantity, second: FoundQuantity) -> tuple[Foun
     glue = _BETWEEN_PARTS.fullmatch(text, start, end)
     if glue is not None and (whole := _whole(first, second, glue[0])):
         return (whole,)
-    join = _BETWEEN_ENDS.match(text, start)
-    if join is not None and join.end() == end:
-        return _ends(first, second)
-    return first, second
+    is_range = _BETWEEN_ENDS.fullmatch(text, start, end) is not None
+    return _ends(first, second) if is_range else (first, second)
 
 
 def _ends(first: FoundQuantity, second: FoundQuantity) -> tuple[FoundQuantity, FoundQuantity]:
@@ -61,8 +59,7 @@ def _with_half_of_day(first: FoundQuantity, second: FoundQuantity) -> FoundQuant
         return first
     minute = left.value % 60 if is_clock else 0.0
     same = minutes_of_day(first.raw, minute, "p" if ending >= 720 else "a")
-    other = minutes_of_day(first.raw, minute, "a" if ending >= 720 else "p")
-    value = same if same < (ending or DAY_MINUTES) else other
+    value = same if same < (ending or DAY_MINUTES) else (same + 720.0) % DAY_MINUTES
     time = Quantity(left.start, left.end, QuantityKind.TIME, value)
     return replace(first, quantity=time, states_half=True)
 
@@ -72,11 +69,8 @@ def _with_month(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
     left, date = first.quantity, second.quantity.value
     if not isinstance(date, tuple) or date[2] is None or first.raw not in range(1, 32):
         return first
-    year, month, _ = date
-    return replace(
-        first,
-        quantity=Quantity(left.start, left.end, QuantityKind.DATE, (year, month, int(first.raw))),
-    )
+    begins = (*date[:2], int(first.raw))
+    return replace(first, quantity=Quantity(left.start, left.end, QuantityKind.DATE, begins))
 
 
 def _with_unit(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
@@ -119,17 +113,7 @@ def _whole(first: FoundQuantity, second: FoundQuantity, glue: str) -> FoundQuant
         part, name = part * 60.0, "min"  # "4 h 23" means 23 minutes
     elif right.kind is not QuantityKind.NUMBER or right.unit != unit.base or part >= unit.factor:
         return None
-    value = left.value + part
-    number = value / UNITS[names[0]].factor
-    return FoundQuantity(
-        Quantity(
-            left.start,
-            right.end,
-            QuantityKind.NUMBER,
-            value,
-            unit.base,
-            number,
-            f"{left.name} {name}",
-        ),
-        raw=number,
-    )
+    value, both = left.value + part, f"{left.name} {name}"
+    number, kind = value / UNITS[names[0]].factor, QuantityKind.NUMBER
+    whole = Quantity(left.start, right.end, kind, value, unit.base, number, both)
+    return FoundQuantity(whole, raw=number)

@@ -19,10 +19,7 @@ _READERS: dict[str, Callable[[str, re.Match[str]], QuantityReading]] = {
     "named": times.read_named,
     "iso": dates.read_iso,
     "numeric": dates.read_numeric,
-    "day_month": dates.read_written,
-    "month_day": dates.read_written,
-    "year_month": dates.read_written,
-    "month_year": dates.read_written,
+    **dict.fromkeys(("day_month", "month_day", "year_month", "month_year"), dates.read_written),
 }
 
 
@@ -65,13 +62,9 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     found: list[FoundQuantity] = []
     position = 0
     while match := _expression().search(text, position):
-        reading = _read(text, match)
+        read = _READERS.get(match.lastgroup or "")
+        reading = read(text, match) if read else QuantityReading(match.end())
         for new in reading.found:
             found[-1:] = joined(text, found[-1], new) if found else (new,)
         position = max(reading.end, match.start() + 1)
     return tuple(new.quantity for new in found)
-
-
-def _read(text: str, match: re.Match[str]) -> QuantityReading:
-    read = _READERS.get(match.lastgroup or "")
-    return read(text, match) if read else QuantityReading(match.end())

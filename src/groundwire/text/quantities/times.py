@@ -49,9 +49,8 @@ def read_clock(text: str, match: re.Match[str]) -> QuantityReading:
     if hour > 24 or minute > 59 or second >= 61 or (meridiem and 12 < hour < 13):
         return QuantityReading(end)
     value = minutes_of_day(hour, minute + second / 60.0, meridiem)
-    found = FoundQuantity(
-        Quantity(start, end, QuantityKind.TIME, value), raw=hour, states_half=meridiem is not None
-    )
+    quantity = Quantity(start, end, QuantityKind.TIME, value)
+    found = FoundQuantity(quantity, raw=hour, states_half=meridiem is not None)
     return QuantityReading(end, (found,))
 
 

@@ -51,30 +51,20 @@ class _Count:
     def add(self, word: str) -> bool:
         """Add the next word to the number; return false, and add nothing, if it does not fit."""
         if word in _SMALL:
-            return self._add_small(word)
-        if word in ("hundred", "dozen"):
-            return self._multiply(word)
-        return self._end_group(MAGNITUDES[word])
-
-    def _add_small(self, word: str) -> bool:
-        if not 0 < _SMALL[word] < self.room:
-            return False
-        self.group += _SMALL[word]
-        self.room = 10.0 if word in _TENS else 0.0
-        return True
-
-    def _multiply(self, word: str) -> bool:
-        if not 1 <= self.group < 100:
-            return False
-        self.group *= MAGNITUDES[word]
-        self.room = 100.0 if word == "hundred" else 0.0
-        return True
-
-    def _end_group(self, magnitude: float) -> bool:
-        if magnitude >= self.limit:
-            return False
-        self.total += self.group * magnitude
-        self.group, self.room, self.limit = 0.0, 1000.0, magnitude
+            if not 0 < _SMALL[word] < self.room:
+                return False
+            self.group += _SMALL[word]
+            self.room = 10.0 if word in _TENS else 0.0
+        elif word in ("hundred", "dozen"):
+            if not 1 <= self.group < 100:
+                return False
+            self.group *= MAGNITUDES[word]
+            self.room = 100.0 if word == "hundred" else 0.0
+        else:
+            if MAGNITUDES[word] >= self.limit:
+                return False
+            self.total += self.group * MAGNITUDES[word]
+            self.group, self.room, self.limit = 0.0, 1000.0, MAGNITUDES[word]
         return True
 
 

@@ -27,24 +27,8 @@ with the help of ``abbreviations``, ``citations`` and ``cuts``; ``characters`` h
 that they share.
 """
 
-from groundwire.text.segment.citations import (
-    MAX_CITED_IDS,
-    Citation,
-    parse_citations,
-    round_ids,
-    written_out,
-)
+from groundwire.text.segment.citations import Citation, parse_citations
 from groundwire.text.segment.cuts import MAX_CLAIM_CHARS
 from groundwire.text.segment.segmenter import Segment, Segmenter, segment
 
-__all__ = [
-    "MAX_CITED_IDS",
-    "MAX_CLAIM_CHARS",
-    "Citation",
-    "Segment",
-    "Segmenter",
-    "parse_citations",
-    "round_ids",
-    "segment",
-    "written_out",
-]
+__all__ = ["MAX_CLAIM_CHARS", "Citation", "Segment", "Segmenter", "parse_citations", "segment"]

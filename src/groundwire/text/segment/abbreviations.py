@@ -8,22 +8,14 @@ from enum import Enum, auto
 from pathlib import Path
 
 from groundwire.text.segment.characters import ALNUM
-from groundwire.text.word_lists import read_lists
+from groundwire.text.word_lists import read_word_sets
 
 #: The most characters of a word that can be an abbreviation.
 MAX_WORD_CHARS = 24
 _LAST_TOKEN = re.compile(r"[^\W_]+(?:\.[^\W_]+)*\Z")
 
 
-_LISTS = {
-    name: frozenset(words.split())
-    for name, words in read_lists(Path(__file__).with_suffix(".txt")).items()
-}
-_NEVER_LAST = _LISTS["never_last"]
-_BEFORE_NUMBER = _LISTS["before_number"]
-_PERHAPS_LAST = _LISTS["perhaps_last"]
-_STARTERS = _LISTS["starters"]
-_GERMAN_MONTHS = _LISTS["german_months"]
+_LISTS = read_word_sets(Path(__file__).with_suffix(".txt"))
 #: Names that end in "!".
 _SHOUTED = frozenset({"Yahoo", "Jeopardy", "Yum"})
 
@@ -63,23 +55,15 @@ def ends_before(kind: Stop, word: str, *, is_initial: bool) -> bool:
     """Return whether a full stop ends its sentence, by the words before and after it.
 
     Args:
-        kind: The result of :func:`stop_kind`, which read the word before the full stop.
+        kind: One of the conditional kinds, which :func:`stop_kind` found.
         word: The word after the full stop. It does not begin with a lower-case letter.
         is_initial: Whether the word after the full stop is one letter with its own full stop.
     """
-    match kind:
-        case Stop.FULL:
-            return True
-        case Stop.NEVER:
-            return False
-        case Stop.UNLESS_NUMBER:
-            return not (word[0].isdigit() or set(word) <= set("IVXLC"))
-        case Stop.UNLESS_MONTH:
-            return word not in _GERMAN_MONTHS
-        case Stop.UNLESS_INITIAL:
-            return not is_initial
-        case Stop.IF_STARTER:
-            return word in _STARTERS and not is_initial
+    if kind is Stop.UNLESS_NUMBER:
+        return not (word[0].isdigit() or set(word) <= set("IVXLC"))
+    if kind is Stop.UNLESS_MONTH:
+        return word not in _LISTS["german_months"]
+    return not is_initial and (kind is Stop.UNLESS_INITIAL or word in _LISTS["starters"])
 
 
 def _stop_after(before: str, *, is_whole: bool) -> Stop:
@@ -103,15 +87,15 @@ def _stop_after(before: str, *, is_whole: bool) -> Stop:
             return Stop.NEVER  # the letter of an option: "A. The first option"
         return Stop.UNLESS_INITIAL if token == "I" else Stop.IF_STARTER
     spellings = {token, token.lower()}
-    if spellings & _NEVER_LAST:
+    if spellings & _LISTS["never_last"]:
         return Stop.NEVER
-    if spellings & _BEFORE_NUMBER:
+    if spellings & _LISTS["before_number"]:
         return Stop.UNLESS_NUMBER
     if len(token) == 1 and token.isalpha():
         return Stop.UNLESS_INITIAL  # "z. B." is one abbreviation; "solve for x." may be an end
     letters = token.split(".")
     is_dotted = len(letters) > 1 and all(len(part) == 1 and part.isalpha() for part in letters)
-    return Stop.IF_STARTER if is_dotted or spellings & _PERHAPS_LAST else Stop.FULL
+    return Stop.IF_STARTER if is_dotted or spellings & _LISTS["perhaps_last"] else Stop.FULL
 
 
 def _stop_after_number(number: str, rest: str, *, is_first: bool) -> Stop:

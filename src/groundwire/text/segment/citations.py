@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from groundwire.text.segment.characters import BLANKS
 from groundwire.text.segment.inline_code import code_span_end
-from groundwire.text.segment.view import UndecidedError, View
+from groundwire.text.segment.view import View
 
 #: The most ids in a citation. Brackets with more ids, such as ``[1-999999]``, are not a citation.
 MAX_CITED_IDS = 50
@@ -83,22 +83,13 @@ def parse_citations(
 
 def _citation_at(text: str, position: int, end: int, known: Collection[str]) -> Citation | None:
     """Return the citation whose bracket opens at ``position``; ``None`` if none does."""
-    if text[position] == "(":
-        return _in_round(text, position, end, known) if known else None
-    match = _BRACKET.match(text, position, end)
+    is_round = text[position] == "("
+    match = (_ROUND if is_round else _BRACKET).match(text, position, end)
     ids = _cited_ids(match.group(1)) if match else ()
-    if match is None or not ids:
+    if match is None or not ids or (is_round and not all(each in known for each in ids)):
         return None
-    target = _TARGET.match(text, match.end(), end)
+    target = None if is_round else _TARGET.match(text, match.end(), end)
     return Citation(start=position, end=(target or match).end(), ids=tuple(dict.fromkeys(ids)))
-
-
-def _in_round(text: str, position: int, end: int, known: Collection[str]) -> Citation | None:
-    match = _ROUND.match(text, position, end)
-    ids = _cited_ids(match.group(1)) if match else ()
-    if match is None or not ids or not all(each in known for each in ids):
-        return None
-    return Citation(start=position, end=match.end(), ids=tuple(dict.fromkeys(ids)))
 
 
 def _cited_ids(inside: str) -> list[str]:
@@ -119,10 +110,9 @@ def written_out(part: str) -> list[str]:
     (['S1', 'S2', 'S3'], [])
     """
     match = _CITED.fullmatch(part)
-    return _cited_range(*match.groups()) if match else []
-
-
-def _cited_range(prefix: str, low: str, last_prefix: str | None, high: str | None) -> list[str]:
+    if match is None:
+        return []
+    prefix, low, last_prefix, high = match.groups()
     if high is None:
         return [prefix + low]
     count = int(high) - int(low) + 1
@@ -147,14 +137,10 @@ def citations_end(view: View, position: int) -> int:
 
 def _citation_end(view: View, position: int) -> int | None:
     citation = _citation_at(view.text, position, view.end, view.known)
-    begun = _ROUND_BEGUN if view.at(position) == "(" else _BRACKET_BEGUN
+    is_round = view.at(position) == "("
     if citation is None:
-        if view.could_become(begun, position):
-            raise UndecidedError
+        view.wait_if_begun(_ROUND_BEGUN if is_round else _BRACKET_BEGUN, position)
         return None
-    if begun is _ROUND_BEGUN:
-        return citation.end
-    # The target of a Markdown link may not have arrived yet.
-    if view.at(citation.end) == "(" and view.could_become(_TARGET_BEGUN, citation.end):
-        raise UndecidedError
+    if not is_round and view.at(citation.end) == "(":
+        view.wait_if_begun(_TARGET_BEGUN, citation.end)  # the target of a Markdown link
     return citation.end

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from groundwire.text.segment.characters import BACKTICKS, BREAKS
-from groundwire.text.segment.view import UndecidedError, View
+from groundwire.text.segment.view import View
 
 _BULLETS = "-*+•‣◦▪●○·–—"
 _HASHES = re.compile("#{0,7}")
@@ -105,6 +105,5 @@ def enumerator_end(view: View, position: int) -> int:
     # Text must follow on the line: "42." alone is an answer, not the number of an item.
     if match := _ENUMERATOR.match(view.text, position, view.end):
         return match.end()
-    if view.could_become(_ENUMERATOR_BEGUN, position):
-        raise UndecidedError
+    view.wait_if_begun(_ENUMERATOR_BEGUN, position)
     return position

@@ -34,10 +34,6 @@ class Segment:
     end: int
     citations: tuple[Citation, ...] = ()
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.start < self.end:
-            raise ValueError(f"a segment needs 0 <= start < end, got {self.start} and {self.end}")
-
 
 def segment(text: str, *, known: Collection[str] = ()) -> tuple[Segment, ...]:
     """Divide a whole text into claims.

@@ -40,11 +40,7 @@ def decide_at_terminator(view: View, start: int, position: int) -> BoundaryDecis
             stop = _strong_stop(view, run_end)
         else:
             stop = _weak_stop(view, start, position, run_end)
-    return (
-        BoundaryDecision(ends=False, position=run_end)
-        if stop is None
-        else BoundaryDecision(ends=True, position=stop)
-    )
+    return BoundaryDecision(ends=stop is not None, position=run_end if stop is None else stop)
 
 
 def _weak_stop(view: View, start: int, position: int, run_end: int) -> int | None:

@@ -9,10 +9,10 @@ class UndecidedError(Exception):
     """The decision depends on text that has not arrived."""
 
 
-class BoundaryDecision(
-    NamedTuple
-):  # one for every full stop and line break: cheaper than a dataclass
+class BoundaryDecision(NamedTuple):
     """A decision on whether the open piece ends.
+
+    This is a named tuple, because one is made for every full stop and line break.
 
     Attributes:
         ends: Whether the piece ends.
@@ -66,11 +66,15 @@ class View:
             raise UndecidedError
         return stop
 
-    def could_become(self, begun: re.Pattern[str], position: int) -> bool:
-        """Return whether the text from ``position`` on may yet grow into a match.
+    def wait_if_begun(self, begun: re.Pattern[str], position: int) -> None:
+        """Wait for more text if the text from ``position`` on may yet grow into a match.
 
         Args:
             begun: Pattern for the beginnings of a match.
             position: Offset at which the match would begin.
+
+        Raises:
+            UndecidedError: If all text from ``position`` on that has arrived is such a beginning.
         """
-        return self.may_grow and bool(begun.fullmatch(self.text, position, self.end))
+        if self.may_grow and begun.fullmatch(self.text, position, self.end):
+            raise UndecidedError
