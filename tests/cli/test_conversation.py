@@ -116,7 +116,7 @@ def test_the_report_shows_the_way_of_the_answer(run: Conversations, config: Path
     [
         (asked(POEM), "not_factual: the prompt calls for no check", "skipped", 0),
         (asked(QUESTION), "no_evidence: a check is due", "unverified", 1),
-        (asked(QUESTION, FACTS), "checked: the answer is held", "hallucinated", 1),
+        (asked(QUESTION, FACTS), "checked: the answer is compared", "hallucinated", 1),
     ],
 )
 def test_each_path_has_its_exit_status(

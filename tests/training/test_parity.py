@@ -1,7 +1,9 @@
 """The deployed reader computes what was trained: in PyTorch with masks, in ONNX piece by piece."""
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from groundwire.engine.cache import ByteCache
 from groundwire.engine.part_scores import Calibration
 from groundwire.engine.reader import Reader
 from groundwire.engine.runtime import ReaderGraph
+from groundwire.engine.shared import SharedResources
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.text.segment import segment
 from groundwire_training import data
@@ -51,15 +54,17 @@ def deployed(
     graph: Path, sizes: Architecture, record: LabelledContext, reader: Reader
 ) -> list[Labels]:
     """The same by the deployed reader, sentence by sentence with past keys and values."""
-    judge = replace(
-        reader,
-        graph=ReaderGraph(graph, sizes, threads=1),
-        calibration=Calibration(),
-        cache=ByteCache(100_000_000),
-    )
-    reading = judge.open(record.sources, record.question, threshold=1.0, tenant="parity")
-    answer = record.answers[0].text
-    return [scores.labels for scores in reading.read(answer, segment(answer))]
+    cache = ByteCache[Any](100_000_000)
+    with closing(SharedResources(1, cache=cache, sources=ByteCache(1_000_000))) as shared:
+        judge = replace(
+            reader,
+            graph=ReaderGraph(graph, sizes, threads=1),
+            calibration=Calibration(),
+            shared=shared,
+        )
+        reading = judge.open(record.sources, record.question, threshold=1.0, tenant="parity")
+        answer = record.answers[0].text
+        return [scores.labels for scores in reading.read(answer, segment(answer))]
 
 
 @pytest.mark.parametrize("question", [None, "How tall is the tower?"])
