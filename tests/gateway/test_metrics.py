@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 from groundwire.config import parse
 from groundwire.control.audit.log import AuditStats
 from groundwire.engine.cache import CacheStats
+from groundwire.gateway.collectors import of_audit, of_cache, of_control
 from groundwire.gateway.control_state import ControlState
 from groundwire.gateway.http.refusals import RefusalCode
 from groundwire.gateway.metrics import Metrics, Mode, UpstreamFailure, endpoint_of
@@ -189,8 +190,8 @@ def test_no_label_has_what_strangers_write() -> None:
 def test_the_cache_and_the_audit_log_are_read_when_asked() -> None:
     metrics = Metrics()
     now: list[Any] = [None]
-    metrics.watch_cache(lambda: now[0])
-    metrics.watch_audit(lambda: AUDIT)
+    metrics.watch(lambda: of_cache(now[0]))
+    metrics.watch(lambda: of_audit(AUDIT))
     assert value(metrics, "groundwire_cache_hits_total") is None
     now[0] = CACHE
     assert value(metrics, "groundwire_cache_hits_total") == 3
@@ -232,9 +233,9 @@ def test_a_choice_with_no_evidence_is_told() -> None:
 def test_the_alerts_are_about_metrics_that_exist() -> None:
     rules = YAML(typ="safe").load(ALERTS)
     metrics = Metrics()
-    metrics.watch_cache(lambda: CACHE)
-    metrics.watch_audit(lambda: AUDIT)
-    metrics.watch_control(lambda: CONTROL)
+    metrics.watch(lambda: of_cache(CACHE))
+    metrics.watch(lambda: of_audit(AUDIT))
+    metrics.watch(lambda: of_control(CONTROL))
     known = set(re.findall(r"# TYPE (\S+)", metrics.render()[0].decode()))
     alerts = [rule for group in rules["groups"] for rule in group["rules"]]
     assert len(alerts) >= 5

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from starlette.applications import Starlette
-from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -23,7 +22,7 @@ from groundwire.gateway.http.streamed import (
 from groundwire.gateway.upstream import Breakage, UpstreamBrokenError
 from tests.gateway.client import fetch
 from tests.gateway.conftest import Running
-from tests.gateway.wire import PATIENCE_S, eventually
+from tests.gateway.wire import PATIENCE_S
 
 pytestmark = pytest.mark.merge
 
@@ -185,18 +184,6 @@ def test_an_upstream_that_breaks_off_breaks_the_response_off(
             data += piece
     assert data.endswith(b"first\r\n")  # without the last chunk, of no bytes
     assert "broke off after 5 bytes: the connection was reset" in caplog.text
-
-
-def test_the_iterator_is_closed_before_the_background_task(running: Running) -> None:
-    watched, seen = Watched(b"a"), []
-
-    async def endpoint(request: Request) -> Response:
-        del request
-        task = BackgroundTask(lambda: seen.append(watched.was_closed.is_set()))
-        return Streamed(watched.chunks(), background=task)
-
-    assert fetch(running(app(endpoint))).body == b"a"
-    eventually(lambda: seen == [True])
 
 
 def test_a_client_that_leaves_before_the_response_cancels_what_makes_it(running: Running) -> None:

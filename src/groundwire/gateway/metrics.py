@@ -5,9 +5,9 @@ Groundwire's own. No label holds text of a client or a model: values of labels a
 file or in the configuration.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from prometheus_client import (
     CollectorRegistry,
@@ -19,19 +19,15 @@ from prometheus_client import (
     generate_latest,
 )
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.metrics_core import Metric
 
 from groundwire.control.activity import Activity
-from groundwire.control.audit.log import AuditStats
 from groundwire.detection.values import Outcome
-from groundwire.engine.cache import CacheStats
-from groundwire.gateway.collectors import Watched, of_audit, of_cache, of_control
+from groundwire.gateway.collectors import Watched
 from groundwire.gateway.http.refusals import RefusalCode
 from groundwire.gateway.paths import AZURE, PREFIX
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
-
-if TYPE_CHECKING:
-    from groundwire.gateway.control_state import ControlState
 
 Mode: TypeAlias = Literal["complete", "stream", "native"]
 
@@ -41,16 +37,8 @@ _NO_DETECTOR = "none"
 #: paths under ``/v1`` share the label ``passed_through``.
 _ENDPOINTS = frozenset(
     {
-        "chat/completions",
-        "completions",
-        "responses",
-        "messages",
-        "embeddings",
-        "models",
-        "check",
-        "check/batch",
-        "verify",
-        "verify/trace",
+        *("chat/completions", "completions", "responses", "messages", "embeddings", "models"),
+        *("check", "check/batch", "verify", "verify/trace"),
     }
 )
 #: Paths outside ``/v1/`` → their label. Some paths exist on both planes, some on only one.
@@ -271,17 +259,9 @@ class Metrics:
 
     # Metrics of numbers that other parts of the gateway count.
 
-    def watch_cache(self, read: Callable[[], CacheStats | None]) -> None:
-        """Add the metrics of the cache of sources; ``read`` is called at each scrape."""
-        self._registry.register(Watched(lambda: of_cache(read())))
-
-    def watch_audit(self, read: Callable[[], AuditStats]) -> None:
-        """Add the metrics of the audit log; ``read`` is called at each scrape."""
-        self._registry.register(Watched(lambda: of_audit(read())))
-
-    def watch_control(self, read: "Callable[[], ControlState]") -> None:
-        """Add the metrics of the database; ``read`` is called at each scrape."""
-        self._registry.register(Watched(lambda: of_control(read())))
+    def watch(self, read: Callable[[], Iterable[Metric]]) -> None:
+        """Add metrics that ``read`` returns at each scrape, as the functions of ``collectors``."""
+        self._registry.register(Watched(read))
 
     def render(self) -> tuple[bytes, str]:
         """Return all metrics in the text format of Prometheus, and its content type."""

@@ -86,10 +86,10 @@ class Telemetry:
 
         The span continues the trace of the client, if the request has a ``traceparent``.
         """
-        pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in _own(scope)]
+        given = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
         with self._tracer.start_as_current_span(
             f"{scope['method']} {endpoint_of(scope['path'])}",
-            context=self._headers.extract(dict(pairs)),
+            context=self._headers.extract(given),
             kind=self._trace.SpanKind.SERVER,
             attributes={
                 "http.request.method": scope["method"],
@@ -218,10 +218,6 @@ def _traces_url(endpoint: str | None) -> str | None:
     if endpoint is None or urlsplit(endpoint).path.strip("/"):
         return endpoint
     return f"{endpoint.rstrip('/')}/v1/traces"
-
-
-def _own(scope: Scope) -> Iterator[tuple[bytes, bytes]]:
-    yield from (pair for pair in scope["headers"] if pair[0] in (b"traceparent", b"tracestate"))
 
 
 def _evaluation(answer: Checked) -> dict[str, Any]:

@@ -4,9 +4,9 @@ The configuration (``verify.*``) sets the backend. A request cannot choose it: o
 could have evidence and keys sent to any server.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from threading import Lock
@@ -122,13 +122,10 @@ class Verifications:
         if self._loaded is not None:
             self._loaded.close()
 
-    @contextmanager
-    def _opened(self, settings: Verify, *, scope: Scope) -> Iterator[Verifier]:
+    def _opened(self, settings: Verify, *, scope: Scope) -> AbstractContextManager[Verifier]:
         if settings.verifier == LOCAL:
-            yield self._local().within(scope)
-            return
-        with opened(settings, scope) as verifier:
-            yield verifier
+            return nullcontext(self._local().within(scope))
+        return opened(settings, scope)
 
     def _local(self) -> LocalVerifier:
         with self._loading:

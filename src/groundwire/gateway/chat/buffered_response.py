@@ -17,7 +17,7 @@ from groundwire.gateway.chat.chunks import unambiguous
 from groundwire.gateway.chat.dialect import Dialect
 from groundwire.gateway.chat.marks import outcome_headers, vsr_headers
 from groundwire.gateway.chat.reading import misfit
-from groundwire.gateway.http.coding import CodingError, Decoder
+from groundwire.gateway.http.coding import CodingError, decoded
 from groundwire.gateway.upstream import UpstreamReply
 from groundwire.pipeline import Checked
 from groundwire.pipeline.conversation import Answer, AnswerKind
@@ -81,8 +81,8 @@ def _read(
 ) -> tuple[Any, tuple[Answer, ...]]:
     data = None
     try:
-        decoder = Decoder(encoding, max_bytes=max_bytes)
-        data = json.loads(decoder.feed(raw) + decoder.finish(), object_pairs_hook=unambiguous)
+        body = decoded(raw, encoding, max_bytes=max_bytes)
+        data = json.loads(body, object_pairs_hook=unambiguous)
         return data, () if dialect.is_error(data) else dialect.answers(data)
     except (CodingError, InvalidConversationError, ValueError, RecursionError) as error:
         # The message may quote the answer, which has no place in a log.

@@ -10,7 +10,7 @@ import msgspec
 from groundwire.config import overrides_from_metadata
 from groundwire.errors import InvalidConversationError
 from groundwire.gateway.chat.dialect import Dialect
-from groundwire.gateway.http.coding import CodingError, Decoder
+from groundwire.gateway.http.coding import CodingError, decoded
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.middleware.limits import parse_json
 from groundwire.policy.policy import Request
@@ -126,8 +126,7 @@ def _parsed(raw: bytes) -> tuple[Any, bytes]:
 
 def _decompressed(raw: bytes, content_encoding: str, max_bytes: int) -> bytes:
     try:
-        decoder = Decoder(content_encoding, max_bytes=max_bytes)
-        return decoder.feed(raw) + decoder.finish()
+        return decoded(raw, content_encoding, max_bytes=max_bytes)
     except CodingError as error:
         raise Problem(
             415,

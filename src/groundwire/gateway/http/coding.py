@@ -33,6 +33,16 @@ class CodingError(GroundwireError):
         return f"The body cannot be decoded ({self.coding}): {self.problem}."
 
 
+def decoded(body: bytes, content_encoding: str, *, max_bytes: int) -> bytes:
+    """Return a whole body without its content coding.
+
+    Raises:
+        CodingError: As the methods of :class:`Decoder`, whose parameters these are.
+    """
+    decoder = Decoder(content_encoding, max_bytes=max_bytes)
+    return decoder.feed(body) + decoder.finish()
+
+
 class Decoder:
     """Decodes the content coding of one body, piece by piece.
 

@@ -4,6 +4,7 @@ The envelope and the words for error types are those of OpenAI's API; the trace 
 are added.
 """
 
+import json
 from collections.abc import Mapping
 from http import HTTPStatus
 from types import MappingProxyType
@@ -12,7 +13,7 @@ from typing import Any
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from groundwire.errors import (
     ConfigError,
@@ -89,7 +90,9 @@ def problem_response(problem: Problem, *, trace_id: str, is_anthropic: bool = Fa
         headers.setdefault("Retry-After", "1")
     body = {"type": "error"} if is_anthropic else {}
     body |= problem.to_dict(trace_id=trace_id)
-    return _Json(body, status_code=problem.status, headers=headers)
+    # In ASCII, since a lone surrogate in a message could not be encoded otherwise.
+    content = json.dumps(body, separators=(",", ":"))
+    return Response(content, problem.status, headers, media_type="application/json")
 
 
 def as_problem(error: BaseException) -> Problem:
@@ -182,8 +185,10 @@ def _of_ours(error: GroundwireError) -> Problem:
 def _of_http(error: HTTPException) -> Problem:
     """Return the problem for an HTTP error of the framework, which may wrap another error."""
     cause = error.__cause__
-    if isinstance(cause, Problem | RecursionError | UnicodeDecodeError | ClientDisconnect):
-        return as_problem(cause) if not isinstance(cause, UnicodeDecodeError) else invalid_json()
+    if isinstance(cause, UnicodeDecodeError):
+        return invalid_json()
+    if isinstance(cause, Problem | RecursionError | ClientDisconnect):
+        return as_problem(cause)
     phrase = HTTPStatus(error.status_code).phrase
     return Problem(
         error.status_code,
@@ -244,12 +249,3 @@ def _failed(code: str, message: str, *, status: int = 503) -> Problem:
 def _short(text: str) -> str:
     text = text if len(text) <= 100 else f"{text[:97]}..."
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
-
-
-class _Json(JSONResponse):
-    """A JSON response that escapes lone surrogates; Starlette's response would fail."""
-
-    def render(self, content: Any) -> bytes:  # noqa: ANN401 - JSON data
-        import json
-
-        return json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode("ascii")

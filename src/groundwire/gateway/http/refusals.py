@@ -113,21 +113,12 @@ def blocked(answers: Sequence[Checked]) -> Problem:
     if code is None:
         raise ValueError(f"none of {len(answers)} answers is to be blocked")
     problem = refused(code)
-    if code is not RefusalCode.HALLUCINATION_DETECTED:
-        return problem
-    # DVARA documents this text with the plural, even for one claim.
-    return Problem(
-        STATUS,
-        str(code),
-        type=TYPE,
-        message=f"{problem.message} ({n_ungrounded(withheld)} ungrounded claims)",
-    )
-
-
-def n_ungrounded(answers: Sequence[Checked]) -> int:
-    """Count the ungrounded claims in answers, by DVARA's definition."""
-    found = (answer.detection for answer in answers if answer.detection is not None)
-    return sum(len(GroundingResult.of(detection).ungrounded_claims) for detection in found)
+    if code is RefusalCode.HALLUCINATION_DETECTED:
+        found = [answer.detection for answer in withheld if answer.detection is not None]
+        n_claims = sum(len(GroundingResult.of(each).ungrounded_claims) for each in found)
+        # DVARA documents this text with the plural, even for one claim.
+        problem.message += f" ({n_claims} ungrounded claims)"
+    return problem
 
 
 def refusal_chunk(

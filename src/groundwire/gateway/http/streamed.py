@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from time import monotonic
 from typing import Any, TypeVar
 
-from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -60,7 +59,6 @@ class Streamed(Response):
         ended: Callable[[], Awaitable[None]] | None = None,
         gone: Gone | None = None,
         stall_timeout_s: float = STALL_TIMEOUT_S,
-        background: BackgroundTask | None = None,
     ) -> None:
         """Make the response; nothing is sent yet.
 
@@ -75,17 +73,14 @@ class Streamed(Response):
                 the response is sent, as only one task may receive messages of the server;
                 ``None``: the response receives them.
             stall_timeout_s: Seconds after which a client that accepts no bytes counts as gone.
-            background: Runs after ``ended``, if nothing was raised.
         """
         self.status_code = status
         self.raw_headers = [
             (name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers
         ]
-        self.background = background
-        self._chunks = chunks
-        self._ended = ended
-        self._gone = gone
-        self._stall_timeout_s = stall_timeout_s
+        self.background = None
+        self._chunks, self._stall_timeout_s = chunks, stall_timeout_s
+        self._ended, self._gone = ended, gone
         # The time at which the server got the piece that it is still sending, if it is sending one.
         self._gave_at: float | None = None
 
@@ -108,8 +103,6 @@ class Streamed(Response):
             self._end(sending)
         elif not sending.cancelled() and (error := sending.exception()) is not None:
             _log.warning("a stream that nobody reads ended in %s", type(error).__name__)
-        if self.background is not None:
-            await self.background()
 
     async def _until_over(self, *tasks: "asyncio.Task[None]") -> None:
         """Wait until a task has ended, or the client has accepted no bytes for too long."""
@@ -138,18 +131,12 @@ class Streamed(Response):
 
     async def _send(self, send: Send) -> None:
         try:
-            await self._give(
-                send,
-                {
-                    "type": "http.response.start",
-                    "status": self.status_code,
-                    "headers": self.raw_headers,
-                },
-            )
+            head = {"status": self.status_code, "headers": self.raw_headers}
+            await self._give(send, {"type": "http.response.start", **head})
             async for chunk in self._chunks:
                 if chunk:
-                    body = {"type": "http.response.body", "body": chunk, "more_body": True}
-                    await self._give(send, body)
+                    piece = {"type": "http.response.body", "body": chunk, "more_body": True}
+                    await self._give(send, piece)
                     # Let other tasks run: sending to a client that is gone never waits, so the task
                     # that stops this one would get no turn.
                     await asyncio.sleep(0)
