@@ -16,7 +16,6 @@ from starlette.types import Message
 from groundwire.gateway.http.streamed import (
     ClientGoneError,
     Streamed,
-    gone_response,
     until_disconnect,
 )
 from groundwire.gateway.upstream import Breakage, UpstreamBrokenError
@@ -203,7 +202,7 @@ def test_a_client_that_leaves_before_the_response_cancels_what_makes_it(running:
             return PlainTextResponse(await until_disconnect(request, work()))
         except ClientGoneError:
             was_raised.set()
-            return gone_response()
+            return Response()
 
     request = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
     with closing(connected(running(app(endpoint)), request)):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -48,6 +48,9 @@ DESCRIPTION = (
     "Checks answers of language models against their sources. Everything else under /v1 is what "
     "the upstream has."
 )
+
+#: The exceptions that become a response with an error; any other is an error of the gateway.
+ERRORS = (Problem, GroundwireError, HTTPException, RequestValidationError, ClientDisconnect)
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
@@ -149,7 +152,7 @@ def create_app(
         Route("/openai/{path:path}", relay.relay, methods=METHODS),
         Route("/{path:path}", _nothing, methods=METHODS),
     ]
-    for error in (Problem, GroundwireError, HTTPException, RequestValidationError):
+    for error in ERRORS:
         app.add_exception_handler(error, _tell)
     # Each middleware wraps those that were added before it: the last one is the outermost.
     gateway = config.gateway

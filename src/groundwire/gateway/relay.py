@@ -16,12 +16,7 @@ from groundwire.gateway.http.coding import CodingError, decoded
 from groundwire.gateway.http.incoming import Incoming
 from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
 from groundwire.gateway.http.refusals import RefusalCode, refused
-from groundwire.gateway.http.streamed import (
-    ClientGoneError,
-    Streamed,
-    gone_response,
-    until_disconnect,
-)
+from groundwire.gateway.http.streamed import Streamed, until_disconnect
 from groundwire.gateway.middleware import state
 from groundwire.gateway.model_list import all_models
 from groundwire.gateway.paths import AZURE, PREFIX, RequestTarget, target_of
@@ -52,12 +47,7 @@ async def relay(request: Request) -> Response:
     target = target_of(path)
     _check(request, target)
     incoming = Incoming(request)
-    try:
-        return await until_disconnect(
-            request, _answer(request, target, incoming), gone=incoming.gone
-        )
-    except ClientGoneError:
-        return gone_response()
+    return await until_disconnect(request, _answer(request, target, incoming), gone=incoming.gone)
 
 
 async def _answer(request: Request, target: RequestTarget, incoming: Incoming) -> Response:
@@ -122,8 +112,7 @@ async def _allow(
         decision=decision,
         keeping=Keeping.of(services.config.audit),
     )
-    if not await Recorder(services, trace_id=event.trace_id).event(event):
-        raise refused(RefusalCode.AUDIT_UNAVAILABLE)
+    await Recorder(services, trace_id=event.trace_id).event(event)
     if decision == unchecked.REFUSE:
         problem = refused(RefusalCode.UNCHECKED_ENDPOINT)
         services.metrics.refused(problem.code)

@@ -215,8 +215,8 @@ class ReleasedStream:
         """Send what may be sent by now of an answer's text."""
         if index in self._passed:
             # Events after the end of an answer have no text, only the usage or the end once more.
-            self._outbox.put(self._held.answer(index).settle(self._held.head))
-            self._put_last(self._held.answer(index).finish(self._held.head))
+            self._outbox.put(self._held.answer(index).settle())
+            self._put_last(self._held.answer(index).finish())
         elif self._release is Release.MARK:
             self._outbox.put(self._held.answer(index).clear())
         elif self._release is Release.SENTENCE:
@@ -248,18 +248,14 @@ class ReleasedStream:
 
     def _let_go(self, index: int, checked: Checked) -> None:
         self._passed.add(index)
-        held, head, is_deferred = (
-            self._held.answer(index),
-            self._held.head,
-            self._release is Release.DEFERRED,
-        )
-        text = held.settle(head, warning=warning_text(checked), in_front=is_deferred)
+        held, is_deferred = self._held.answer(index), self._release is Release.DEFERRED
+        text = held.settle(warning=warning_text(checked), in_front=is_deferred)
         # If the record cannot be written, a deferred answer must not be sent at all.
         put = self._put_last if is_deferred else self._outbox.put
         put(text)
         is_told = self._marks and is_told_at_end(checked)
         marks = extension([checked], trace_id=self._trace_id) if is_told else None
-        self._put_last(held.finish(head, extension=marks))
+        self._put_last(held.finish(extension=marks))
 
     def _put_last(self, events: Sequence[bytes]) -> None:
         """Send events; if the response may end only with its audit records, keep them till then."""
@@ -333,15 +329,7 @@ class ReleasedStream:
         if self._outbox.is_sealed:
             return
         self._refusal = RefusalCode(problem.code)
-        self._finish(self._refused_with(problem, marks))
-
-    def _refused_with(
-        self, problem: Problem, marks: Mapping[str, Any] | None = None
-    ) -> list[bytes]:
-        """Return the events that end the stream with a refusal."""
-        return self._held.refusal(
-            problem, passed=self._passed, trace_id=self._trace_id, extension=marks
-        )
+        self._finish(self._held.refusal(problem, passed=self._passed, extension=marks))
 
     # The end of the stream, and its record.
 
@@ -357,14 +345,17 @@ class ReleasedStream:
             self._outbox.end(last, failure)
 
     async def _finish_settled(self, last: Sequence[bytes], failure: Exception | None) -> None:
+        refusal: RefusalCode | None = None
         try:
             # This task is cancelled if the client leaves; the shield lets the record be written.
             if not await asyncio.shield(self._record(is_client_gone=False)):
                 self._passed.clear()  # the client has not got the end of any answer yet
-                last, failure = self._refused_with(refused(RefusalCode.AUDIT_UNAVAILABLE)), None
+                refusal = RefusalCode.AUDIT_UNAVAILABLE
         except Exception as error:  # noqa: BLE001 - without an end, the client would wait for ever
             log.error("A stream could not be recorded: %s", type(error).__name__)
-            last, failure = self._refused_with(refused(RefusalCode.STREAM_ERROR)), None
+            refusal = RefusalCode.STREAM_ERROR
+        if refusal is not None:
+            last, failure = self._held.refusal(refused(refusal), passed=self._passed), None
         self._outbox.end(last, failure)
 
     def _record(self, *, is_client_gone: bool) -> "asyncio.Task[bool]":

@@ -12,28 +12,26 @@ class Outbox:
     """A queue of events for the client.
 
     Adding events never waits, so they leave in the order in which decisions released them.
+
+    Attributes:
+        is_sealed: Whether the queue drops new events, except for the last events from :meth:`end`.
     """
 
     def __init__(self) -> None:
         self._events: deque[bytes] = deque()
-        self._is_sealed = self._is_ended = False
+        self.is_sealed = self._is_ended = False
         self._failure: Exception | None = None
         self._has_some, self._has_room = asyncio.Event(), asyncio.Event()
         self._has_room.set()
 
-    @property
-    def is_sealed(self) -> bool:
-        """Whether the queue drops new events, except for the last events from :meth:`end`."""
-        return self._is_sealed
-
     def put(self, events: Iterable[bytes]) -> None:
         """Add events; a sealed queue drops them."""
-        if not self._is_sealed:
+        if not self.is_sealed:
             self._add(events)
 
     def seal(self) -> None:
         """Refuse further events; the queue then waits for :meth:`end`."""
-        self._is_sealed = True
+        self.is_sealed = True
         self._has_room.set()
 
     def end(self, last: Iterable[bytes] = (), failure: Exception | None = None) -> None:
@@ -76,5 +74,5 @@ class Outbox:
         self._events += events
         if self._events:
             self._has_some.set()
-        if len(self._events) > _ROOM and not self._is_sealed:
+        if len(self._events) > _ROOM and not self.is_sealed:
             self._has_room.clear()

@@ -66,7 +66,7 @@ class ChatCompletions:
             "created": int(time()),
             "model": model,
         }
-        return HeldStream(head, withholds=withholds)
+        return HeldStream(head, trace_id=trace_id, withholds=withholds)
 
 
 def with_unread(answers: tuple[Answer, ...], data: Mapping[str, Any]) -> tuple[Answer, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from groundwire.errors import InvalidConversationError
 from groundwire.gateway.chat.chunks import UnreadableChunkError
-from groundwire.gateway.chat.hold_buffer import EventForm, HeldStream
+from groundwire.gateway.chat.hold_buffer import HeldStream
 from groundwire.gateway.dialects.chat_completions import ChatCompletions, with_unread
 from groundwire.pipeline.conversation import Answer, read_response
 
@@ -59,13 +59,14 @@ class Completions(ChatCompletions):
         """Return an empty buffer that holds back one stream."""
         created = int(time())
         head = {"id": f"cmpl-{trace_id}", "object": _OBJECT, "created": created, "model": model}
-        return HeldStream(head, withholds=withholds, form=_TextForm())
+        return HeldTexts(head, trace_id=trace_id, withholds=withholds)
 
 
-class _TextForm(EventForm):
-    """Converts chunks of chat completions to events of legacy completions, and back."""
+class HeldTexts(HeldStream):
+    """A stream of legacy completions that is held back in the form of chat completions."""
 
     def write(self, chunk: Mapping[str, Any]) -> bytes:
+        """Return the event that holds a chunk, as a legacy completion."""
         choices = []
         for choice in chunk.get("choices") or ():
             own = {key: value for key, value in choice.items() if key != "delta"}
@@ -74,6 +75,7 @@ class _TextForm(EventForm):
         return super().write({**chunk, "object": _OBJECT, "choices": choices})
 
     def read(self, event: bytes) -> dict[str, Any]:
+        """Return the chunk in an event, as a chunk of chat completions."""
         return _as_chat(super().read(event))
 
 

@@ -12,18 +12,12 @@ from groundwire.gateway.chat.blocks import (
     Leaves,
     TextSoFar,
     block_event,
-    number_in,
-    object_in,
     only,
     unknown_event,
+    value_in,
 )
 from groundwire.gateway.chat.chunks import CallPart, UnreadableChunkError
-from groundwire.gateway.chat.known_fields import (
-    are_of,
-    count_unread,
-    is_error_body,
-    without_text,
-)
+from groundwire.gateway.chat.known_fields import are_of, count_unread, is_error_body, without_text
 from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.dialects.held_output import ENDS, EVENT, HeldOutput, text_part
 from groundwire.gateway.dialects.response_fields import (
@@ -136,11 +130,11 @@ class _Reader(BlockReader):
             case "response.created" | "response.in_progress" | "response.queued":
                 return self._begin(data)
             case "response.output_item.added" | "response.output_item.done":
-                return self._item(data, object_in(data, "item"), is_done=kind.endswith("done"))
+                return self._item(data, value_in(data, "item", dict), is_done=kind.endswith("done"))
             case "response.content_part.added" | "response.content_part.done":
-                return self._part(data, object_in(data, "part"))
+                return self._part(data, value_in(data, "part", dict))
             case "response.output_text.delta":
-                text = self.whole(data.get("delta"))
+                text = self.whole(value_in(data, "delta", str))
                 self._text_so_far(self._place(data), has_more=bool(text)).add(text)
                 names = (*EVENT, "delta", "logprobs", "obfuscation")
                 known = only(data, names, delta=text, logprobs=logprobs_of(data, text))
@@ -160,19 +154,19 @@ class _Reader(BlockReader):
             case "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta":
                 return self._event(data, Leaves.LATE, calls=self._more_of_call(data))
             case "response.function_call_arguments.done":
-                calls = self._call(number_in(data, "output_index"), data.get("arguments"))
+                calls = self._call(value_in(data, "output_index", int), data.get("arguments"))
                 return self._event(data, Leaves.LATE, calls=calls)
             case "response.custom_tool_call_input.done":
-                calls = self._call(number_in(data, "output_index"), data.get("input"))
+                calls = self._call(value_in(data, "output_index", int), data.get("input"))
                 return self._event(data, Leaves.LATE, calls=calls)
         if kind in ENDS:
-            return self._end(data, object_in(data, "response"))
+            return self._end(data, value_in(data, "response", dict))
         if not EVENTS.fullmatch(kind):
             return unknown_event(data)
         return self._event(data, Leaves.LATE, has_reasoning="reasoning" in kind)
 
     def _begin(self, data: Mapping[str, Any]) -> BlockEvent:
-        response = object_in(data, "response")
+        response = value_in(data, "response", dict)
         if response.get("output"):
             raise UnreadableChunkError("a response has output before its first item")
         n_unread = count_unread(response, RESPONSE)
@@ -182,7 +176,7 @@ class _Reader(BlockReader):
     def _item(
         self, data: Mapping[str, Any], item: Mapping[str, Any], *, is_done: bool
     ) -> BlockEvent:
-        index, kind = number_in(data, "output_index"), str(item.get("type"))
+        index, kind = value_in(data, "output_index", int), str(item.get("type"))
         n_unread, names = unread_in(item), (*EVENT, "item")
         if kind == "message":
             rest, refusal, is_plain = self._parts_rest(index, item.get("content"))
@@ -213,9 +207,7 @@ class _Reader(BlockReader):
 
     def _more_of_call(self, data: Mapping[str, Any]) -> tuple[CallPart, ...]:
         """Return the piece of a tool call's arguments that an event adds."""
-        index, said = number_in(data, "output_index"), data.get("delta")
-        if not isinstance(said, str):
-            raise UnreadableChunkError(f"arguments are of type {type(said).__name__}")
+        index, said = value_in(data, "output_index", int), value_in(data, "delta", str)
         self._calls.setdefault(index, ("", TextSoFar()))[1].add(said)
         return (CallPart(key=str(index), name="", arguments=said),)
 
@@ -309,7 +301,7 @@ class _Reader(BlockReader):
         return tuple(parts)
 
     def _place(self, data: Mapping[str, Any]) -> tuple[int, int]:
-        return number_in(data, "output_index"), number_in(data, "content_index")
+        return value_in(data, "output_index", int), value_in(data, "content_index", int)
 
     def _text_so_far(self, place: tuple[int, int], *, has_more: bool) -> TextSoFar:
         """Return the text of a part so far.

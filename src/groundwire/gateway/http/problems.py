@@ -109,7 +109,8 @@ def as_problem(error: BaseException) -> Problem:
     if isinstance(error, GroundwireError):
         return _of_ours(error)
     if isinstance(error, ClientDisconnect):
-        return _invalid("client_gone", "The connection ended before the request was complete.")
+        # Nobody gets this response; metrics and traces count its status.
+        return _invalid("client_gone", "The client left before its response.", status=499)
     if isinstance(error, RecursionError):
         return _invalid("too_deep", "The request is nested too deeply.", "Nest it less deeply.")
     return Problem(

@@ -8,7 +8,7 @@ case, before the response ends.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -31,11 +31,6 @@ STALL_TIMEOUT_S = 120.0
 
 class ClientGoneError(ClientDisconnect):
     """The client left before the end of its response, so no error can be sent to it."""
-
-
-def gone_response() -> Response:
-    """Return a response for a client that is gone; it is not sent, but metrics count its status."""
-    return Response(status_code=499)
 
 
 class Streamed(Response):
@@ -157,21 +152,21 @@ class Streamed(Response):
 
 
 async def until_disconnect(
-    request: Request, coroutine: Coroutine[Any, Any, _Result], *, gone: Gone | None = None
+    request: Request, work: Awaitable[_Result], *, gone: Gone | None = None
 ) -> _Result:
-    """Run a coroutine for a client, and cancel it if the client leaves.
+    """Wait for the result of work for a client, and cancel the work if the client leaves.
 
     Args:
         request: The request of the client. Without ``gone``, the rest of its body is discarded.
-        coroutine: The coroutine. It has ended when this function returns or raises.
-        gone: Waits until the client is gone. It is needed if ``coroutine`` reads the request's
-            body, see :class:`Streamed`.
+        work: A coroutine, which has ended when this function returns or raises, or a future.
+        gone: Waits until the client is gone. It is needed if ``work`` reads the request's body,
+            see :class:`Streamed`.
 
     Raises:
-        ClientGoneError: If the client left before the coroutine had ended.
+        ClientGoneError: If the client left before the work had ended.
     """
     watch = gone or (lambda: disconnected(request.receive))
-    working = asyncio.create_task(coroutine, name="answer a request")
+    working = asyncio.ensure_future(work)
     watching = asyncio.create_task(_quietly(watch), name="watch for a client to leave")
     try:
         await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)

@@ -100,34 +100,14 @@ async def check_batch(request: Request) -> Response:
 
 
 def _read(body: bytes, kind: str, asked: RecordedRequest) -> Batch:
-    batch = _of_json(body) if kind == JSON else _of_lines(body)
-    if batch.operating_point is not None:
-        # An invalid operating point is refused here, once for the request and not for each row.
-        asked.pipeline.check_point(batch.operating_point, overrides=asked.overrides)
-    return batch
-
-
-def _of_json(body: bytes) -> Batch:
-    try:
-        read = BatchRequest.model_validate(parse_json(body))
-    except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False, include_context=False)
-        raise RequestValidationError(
-            [{**each, "loc": ("body", *each["loc"])} for each in found]
-        ) from None
-    return Batch(
-        rows=_bounded(list(enumerate(read.examples, 1))),
-        operating_point=require_point(read.operating_point),
-    )
-
-
-def _of_lines(body: bytes) -> Batch:
-    # Not splitlines(): a line of JSON Lines ends with "\n" alone.
-    lines = enumerate(body.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1)
-    return Batch(rows=_bounded([(n, line) for n, line in lines if line.strip()]))
-
-
-def _bounded(rows: Sequence[RawRow]) -> Sequence[RawRow]:
+    rows: Sequence[RawRow]
+    if kind == JSON:
+        read = _of_json(body)
+        rows, point = list(enumerate(read.examples, 1)), read.operating_point
+    else:
+        # Not splitlines(): a line of JSON Lines ends with "\n" alone.
+        lines = enumerate(body.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1)
+        rows, point = [(n, line) for n, line in lines if line.strip()], None
     if not rows:
         raise Problem(
             400,
@@ -142,7 +122,20 @@ def _bounded(rows: Sequence[RawRow]) -> Sequence[RawRow]:
             message=f"There are {len(rows):,} rows, and a request may have {MAX_ROWS:,}.",
             next_step="Send them in several requests, or use groundwire check --batch.",
         )
-    return rows
+    if (point := require_point(point)) is not None:
+        # An invalid operating point is refused here, once for the request and not for each row.
+        asked.pipeline.check_point(point, overrides=asked.overrides)
+    return Batch(rows=rows, operating_point=point)
+
+
+def _of_json(body: bytes) -> BatchRequest:
+    try:
+        return BatchRequest.model_validate(parse_json(body))
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False, include_context=False)
+        raise RequestValidationError(
+            [{**each, "loc": ("body", *each["loc"])} for each in found]
+        ) from None
 
 
 def accepted(accept: str, *, default: str) -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from functools import partial
 from threading import Event
 from typing import Annotated, Any
 
@@ -10,10 +9,11 @@ from fastapi import APIRouter, Body, Request, Response
 
 from groundwire.errors import LimitExceededError, MissingExtraError
 from groundwire.gateway.http.problems import Problem
+from groundwire.gateway.http.streamed import until_disconnect
 from groundwire.gateway.middleware.state import caller, services
 from groundwire.gateway.native.described import REF, described, errors, request_examples
-from groundwire.gateway.native.route import NativeRoute
-from groundwire.gateway.native.running import json_response, submitted, to_json, while_there
+from groundwire.gateway.native.route import JSON, NativeRoute
+from groundwire.gateway.native.running import to_json
 from groundwire.gateway.native.verify_models import (
     MAX_SPANS,
     MAX_STEPS,
@@ -119,32 +119,42 @@ async def _verified(
     _require_within_limits(request, spans)
     own, over = services(request).verifications, Event()
     scope = Scope(tenant=caller(request).tenant, is_over=over.is_set)
-    work = partial(_report, own, subject, spans, body, scope)
     threads = own.threads_for(
         n_spans=len(spans), max_claims=max_claims, with_citations=body.citations
     )
     try:
         async with asyncio.timeout(own.timeout_s):
-            asked = submitted(threads, lambda: to_json(work()))
-            return json_response(await while_there(request, asked))
+            loop = asyncio.get_running_loop()
+            work = loop.run_in_executor(threads, _report, own, subject, spans, body, scope)
+            return Response(await until_disconnect(request, work), media_type=JSON)
     except TimeoutError:
-        raise _too_late(own.timeout_s) from None
+        raise Problem(
+            504,
+            "timeout",
+            message=f"The verification took more than {own.timeout_s:g} s, and was given up.",
+            next_step="Send fewer claims or spans, or raise gateway.check_timeout_s.",
+        ) from None
     finally:
         over.set()  # a thread cannot be stopped, but it looks at this event before each claim
 
 
 def _report(
     own: Verifications, subject: Subject, spans: list[Any], body: VerifySettings, scope: Scope
-) -> dict[str, Any]:
+) -> bytes:
     try:
         report = own.verify(
             subject, spans, body.settings(), scope=scope, with_citations=body.citations
         )
     except MissingExtraError as error:
-        raise _not_installed(error) from error
+        raise Problem(
+            503,
+            "verifier_unavailable",
+            message="The verifier of this gateway is not installed.",
+            next_step=str(error),
+        ) from error
     if report.error is not None:
         raise _problem(report)
-    return report.to_dict()
+    return to_json(report.to_dict())
 
 
 def _require_at_most(limit: int, n: int, what: str, next_step: str) -> None:
@@ -172,33 +182,13 @@ def _require_within_limits(request: Request, spans: list[Any]) -> None:
         raise LimitExceededError(
             "list of spans", len(spans), limits.max_sources, "evidence.max_sources"
         )
-    texts = (each.get(key) for each in spans if isinstance(each, dict) for key in _TEXTS)
+    objects = [each for each in spans if isinstance(each, dict)]
+    texts = [each.get(key) for each in objects for key in ("text", "snippet")]
     longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
     if limits.max_source_chars and longest > limits.max_source_chars:
         raise LimitExceededError(
             "longest span", longest, limits.max_source_chars, "evidence.max_source_chars"
         )
-
-
-_TEXTS = ("text", "snippet")
-
-
-def _too_late(limit_s: float) -> Problem:
-    return Problem(
-        504,
-        "timeout",
-        message=f"The verification took more than {limit_s:g} s, and was given up.",
-        next_step="Send fewer claims or spans, or raise gateway.check_timeout_s.",
-    )
-
-
-def _not_installed(error: MissingExtraError) -> Problem:
-    return Problem(
-        503,
-        "verifier_unavailable",
-        message="The verifier of this gateway is not installed.",
-        next_step=str(error),
-    )
 
 
 def _problem(report: VerificationReport) -> Problem:
