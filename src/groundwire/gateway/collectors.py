@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from groundwire.gateway.control_state import ControlState
 
 
+_WITHOUT_DETAIL = "Audit events that were kept without their detail, for too much was waiting."
+
+
 class Watched(Collector):
     """A collector for Prometheus whose metrics a function returns at each scrape."""
 
@@ -51,20 +54,12 @@ def of_audit(stats: AuditStats) -> Iterator[Metric]:
     for type_, count in sorted(stats.written.items()):
         events.add_metric([type_], count)
     yield events
-    for name, text, count in (
-        (
-            "failures",
-            "Attempts to write audit events that failed; they are repeated.",
-            stats.n_failures,
-        ),
-        ("lost", "Audit events that were given up.", stats.n_lost),
-        (
-            "without_detail",
-            "Audit events that were kept without their detail, for too much was waiting.",
-            stats.n_without_detail,
-        ),
+    for name, text in (
+        ("failures", "Attempts to write audit events that failed; they are repeated."),
+        ("lost", "Audit events that were given up."),
+        ("without_detail", _WITHOUT_DETAIL),
     ):
-        yield CounterMetricFamily(f"groundwire_audit_{name}", text, count)
+        yield CounterMetricFamily(f"groundwire_audit_{name}", text, getattr(stats, f"n_{name}"))
     yield GaugeMetricFamily("groundwire_audit_queue_depth", "Audit events that wait.", stats.depth)
 
 

@@ -4,7 +4,6 @@ import asyncio
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
 from functools import partial
 from typing import TypeAlias, TypeVar
 
@@ -238,7 +237,7 @@ class AnswerCheck:
 
     @property
     def _answer(self) -> Answer:
-        answer = answer_of(
+        return answer_of(
             self.index,
             text="".join(self._text),
             refusal=self._refusal,
@@ -246,8 +245,8 @@ class AnswerCheck:
             n_skipped=self.n_skipped + self.is_over_limit,
             calls=self.calls,
             has_reasoning=self._has_reasoning,
+            is_cut=self.is_cut,
         )
-        return replace(answer, is_cut=self.is_cut)
 
     async def _conclude(self, answer: Answer) -> Checked:
         if self._failure is None and self._flow is not None:

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from groundwire.errors import InvalidConversationError
@@ -95,8 +95,9 @@ class Messages:
                 if each.get("type") == "tool_use"
             ),
             has_reasoning="thinking" in kinds,
+            is_cut=breaks_off(data.get("stop_reason")),
         )
-        return (replace(answer, is_cut=breaks_off(data.get("stop_reason"))),)
+        return (answer,)
 
     def is_error(self, data: object) -> bool:
         """Return whether a body has an error, and no answer beside the error."""

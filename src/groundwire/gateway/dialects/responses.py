@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from groundwire.errors import InvalidConversationError
@@ -74,8 +73,9 @@ class Responses:
             + sum(map(unread_in, items)),
             calls=tuple(call for each in items if (call := ToolCall.of(each)) is not None),
             has_reasoning="reasoning" in kinds,
+            is_cut=breaks_off(data.get("status")),
         )
-        return (replace(answer, is_cut=breaks_off(data.get("status"))),)
+        return (answer,)
 
     def is_error(self, data: object) -> bool:
         """Return whether a body has an error, and no answer beside the error."""
