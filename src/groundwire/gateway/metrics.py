@@ -6,7 +6,6 @@ file or in the configuration.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from prometheus_client import (
@@ -74,20 +73,6 @@ _STAGES = frozenset({"evidence", "gate", "decide", "index", "read", "explain"})
 _ADDED_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _STAGE_S = (0.0001, 0.0005, *_ADDED_S)
 _REQUEST_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
-
-
-class UpstreamFailure(StrEnum):
-    """The kinds of failures of an upstream: values of a label in metrics."""
-
-    CONNECT = "connect"
-    TIMEOUT = "timeout"
-    RESET = "reset"
-    INCOMPLETE = "incomplete"  # the body of the response broke off
-    STATUS = "status"  # the status of the response was 500, 502, 503 or 504
-    TOO_LARGE = "too_large"
-    ERROR = "error"  # the status was 200, but the body or the stream had an error
-    INVALID = "invalid"  # the response could not be parsed
-    OTHER = "other"
 
 
 class Metrics:
@@ -253,9 +238,15 @@ class Metrics:
         self._upstream_seconds.labels(upstream).observe(seconds)
 
     def upstream_failed(self, upstream: str, kind: str) -> None:
-        """Count a failure; kinds that are not in :class:`UpstreamFailure` count as ``other``."""
-        known = kind if kind in set(UpstreamFailure) else UpstreamFailure.OTHER
-        self._upstream_failures.labels(upstream, str(known)).inc()
+        """Count a failure.
+
+        Args:
+            upstream: Name of the upstream.
+            kind: The kind of failure: ``connect`` (no connection), ``timeout``, ``invalid`` (not
+                HTTP), ``status`` (500, 502, 503 or 504), ``reset`` or ``incomplete`` (the body
+                broke off), or ``error`` (an error in a body or stream with status 200).
+        """
+        self._upstream_failures.labels(upstream, kind).inc()
 
     # Metrics of numbers that other parts of the gateway count.
 

@@ -36,7 +36,6 @@ from groundwire.gateway.forwarded import forwarded
 from groundwire.gateway.http.problems import Problem, body_too_slow
 from groundwire.gateway.http.refusals import RefusalCode, blocked, refused
 from groundwire.gateway.http.streamed import Streamed, until_disconnect
-from groundwire.gateway.metrics import UpstreamFailure
 from groundwire.gateway.middleware import state
 from groundwire.gateway.middleware.state import caller, services, trace_id
 from groundwire.gateway.services import Services
@@ -291,7 +290,7 @@ class Exchange:
     ) -> bool:
         found = await report
         if found.is_upstream_error:
-            self._services.metrics.upstream_failed(reply.upstream, UpstreamFailure.ERROR)
+            self._services.metrics.upstream_failed(reply.upstream, "error")
         return await self._recorder.streamed(context, found)
 
     async def _whole(
@@ -338,7 +337,7 @@ class Exchange:
         limit = self._settings.max_response_bytes
         body = await check_body(checks, reply, raw, dialect=self._chat.dialect, max_bytes=limit)
         if body.is_upstream_error:
-            self._services.metrics.upstream_failed(reply.upstream, UpstreamFailure.ERROR)
+            self._services.metrics.upstream_failed(reply.upstream, "error")
         return body
 
 

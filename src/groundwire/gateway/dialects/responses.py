@@ -18,18 +18,8 @@ from groundwire.gateway.chat.blocks import (
 from groundwire.gateway.chat.chunks import CallPart, UnreadableChunkError
 from groundwire.gateway.chat.known_fields import are_of, count_unread, is_error_body, without_text
 from groundwire.gateway.chat.reading import ReadEvent
+from groundwire.gateway.dialects import response_fields as fields
 from groundwire.gateway.dialects.held_output import ENDS, EVENT, HeldOutput, text_part
-from groundwire.gateway.dialects.response_fields import (
-    EVENTS,
-    ITEM,
-    OF_EVENT,
-    PART,
-    RESPONSE,
-    begun,
-    logprobs_of,
-    unread_in,
-    unread_in_part,
-)
 from groundwire.gateway.http.sse import ServerSentEvent
 from groundwire.pipeline.conversation import Answer, Said, ToolCall, answer_of, breaks_off
 
@@ -69,8 +59,8 @@ class Responses:
             refusal="".join(said.refusal for said in saids),
             has_calls=any(kind.endswith("_call") for kind in kinds),
             n_skipped=sum(said.n_skipped for said in saids)
-            + count_unread(data, RESPONSE)
-            + sum(map(unread_in, items)),
+            + count_unread(data, fields.RESPONSE)
+            + sum(map(fields.unread_in, items)),
             calls=tuple(call for each in items if (call := ToolCall.of(each)) is not None),
             has_reasoning="reasoning" in kinds,
             is_cut=breaks_off(data.get("status")),
@@ -79,7 +69,7 @@ class Responses:
 
     def is_error(self, data: object) -> bool:
         """Return whether a body has an error, and no answer beside the error."""
-        return is_error_body(data, RESPONSE - {"output"})
+        return is_error_body(data, fields.RESPONSE - {"output"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
         """Return a body with each warning in a part of its own, before the first text."""
@@ -109,7 +99,7 @@ class _Reader(BlockReader):
     the end of the response. An event adds only text that no earlier event had.
     """
 
-    known = OF_EVENT
+    known = fields.OF_EVENT
 
     def __init__(self) -> None:
         super().__init__()
@@ -137,13 +127,13 @@ class _Reader(BlockReader):
                 text = self.whole(value_in(data, "delta", str))
                 self._text_so_far(self._place(data), has_more=bool(text)).add(text)
                 names = (*EVENT, "delta", "logprobs", "obfuscation")
-                known = only(data, names, delta=text, logprobs=logprobs_of(data, text))
+                known = only(data, names, delta=text, logprobs=fields.logprobs_of(data, text))
                 return self._event(
                     data, Leaves.WITH_TEXT, known=known, text=text, is_divisible=True
                 )
             case "response.output_text.done":
                 rest, text = self._rest(self._place(data), data.get("text")), str(data["text"])
-                judged = {"text": text, "logprobs": logprobs_of(data, text)}
+                judged = {"text": text, "logprobs": fields.logprobs_of(data, text)}
                 known = only(data, (*EVENT, *judged), **judged)
                 return self._event(data, Leaves.WITH_TEXT, known=known, text=rest)
             case "response.refusal.delta" | "response.refusal.done":
@@ -161,7 +151,7 @@ class _Reader(BlockReader):
                 return self._event(data, Leaves.LATE, calls=calls)
         if kind in ENDS:
             return self._end(data, value_in(data, "response", dict))
-        if not EVENTS.fullmatch(kind):
+        if not fields.EVENTS.fullmatch(kind):
             return unknown_event(data)
         return self._event(data, Leaves.LATE, has_reasoning="reasoning" in kind)
 
@@ -169,18 +159,18 @@ class _Reader(BlockReader):
         response = value_in(data, "response", dict)
         if response.get("output"):
             raise UnreadableChunkError("a response has output before its first item")
-        n_unread = count_unread(response, RESPONSE)
-        known = only(data, (*EVENT, "response"), response=begun(response))
+        n_unread = count_unread(response, fields.RESPONSE)
+        known = only(data, (*EVENT, "response"), response=fields.begun(response))
         return self._event(data, Leaves.WITH_TEXT, known=known, n_unread=n_unread)
 
     def _item(
         self, data: Mapping[str, Any], item: Mapping[str, Any], *, is_done: bool
     ) -> BlockEvent:
         index, kind = value_in(data, "output_index", int), str(item.get("type"))
-        n_unread, names = unread_in(item), (*EVENT, "item")
+        n_unread, names = fields.unread_in(item), (*EVENT, "item")
         if kind == "message":
             rest, refusal, is_plain = self._parts_rest(index, item.get("content"))
-            own = only(item, ITEM, content=item.get("content"))
+            own = only(item, fields.ITEM, content=item.get("content"))
             return self._event(
                 data,
                 Leaves.WITH_TEXT if is_plain else Leaves.LATE,
@@ -243,14 +233,14 @@ class _Reader(BlockReader):
         return said
 
     def _part(self, data: Mapping[str, Any], part: Mapping[str, Any]) -> BlockEvent:
-        place, n_unread = self._place(data), unread_in_part(part)
+        place, n_unread = self._place(data), fields.unread_in_part(part)
         if part.get("type") == "refusal":
             refusal = self._refusal(place, part.get("refusal"), is_whole=True)
             return self._event(data, Leaves.LATE, refusal=refusal, n_unread=n_unread)
         if part.get("type") != "output_text":
             return self._event(data, Leaves.LATE, n_unread=n_unread)
         rest, text = self._rest(place, part.get("text")), str(part["text"])
-        own = only(part, PART, text=text, logprobs=logprobs_of(part, text))
+        own = only(part, fields.PART, text=text, logprobs=fields.logprobs_of(part, text))
         known = only(data, (*EVENT, "part"), part=own)
         leaves = Leaves.LATE if part.get("annotations") else Leaves.WITH_TEXT
         opens = str(data["type"]).endswith("added")
@@ -265,9 +255,9 @@ class _Reader(BlockReader):
         items = response.get("output") or []
         if not isinstance(items, list) or not all(isinstance(each, Mapping) for each in items):
             raise UnreadableChunkError("the output of a response is no list of items")
-        n_unread = count_unread(response, RESPONSE)
+        n_unread = count_unread(response, fields.RESPONSE)
         if data["type"] == "response.failed":
-            own = {**begun(response), "error": response.get("error"), "output": []}
+            own = {**fields.begun(response), "error": response.get("error"), "output": []}
             known = only(data, (*EVENT, "response"), response=own)
             return block_event(data, Leaves.LAST, known=known, is_error=True, is_end=True)
         text = _text_of(items)
@@ -285,7 +275,7 @@ class _Reader(BlockReader):
             calls=self._calls_at_end(items),
             calls_tools=any(str(each.get("type")).endswith("_call") for each in items),
             has_reasoning=any(each.get("type") == "reasoning" for each in items),
-            n_unread=n_unread + sum(map(unread_in, items)),
+            n_unread=n_unread + sum(map(fields.unread_in, items)),
             finish=str(data["type"]),
             is_end=True,
         )
@@ -338,8 +328,8 @@ class _Reader(BlockReader):
             kind = part.get("type") if isinstance(part, Mapping) else None
             if kind == "output_text":
                 rest += self._rest((index, i), part.get("text"))
-                is_judged = set(part) <= set(PART) and are_of(part.get("logprobs"), part["text"])
-                is_plain &= not part.get("annotations") and is_judged
+                is_known = set(part) <= set(fields.PART) and not part.get("annotations")
+                is_plain &= is_known and are_of(part.get("logprobs"), part["text"])
             else:
                 is_plain = False
             if kind == "refusal":

@@ -15,18 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from groundwire.errors import (
-    ConfigError,
-    DetectionError,
-    GroundwireError,
-    InputError,
-    InvalidConversationError,
-    InvalidSourceError,
-    InvalidTextError,
-    LimitExceededError,
-    ModelError,
-    SettingError,
-)
+from groundwire import errors
 
 INVALID_REQUEST = "invalid_request_error"
 AUTHENTICATION = "authentication_error"
@@ -106,7 +95,7 @@ def as_problem(error: BaseException) -> Problem:
         return _of_http(error)
     if isinstance(error, RequestValidationError):
         return _of_validation(error)
-    if isinstance(error, GroundwireError):
+    if isinstance(error, errors.GroundwireError):
         return _of_ours(error)
     if isinstance(error, ClientDisconnect):
         # Nobody gets this response; metrics and traces count its status.
@@ -155,30 +144,30 @@ def body_too_slow(limit_s: float) -> Problem:
     )
 
 
-def _of_ours(error: GroundwireError) -> Problem:
+def _of_ours(error: errors.GroundwireError) -> Problem:
     """Return the problem for an error of this package.
 
     Messages of these errors hold numbers and names, never text of a request, so they can be sent.
     """
-    if isinstance(error, LimitExceededError):
+    if isinstance(error, errors.LimitExceededError):
         return _invalid("limit_exceeded", str(error), status=413)
-    if isinstance(error, InvalidConversationError):
+    if isinstance(error, errors.InvalidConversationError):
         message = f"{error.place}: {error.problem}."
         return _invalid("invalid_conversation", message, error.remedy, param=error.place)
-    if isinstance(error, InvalidSourceError):
+    if isinstance(error, errors.InvalidSourceError):
         place = "sources" if error.index is None else f"sources[{error.index}]"
         return _invalid("invalid_input", str(error), param=place)
-    if isinstance(error, InvalidTextError):
+    if isinstance(error, errors.InvalidTextError):
         return _invalid("invalid_text", str(error), param=error.where)
-    if isinstance(error, SettingError):
+    if isinstance(error, errors.SettingError):
         return _invalid("invalid_setting", str(error), param=error.setting)
-    if isinstance(error, ConfigError):
+    if isinstance(error, errors.ConfigError):
         return _invalid("invalid_setting", str(error))
-    if isinstance(error, InputError):
+    if isinstance(error, errors.InputError):
         return _invalid("invalid_input", str(error))
-    if isinstance(error, ModelError):
+    if isinstance(error, errors.ModelError):
         return _failed("model_unavailable", "The model that checks answers cannot be used.")
-    if isinstance(error, DetectionError):
+    if isinstance(error, errors.DetectionError):
         return _failed("check_failed", "The check was due and failed.")
     return _failed("internal_error", f"The gateway failed ({type(error).__name__}).", status=500)
 

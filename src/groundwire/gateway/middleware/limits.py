@@ -85,7 +85,6 @@ def too_many(limit: int, *, is_fixed: bool = False) -> Problem:
         "too_many_requests_at_a_time",
         message=f"The gateway answers {limit:,} requests at a time, and has as many.",
         next_step=f"Try again in a moment{raised}.",
-        headers={"Retry-After": "1"},
     )
 
 
