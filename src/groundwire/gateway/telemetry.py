@@ -13,7 +13,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -80,14 +80,13 @@ class Telemetry:
         """Send the remaining spans. This may wait for the network."""
         self._provider.shutdown()
 
-    @contextmanager
-    def request(self, scope: Scope) -> Iterator[Span]:
+    def request(self, scope: Scope) -> AbstractContextManager[Span]:
         """Make a span for a request to the gateway, current while the block runs.
 
         The span continues the trace of the client, if the request has a ``traceparent``.
         """
         given = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
-        with self._tracer.start_as_current_span(
+        return self._tracer.start_as_current_span(
             f"{scope['method']} {endpoint_of(scope['path'])}",
             context=self._headers.extract(given),
             kind=self._trace.SpanKind.SERVER,
@@ -98,8 +97,7 @@ class Telemetry:
             },
             record_exception=False,  # the exception's message may hold text of a user
             set_status_on_exception=False,
-        ) as span:
-            yield span
+        )
 
     @contextmanager
     def asking(self, upstream: Upstream, ask: UpstreamRequest, headers: Pairs) -> Iterator[Span]:

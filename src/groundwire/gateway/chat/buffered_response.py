@@ -17,6 +17,7 @@ from groundwire.gateway.chat.dialect import Dialect
 from groundwire.gateway.chat.marks import outcome_headers, vsr_headers
 from groundwire.gateway.chat.reading import misfit
 from groundwire.gateway.http.coding import CodingError, decoded
+from groundwire.gateway.http.streamed import encoded
 from groundwire.gateway.upstream import UpstreamReply
 from groundwire.pipeline import Checked
 from groundwire.pipeline.conversation import Answer, AnswerKind
@@ -105,11 +106,8 @@ def marked(reply: UpstreamReply, body: CheckedBody, dialect: Dialect) -> Respons
         headers, raw = of_new_body(reply), json.dumps(data, separators=(",", ":")).encode()
     marks = [*vsr_headers(body.answers), *outcome_headers(body.answers)]
     response = Response(raw, reply.status)
-    response.raw_headers += [
-        (name.encode("latin-1"), value.encode("latin-1"))
-        for name, value in [*headers, *marks]
-        if name != "content-length"
-    ]
+    kept = [pair for pair in headers if pair[0] != "content-length"]
+    response.raw_headers += encoded([*kept, *marks])
     return response
 
 

@@ -35,7 +35,7 @@ from groundwire.gateway.chat.release import Release
 from groundwire.gateway.forwarded import forwarded
 from groundwire.gateway.http.problems import Problem, body_too_slow
 from groundwire.gateway.http.refusals import RefusalCode, blocked, refused
-from groundwire.gateway.http.streamed import Streamed, until_disconnect
+from groundwire.gateway.http.streamed import Streamed, encoded, until_disconnect
 from groundwire.gateway.middleware import state
 from groundwire.gateway.middleware.state import caller, services, trace_id
 from groundwire.gateway.services import Services
@@ -143,9 +143,7 @@ class Exchange:
         except Problem as problem:
             problem.headers |= dict(headers)
             raise
-        response.raw_headers += [
-            (name.encode("latin-1"), value.encode("latin-1")) for name, value in headers
-        ]
+        response.raw_headers += encoded(headers)
         return response
 
     async def _open(self) -> RequestContext:

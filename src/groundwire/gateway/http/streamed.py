@@ -33,6 +33,11 @@ class ClientGoneError(ClientDisconnect):
     """The client left before the end of its response, so no error can be sent to it."""
 
 
+def encoded(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    """Return headers, one character for each byte, as ASGI wants them."""
+    return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+
+
 class Streamed(Response):
     """A response whose body comes from an iterator.
 
@@ -70,9 +75,7 @@ class Streamed(Response):
             stall_timeout_s: Seconds after which a client that accepts no bytes counts as gone.
         """
         self.status_code = status
-        self.raw_headers = [
-            (name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers
-        ]
+        self.raw_headers = encoded(headers)
         self.background = None
         self._chunks, self._stall_timeout_s = chunks, stall_timeout_s
         self._ended, self._gone = ended, gone

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Scope
 
 from groundwire.config.keys import DEFAULT_TENANT
 from groundwire.config.kinds import is_loopback_host
-from groundwire.control.keys import ADMIN_PREFIX
+from groundwire.control.keys import ADMIN_PREFIX, Key
 from groundwire.control.tenants.directory import Directory
 from groundwire.gateway.http.caller import CREDENTIALS, OPEN, Caller
 from groundwire.gateway.http.problems import Problem
@@ -71,31 +71,24 @@ class Authentication(Guard):
             scope["state"]["caller"] = self._caller(scope)
 
     def _caller(self, scope: Scope) -> Caller:
-        if self._is_local_demo:
-            return Caller(
-                tenant=DEFAULT_TENANT,
-                key_id=None,
-                passes_authorization=may_pass(scope, self._keyring),
-                overrides=self._overrides(DEFAULT_TENANT),
-            )
-        is_own = bool(values(scope, OWN_HEADER))
-        given = [key for key in candidates(scope) if key]
-        found = [self._keyring.find(each) for each in given[:4]]  # at most four: each costs a hash
-        key = next((each for each in found if each is not None), None)
-        if key is None:
-            if any(each.startswith(ADMIN_PREFIX.encode()) for each in given):
-                raise admin_key()
-            raise unknown_key() if given else missing_key()
+        key: Key | None = None
+        if not self._is_local_demo:
+            given = [each for each in candidates(scope) if each][:4]  # each look-up costs a hash
+            found = [self._keyring.find(each) for each in given]
+            key = next((each for each in found if each is not None), None)
+            if key is None:
+                if any(each.startswith(ADMIN_PREFIX.encode()) for each in given):
+                    raise admin_key()
+                raise unknown_key() if given else missing_key()
+        tenant = DEFAULT_TENANT if key is None else key.tenant
+        is_own = key is None or bool(values(scope, OWN_HEADER))
         return Caller(
-            tenant=key.tenant,
-            key_id=key.key_id,
+            tenant=tenant,
+            key_id=None if key is None else key.key_id,
             passes_authorization=is_own and may_pass(scope, self._keyring),
             # Read right after the key, with no await in between: tenants cannot change meanwhile.
-            overrides=self._overrides(key.tenant),
+            overrides=self._tenants.get(tenant) or Overrides(),
         )
-
-    def _overrides(self, tenant: str) -> Overrides:
-        return self._tenants.get(tenant) or Overrides()
 
 
 def candidates(scope: Scope) -> Iterator[bytes]:
