@@ -5,6 +5,7 @@ Groundwire's own. No label holds text of a client or a model: values of labels a
 file or in the configuration.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
@@ -49,21 +50,18 @@ _ELSEWHERE = {
     "/readyz": "readyz",
     "/openapi.json": "openapi",
 }
-#: Labels of endpoints of the admin plane, by the path after ``/v1/admin/``; and for paths below
-#: ``tenants/ID``, by the part after the id.
+#: Patterns of paths of the admin plane → their label; the first that matches counts.
 _ADMIN_ENDPOINTS = {
-    "tenants": "tenants",
-    "keys": "admin_keys",
-    "me": "me",
-    "audit/events": "audit_events",
-    "audit/export": "audit_export",
-    "audit/verify": "audit_verify",
-}
-_OF_A_TENANT = {
-    "": "tenants",
-    "policy": "policies",
-    "effective": "effective",
-    "keys": "tenant_keys",
+    r"/console(/.*)?": "console",
+    r"/v1/admin/tenants(/[^/]*/?)?": "tenants",
+    r"/v1/admin/tenants/[^/]*/policy(/.*)?": "policies",
+    r"/v1/admin/tenants/[^/]*/effective(/.*)?": "effective",
+    r"/v1/admin/tenants/[^/]*/keys(/.*)?": "tenant_keys",
+    r"/v1/admin/keys(/.*)?": "admin_keys",
+    r"/v1/admin/me": "me",
+    r"/v1/admin/audit/events(/.*)?": "audit_events",
+    r"/v1/admin/audit/export": "audit_export",
+    r"/v1/admin/audit/verify": "audit_verify",
 }
 _STATUS_CLASSES = {1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
 _STAGES = frozenset({"evidence", "gate", "decide", "index", "read", "explain"})
@@ -282,18 +280,10 @@ def admin_endpoint_of(path: str) -> str:
     >>> admin_endpoint_of("/v1/admin/tenants/acme/keys/0a1b"), admin_endpoint_of("/v1/x")
     ('tenant_keys', 'other')
     """
-    if path == "/console" or path.startswith("/console/"):
-        return "console"
-    if not path.startswith("/v1/admin/"):
-        return _ELSEWHERE.get(path, _OTHER)
-    name = path.removeprefix("/v1/admin/")
-    for kind in ("audit/events", "keys"):
-        if name.startswith(f"{kind}/"):
-            name = kind
-    if name.startswith("tenants/"):
-        part = name.split("/")[2:3]
-        return _OF_A_TENANT.get(part[0] if part else "", _OTHER)
-    return _ADMIN_ENDPOINTS.get(name, _OTHER)
+    for pattern, label in _ADMIN_ENDPOINTS.items():
+        if re.fullmatch(pattern, path, re.DOTALL):
+            return label
+    return _ELSEWHERE.get(path, _OTHER)
 
 
 def is_grounded(answers: Sequence[Checked]) -> bool | None:

@@ -56,7 +56,7 @@ async def _answer(request: Request, target: RequestTarget, incoming: Incoming) -
     if target.gives_text:
         await _allow(request, target, services, model=model)
     send, all_ = state.upstream_of(request), services.upstreams
-    is_list = request.method == "GET" and target.is_model_list
+    is_list = request.method == "GET" and target.path in {"models", "models/"}
     if send is None and is_list and len(all_.all) > 1:
         ask = forwarded(request, path=target.path, body=b"", model=None, accept_encoding="identity")
         return await all_models(all_, ask)

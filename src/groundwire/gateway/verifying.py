@@ -38,6 +38,8 @@ class Verifications:
         long_threads: Half as many threads for long verifications, so that short ones do not wait
             behind them.
         timeout_s: Seconds that one verification may take, including the wait for a thread.
+        settings: The default settings of a request. The time limit of a call to the backend is at
+            most that of the whole verification.
     """
 
     def __init__(self, config: Config, detector: Detector | None) -> None:
@@ -48,7 +50,9 @@ class Verifications:
             detector: The detector of the gateway. If it has the embedded model, verifications share
                 its model and cache. Otherwise the model is loaded when a verification needs it.
         """
+        own = config.verify
         self.timeout_s = config.gateway.check_timeout_s
+        self.settings = replace(own, timeout_s=min(own.timeout_s, self.timeout_s))
         n = n_threads(config.detector.threads)
         self.threads = ThreadPoolExecutor(n, thread_name_prefix="groundwire-verification")
         self.long_threads = ThreadPoolExecutor(
@@ -58,15 +62,6 @@ class Verifications:
         self._loading = Lock()
         self._embedded: LocalVerifier | None = None
         self._loaded: Detector | None = None
-
-    @property
-    def settings(self) -> Verify:
-        """The default settings of a request.
-
-        The time limit of a call to the backend is at most that of the whole verification.
-        """
-        own = self._config.verify
-        return replace(own, timeout_s=min(own.timeout_s, self.timeout_s))
 
     def threads_for(
         self, *, n_spans: int, max_claims: int | None, with_citations: bool

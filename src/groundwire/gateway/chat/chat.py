@@ -127,7 +127,7 @@ class Exchange:
         try:
             context = await self._open()
             if context.failure is not None:
-                return await self._pass_unchecked(context, sending, context.failure)
+                return await self._pass(context, sending, context.failure)
             return await self._told_of_evidence(context, sending)
         except BaseException:
             await _give_up(sending)
@@ -195,27 +195,27 @@ class Exchange:
             self._services.metrics.refused(RefusalCode.GROUNDING_UNAVAILABLE)
             raise refused(RefusalCode.GROUNDING_UNAVAILABLE)
 
-    async def _pass(self, context: RequestContext, sending: Sending) -> Response:
-        reply = await sending
-        if context.path is CheckPath.NOT_FACTUAL:
-            # The gate found that no check is needed, so the answer is not read.
-            skipped = self._pipeline.check(context, Answer(index=0, kind=AnswerKind.EMPTY))
-            await self._recorder.complete(context, [skipped])
-            if 200 <= reply.status < 300:
-                return relayed(reply, outcome_headers([skipped]))
-        return relayed(reply)
-
-    async def _pass_unchecked(
-        self, context: RequestContext, sending: Sending, reason: str
+    async def _pass(
+        self, context: RequestContext, sending: Sending, failure: str | None = None
     ) -> Response:
-        """Relay a response whose check was due but cannot take place, marked ``unavailable``."""
+        """Relay a response that is not read, with the outcome of the gate or of a failed check.
+
+        Args:
+            context: The context of the request.
+            sending: The request to the upstream.
+            failure: The reason why a check that was due cannot take place; ``None`` if none was.
+        """
         reply = await sending
-        if not 200 <= reply.status < 300:
+        is_success = 200 <= reply.status < 300
+        if failure is not None and is_success:
+            unread = Answer(index=0, kind=AnswerKind.TEXT)
+            answer = self._pipeline.unavailable(context, unread, failure)
+        elif failure is None and context.path is CheckPath.NOT_FACTUAL:
+            answer = self._pipeline.check(context, Answer(index=0, kind=AnswerKind.EMPTY))
+        else:
             return relayed(reply)
-        unread = Answer(index=0, kind=AnswerKind.TEXT)
-        failed = self._pipeline.unavailable(context, unread, reason)
-        await self._recorder.complete(context, [failed])
-        return relayed(reply, outcome_headers([failed]))
+        await self._recorder.complete(context, [answer])
+        return relayed(reply, outcome_headers([answer]) if is_success else [])
 
     # Requests whose answers are checked.
 
@@ -223,12 +223,9 @@ class Exchange:
         actions = _actions(context)
         wish = self._own.release or self._settings.release
         release = Release.of(actions, wish, settles=self._recorder.settles)
-        n_pending = self._services.background.n_running
-        if (
-            release is Release.OBSERVE
-            and n_pending >= _PENDING_PER_REQUEST * self._settings.max_requests
-        ):
-            return await self._pass_unchecked(context, sending, OverloadedError.__name__)
+        most = _PENDING_PER_REQUEST * self._settings.max_requests
+        if release is Release.OBSERVE and self._services.background.n_running >= most:
+            return await self._pass(context, sending, OverloadedError.__name__)
         checks = AnswerChecks(
             self._pipeline,
             context,
@@ -251,9 +248,14 @@ class Exchange:
     def _stream(
         self, context: RequestContext, checks: AnswerChecks, release: Release, reply: UpstreamReply
     ) -> Response:
+        async def record(report: Coroutine[Any, Any, StreamReport]) -> bool:
+            found = await report
+            if found.is_upstream_error:
+                self._services.metrics.upstream_failed(reply.upstream, "error")
+            return await self._recorder.streamed(context, found)
+
         def conclude(report: Coroutine[Any, Any, StreamReport]) -> "asyncio.Task[bool]":
-            record = self._record(context, reply, report)
-            return self._services.background.start(record, name="check a stream")
+            return self._services.background.start(record(report), name="check a stream")
 
         if release is Release.OBSERVE:
             observed = ObservedStream(reply, checks, dialect=self._chat.dialect, conclude=conclude)
@@ -279,17 +281,6 @@ class Exchange:
         return Streamed(
             released.events(), status=reply.status, headers=headers, ended=released.close
         )
-
-    async def _record(
-        self,
-        context: RequestContext,
-        reply: UpstreamReply,
-        report: Coroutine[Any, Any, StreamReport],
-    ) -> bool:
-        found = await report
-        if found.is_upstream_error:
-            self._services.metrics.upstream_failed(reply.upstream, "error")
-        return await self._recorder.streamed(context, found)
 
     async def _whole(
         self, context: RequestContext, checks: AnswerChecks, reply: UpstreamReply

@@ -267,8 +267,19 @@ class HeldStream:
         return [*tail, *([DONE] if is_done else [])]
 
     def error(self, event: ServerSentEvent, chunk: Chunk) -> list[bytes]:
-        """Return the events that end a stream in which the upstream sent an error."""
-        return [error_event(event, chunk)]
+        """Return the events that end a stream in which the upstream sent an error.
+
+        Text of answers that came with the error is left out.
+        """
+        is_named = event.raw.startswith(_ERROR_NAME)
+        known = chunk.data
+        if not is_error_body(known):
+            head = {key: known[key] for key in HEAD if key in known}
+            known = {**without_text(head, HEAD), "error": known["error"]}
+        plain = ServerSentEvent.of(event.raw.removeprefix(_ERROR_NAME)).is_plain
+        if chunk.is_as_sent and plain and known == chunk.data:
+            return [event.raw]
+        return [(_ERROR_NAME if is_named else b"") + encode(known)]
 
     def refusal(
         self, problem: Problem, *, passed: set[int], extension: Mapping[str, Any] | None = None
@@ -293,19 +304,6 @@ class HeldStream:
             "groundwire": told_of(problem, trace_id=self._trace_id, extension=extension),
         }
         return [self.write(chunk), DONE]
-
-
-def error_event(event: ServerSentEvent, chunk: Chunk) -> bytes:
-    """Return an upstream's error as an event, without any text of answers that came with it."""
-    is_named = event.raw.startswith(_ERROR_NAME)
-    known = chunk.data
-    if not is_error_body(known):
-        head = {key: known[key] for key in HEAD if key in known}
-        known = {**without_text(head, HEAD), "error": known["error"]}
-    plain = ServerSentEvent.of(event.raw.removeprefix(_ERROR_NAME)).is_plain
-    if chunk.is_as_sent and plain and known == chunk.data:
-        return event.raw
-    return (_ERROR_NAME if is_named else b"") + encode(known)
 
 
 def _divided(chunk: Mapping[str, Any], part: DeltaPart) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -126,7 +126,8 @@ class Upstreams:
                 try:
                     reply = await self._ask(upstream, ask)
                 except errors.UnansweredError as error:
-                    if not error.may_try_others:
+                    # After a time-out the model may still be working: asking another costs twice.
+                    if error.kind == "timeout":
                         raise error.problem from error
                     failure = error
                 else:
