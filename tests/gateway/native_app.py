@@ -29,6 +29,12 @@ from groundwire.policy.policy import Overrides
 from tests.fixed_judge import FixedJudge
 from tests.gateway.serving import serving
 
+#: The paths of the endpoints.
+PATHS = (
+    *("/v1/check", "/v1/check/batch", "/v1/verify", "/v1/verify/trace"),
+    *("/api/v1/classify/fact-check", "/api/v1/nli"),
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SomeServices:

@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 
 from groundwire.gateway.chat.chunks import (
     TEXTS,
-    CallPart,
     Chunk,
     DeltaPart,
     Halves,
@@ -32,6 +31,8 @@ from groundwire.gateway.http.sse import ServerSentEvent, encode
 _T = TypeVar("_T")
 
 _OURS = "groundwire"
+#: Fields of the part of an event, as :func:`block_event` takes them.
+_OF_PART = frozenset(("text", "refusal", "finish", "calls_tools", "calls", "has_reasoning"))
 _TYPE = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 
 
@@ -196,27 +197,21 @@ def block_event(
     leaves: Leaves,
     *,
     known: Mapping[str, Any] | None = None,
-    text: str = "",
-    refusal: str = "",
-    finish: str | None = None,
-    calls_tools: bool = False,
-    calls: tuple[CallPart, ...] = (),
     n_unread: int = 0,
-    has_reasoning: bool = False,
-    **more: Any,  # noqa: ANN401 - fields of the event
+    **more: Any,  # noqa: ANN401 - fields of two dataclasses
 ) -> BlockEvent:
-    """Make an event with its part about the answer; ``known`` is ``data`` unless it is given."""
-    part = DeltaPart(
-        index=0,
-        text=text,
-        refusal=refusal,
-        calls_tools=calls_tools,
-        n_skipped=n_unread,
-        finish=finish,
-        choice={},
-        calls=calls,
-        has_reasoning=has_reasoning,
-    )
+    """Make an event with its part about the answer.
+
+    Args:
+        data: The data of the event.
+        leaves: When the event may be sent to the client.
+        known: The data, reduced to fields whose text is checked or that hold no text; ``None``:
+            ``data``.
+        n_unread: Number of parts that are not checked.
+        more: Other fields of the event, and of its :class:`.DeltaPart`.
+    """
+    of_part = {name: more.pop(name) for name in _OF_PART.intersection(more)}
+    part = DeltaPart(index=0, n_skipped=n_unread, **of_part)
     return BlockEvent(data=data, parts=(part,), leaves=leaves, known=known or data, **more)
 
 
