@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from groundwire.gateway.control_state import ControlState
 
 
+_REVISION = "Changes of tenants and keys that are in effect here."
+_AGE = "Time since what is known of tenants and keys was last seen to be what is stored."
 _WITHOUT_DETAIL = "Audit events that were kept without their detail, for too much was waiting."
 
 
@@ -65,16 +67,9 @@ def of_audit(stats: AuditStats) -> Iterator[Metric]:
 
 def of_control(state: "ControlState") -> Iterator[Metric]:
     """Yield the metrics of the database, and of the tenants and keys read from it."""
-    yield GaugeMetricFamily(
-        "groundwire_store_up", "Whether the database can be used.", float(state.is_up)
-    )
-    yield GaugeMetricFamily(
-        "groundwire_directory_revision",
-        "Changes of tenants and keys that are in effect here.",
-        state.revision,
-    )
-    yield GaugeMetricFamily(
-        "groundwire_directory_age_seconds",
-        "Time since what is known of tenants and keys was last seen to be what is stored.",
-        state.age_s,
-    )
+    for name, text, value in (
+        ("store_up", "Whether the database can be used.", float(state.is_up)),
+        ("directory_revision", _REVISION, state.revision),
+        ("directory_age_seconds", _AGE, state.age_s),
+    ):
+        yield GaugeMetricFamily(f"groundwire_{name}", text, value)

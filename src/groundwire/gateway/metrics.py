@@ -32,7 +32,6 @@ from groundwire.policy.policy import Action
 Mode: TypeAlias = Literal["complete", "stream", "native"]
 
 _OTHER = "other"
-_NO_DETECTOR = "none"
 #: Paths after ``/v1/`` that have a label of their own: the path, with ``_`` for ``/``. All other
 #: paths under ``/v1`` share the label ``passed_through``.
 _ENDPOINTS = frozenset(
@@ -176,7 +175,7 @@ class Metrics:
         if self.activity is not None:
             self.activity.answered(answers, model=model)
         for answer in answers:
-            labels = (str(answer.outcome), str(answer.action), mode, detector or _NO_DETECTOR)
+            labels = (str(answer.outcome), str(answer.action), mode, detector or "none")
             self._checks.labels(*labels).inc()
             if answer.outcome is Outcome.SKIPPED:
                 self._skipped.labels(answer.reason or str(answer.path)).inc()

@@ -6,7 +6,7 @@ could have evidence and keys sent to any server.
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from threading import Lock
@@ -124,19 +124,13 @@ class Verifications:
 
     def _local(self) -> LocalVerifier:
         with self._loading:
+            if self._embedded is None and self._detector is not None:
+                with suppress(ModelError):  # the detector's model is not the embedded model
+                    self._embedded = LocalVerifier.of(self._detector)
             if self._embedded is None:
-                self._embedded = self._shared() or self._own()
+                own = self._config.detector
+                self._loaded = Detector.load(
+                    threads=own.threads, cache_mb=own.cache_mb, cache_ttl_s=own.cache_ttl_s
+                )
+                self._embedded = LocalVerifier.of(self._loaded)
             return self._embedded
-
-    def _shared(self) -> LocalVerifier | None:
-        try:
-            return None if self._detector is None else LocalVerifier.of(self._detector)
-        except ModelError:  # the detector's model is not the embedded model
-            return None
-
-    def _own(self) -> LocalVerifier:
-        own = self._config.detector
-        self._loaded = Detector.load(
-            threads=own.threads, cache_mb=own.cache_mb, cache_ttl_s=own.cache_ttl_s
-        )
-        return LocalVerifier.of(self._loaded)

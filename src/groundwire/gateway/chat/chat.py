@@ -69,7 +69,6 @@ async def create(request: Request, dialect: Dialect) -> Response:
         ClientDisconnect: If the client leaves before the response begins.
     """
     own = services(request)
-    settings = own.config.gateway
     try:
         async with asyncio.timeout(BODY_TIMEOUT_S):  # a slow sender would keep others waiting
             raw = await request.body()
@@ -81,8 +80,7 @@ async def create(request: Request, dialect: Dialect) -> Response:
         dialect,
         deployment=request.path_params.get("deployment"),
         content_encoding=request.headers.get("content-encoding", ""),
-        max_bytes=settings.max_body_bytes,
-        forwards_sources=settings.forwards_sources,
+        settings=own.config.gateway,
     )
     # Reading megabytes on the event loop would keep all other requests waiting.
     chat = read() if len(raw) <= LARGE_BYTES else await asyncio.to_thread(read)

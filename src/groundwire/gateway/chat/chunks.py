@@ -235,15 +235,13 @@ def _read_choice(choice: object, position: int) -> DeltaPart:
     finish = choice.get("finish_reason")
     said = Said.of(delta.get("content"))
     refusal = delta.get("refusal")
+    n_unread = bool(delta.get("audio")) + count_unread(choice, OF_CHOICE) + unread_in(delta)
     return DeltaPart(
         index=index,
         text=said.text,
         refusal=said.refusal + (refusal if isinstance(refusal, str) else ""),
         calls_tools=bool(delta.get("tool_calls") or delta.get("function_call")),
-        n_skipped=said.n_skipped
-        + bool(delta.get("audio"))
-        + count_unread(choice, OF_CHOICE)
-        + unread_in(delta),
+        n_skipped=said.n_skipped + n_unread,
         finish=finish if isinstance(finish, str) else None,
         choice=choice,
         calls=tuple(_read_calls(delta)),

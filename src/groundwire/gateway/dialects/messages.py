@@ -266,12 +266,8 @@ class HeldMessage(HeldBlocks):
             begun = self._begun["usage"]
             n_tokens = begun.get("output_tokens", 0) if isinstance(begun, Mapping) else 0
             delta = {"stop_reason": "refusal", "stop_sequence": None}
-            yield {
-                "type": "message_delta",
-                "delta": delta,
-                "usage": {"output_tokens": n_tokens},
-                "groundwire": extension,
-            }
+            usage = {"output_tokens": n_tokens}
+            yield {"type": "message_delta", "delta": delta, "usage": usage, "groundwire": extension}
         yield {"type": "message_stop"}
 
     @property

@@ -53,14 +53,13 @@ class Responses:
             raise InvalidConversationError("output_text", "it is not the text of output", "")
         kinds = [str(each.get("type")) for each in items]
         saids = [Said.of(each.get("content")) for each in items if each.get("type") == "message"]
+        n_unread = count_unread(data, fields.RESPONSE) + sum(map(fields.unread_in, items))
         answer = answer_of(
             0,
             text=text,
             refusal="".join(said.refusal for said in saids),
             has_calls=any(kind.endswith("_call") for kind in kinds),
-            n_skipped=sum(said.n_skipped for said in saids)
-            + count_unread(data, fields.RESPONSE)
-            + sum(map(fields.unread_in, items)),
+            n_skipped=sum(said.n_skipped for said in saids) + n_unread,
             calls=tuple(call for each in items if (call := ToolCall.of(each)) is not None),
             has_reasoning="reasoning" in kinds,
             is_cut=breaks_off(data.get("status")),

@@ -173,12 +173,10 @@ async def _results(asked: RecordedRequest, batch: Batch) -> AsyncGenerator[RowRe
     try:
         for row in batch.rows:
             if len(waiting) == most:
-                yield await waiting[0]
-                waiting.popleft()
+                yield await waiting.popleft()
             waiting.append(asyncio.create_task(_checked(asked, batch, row), name="check a row"))
         while waiting:
-            yield await waiting[0]
-            waiting.popleft()
+            yield await waiting.popleft()
     finally:
         for task in waiting:
             task.cancel()
