@@ -2,7 +2,7 @@ import asyncio
 import logging
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import closing
 from typing import Any
 
@@ -57,7 +57,7 @@ class Watched:
         self.n_given = 0
         self.was_closed = threading.Event()
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def chunks(self) -> AsyncGenerator[bytes]:
         try:
             for piece in self.pieces:
                 self.n_given += 1

@@ -131,10 +131,9 @@ class AnswerChecks:
 
     async def check(self, answers: Sequence[Answer]) -> tuple[Checked, ...]:
         """Check complete answers, and return the results in the order of the answers."""
-        checks = [self._begin(place) for place in range(len(answers))]
-        for check, answer in zip(checks, answers, strict=True):
+        pairs = [(self._begin(place), answer) for place, answer in enumerate(answers)]
+        for check, answer in pairs:
             check.feed(answer.text if answer.kind is AnswerKind.TEXT else "")
-        pairs = zip(checks, answers, strict=True)
         return tuple(await asyncio.gather(*(check.finish(answer) for check, answer in pairs)))
 
     async def finish(self) -> tuple[Checked, ...]:

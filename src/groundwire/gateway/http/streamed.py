@@ -8,7 +8,8 @@ case, before the response ends.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import aclosing
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -52,7 +53,7 @@ class Streamed(Response):
 
     def __init__(
         self,
-        chunks: AsyncIterator[bytes],
+        chunks: AsyncGenerator[bytes, None],
         *,
         status: int = 200,
         headers: Iterable[tuple[str, str]] = (),
@@ -128,10 +129,10 @@ class Streamed(Response):
             _log.info("a client left (%s)", type(error.__cause__).__name__)
 
     async def _send(self, send: Send) -> None:
-        try:
+        async with aclosing(self._chunks) as chunks:
             head = {"status": self.status_code, "headers": self.raw_headers}
             await self._give(send, {"type": "http.response.start", **head})
-            async for chunk in self._chunks:
+            async for chunk in chunks:
                 if chunk:
                     piece = {"type": "http.response.body", "body": chunk, "more_body": True}
                     await self._give(send, piece)
@@ -139,10 +140,6 @@ class Streamed(Response):
                     # that stops this one would get no turn.
                     await asyncio.sleep(0)
             await self._give(send, {"type": "http.response.body", "body": b"", "more_body": False})
-        finally:
-            close = getattr(self._chunks, "aclose", None)
-            if close is not None:
-                await close()
 
     async def _give(self, send: Send, message: dict[str, Any]) -> None:
         self._gave_at = monotonic()

@@ -201,7 +201,9 @@ async def _checked(asked: RecordedRequest, batch: Batch, row: RawRow) -> RowResu
         if problem.status >= 500:
             # The message may quote the answer, which has no place in a log.
             log.warning("A row could not be checked: %s", type(error).__name__)
-        return RowResult(None, to_json({**name, "error": _brief(problem)}))
+        brief = problem.to_dict(trace_id="")["error"]
+        del brief["trace_id"]  # a header of the response has it
+        return RowResult(None, to_json({**name, "error": brief}))
 
 
 def _parse(raw: bytes | object) -> Mapping[str, Any]:
@@ -211,12 +213,6 @@ def _parse(raw: bytes | object) -> Mapping[str, Any]:
         return parse_row(raw.decode())
     except UnicodeDecodeError as error:
         raise RowError(f"The row is not UTF-8, at byte {error.start:,}.") from error
-
-
-def _brief(problem: Problem) -> dict[str, Any]:
-    """Return an error for a row, without the trace id, which a header of the response has."""
-    error = problem.to_dict(trace_id="")["error"]
-    return {key: value for key, value in error.items() if key != "trace_id"}
 
 
 # Encoding of the results.
@@ -237,10 +233,7 @@ async def _as_json(results: AsyncGenerator[RowResult, None]) -> AsyncGenerator[b
             outcomes[row.outcome] += 1
             yield opening + row.json
             opening = b",\n"
-    n_errors = outcomes.pop(None, 0)
-    summary = {
-        "rows": outcomes.total() + n_errors,
-        "errors": n_errors,
-        "outcomes": {str(outcome): n for outcome, n in outcomes.items()},
-    }
+    n_rows, n_errors = outcomes.total(), outcomes.pop(None, 0)
+    counts = {str(outcome): n for outcome, n in outcomes.items()}
+    summary = {"rows": n_rows, "errors": n_errors, "outcomes": counts}
     yield b'], "summary": ' + to_json(summary) + b"}\n"
