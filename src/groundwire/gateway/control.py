@@ -262,8 +262,16 @@ class ControlPlane:
         refuses = self.config.audit.on_failure == "refuse"
         if refuses and self.audit.is_failing:
             raise audit_unavailable("Nothing was changed.")
+
+        async def change_and_record() -> tuple[_T, bool]:
+            made = await work(self.registry)
+            # The change is stored: if it cannot be read back now, the watcher reads it later.
+            with suppress(StoreError):
+                await self.watcher.refresh()
+            return made, await self.audit.settle(events(made))
+
         # If the client leaves, the change is still completed and recorded.
-        task = asyncio.create_task(self._change(work, events))
+        task = asyncio.create_task(change_and_record())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         made, is_settled = await asyncio.shield(task)
@@ -279,17 +287,6 @@ class ControlPlane:
         """
         if not await self.audit.settle(events) and self.config.audit.on_failure == "refuse":
             raise audit_unavailable("Nothing was done.")
-
-    async def _change(
-        self,
-        work: Callable[[Registry], Awaitable[_T]],
-        events: Callable[[_T], Sequence[AuditEvent]],
-    ) -> tuple[_T, bool]:
-        made = await work(self.registry)
-        # The change is stored: if it cannot be read back now, the watcher reads it later.
-        with suppress(StoreError):
-            await self.watcher.refresh()
-        return made, await self.audit.settle(events(made))
 
     # Logins.
 

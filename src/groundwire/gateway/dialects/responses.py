@@ -142,11 +142,9 @@ class _Reader(BlockReader):
                 return self._event(data, Leaves.LATE, refusal=refusal)
             case "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta":
                 return self._event(data, Leaves.LATE, calls=self._more_of_call(data))
-            case "response.function_call_arguments.done":
-                calls = self._call(value_in(data, "output_index", int), data.get("arguments"))
-                return self._event(data, Leaves.LATE, calls=calls)
-            case "response.custom_tool_call_input.done":
-                calls = self._call(value_in(data, "output_index", int), data.get("input"))
+            case "response.function_call_arguments.done" | "response.custom_tool_call_input.done":
+                said = data.get("arguments" if "function" in kind else "input")
+                calls = self._call(value_in(data, "output_index", int), said)
                 return self._event(data, Leaves.LATE, calls=calls)
         if kind in ENDS:
             return self._end(data, value_in(data, "response", dict))
