@@ -13,13 +13,8 @@ from groundwire.errors import GateError, InputError, UnreadableError
 from groundwire.explain import Explainer, best_lines
 from groundwire.gateway.http.problems import Problem, as_problem
 from groundwire.gateway.middleware.state import services
+from groundwire.gateway.native import models
 from groundwire.gateway.native.described import errors, request_examples
-from groundwire.gateway.native.models import (
-    FactCheckRequest,
-    FactCheckResponse,
-    NliRequest,
-    NliResponse,
-)
 from groundwire.gateway.native.route import NativeRoute
 from groundwire.gateway.native.running import answer_in_thread, answered, pipeline_of
 from groundwire.policy.gate import Gate, decide
@@ -67,12 +62,12 @@ _EXAMPLES, _RESPONSES = request_examples(), errors(400, 500)
     operation_id="classify_fact_check",
     summary="Does a prompt call for a check?",
     tags=["HaluGate"],
-    response_model=FactCheckResponse,
+    response_model=models.FactCheckResponse,
     responses=_RESPONSES,
 )
 async def classify_fact_check(
     request: Request,
-    body: Annotated[FactCheckRequest, Body(openapi_examples=_EXAMPLES[_FACT_CHECK])],
+    body: Annotated[models.FactCheckRequest, Body(openapi_examples=_EXAMPLES[_FACT_CHECK])],
 ) -> Response:
     """Tell whether the answer to a prompt has to be checked, by the gate.
 
@@ -86,7 +81,7 @@ async def classify_fact_check(
     return await answer_in_thread(request, lambda: _ask(gate, body))
 
 
-def _ask(gate: Gate, body: FactCheckRequest) -> dict[str, Any]:
+def _ask(gate: Gate, body: models.FactCheckRequest) -> dict[str, Any]:
     started = perf_counter()
     require_text(body.text, "text")
     try:
@@ -119,11 +114,11 @@ def _gated(needed: bool, confidence: float, label: str, ms: int) -> dict[str, An
     operation_id="nli",
     summary="What does a premise say of a hypothesis?",
     tags=["HaluGate"],
-    response_model=NliResponse,
+    response_model=models.NliResponse,
     responses=_RESPONSES,
 )
 async def nli(
-    request: Request, body: Annotated[NliRequest, Body(openapi_examples=_EXAMPLES[_NLI])]
+    request: Request, body: Annotated[models.NliRequest, Body(openapi_examples=_EXAMPLES[_NLI])]
 ) -> Response:
     """Tell whether a hypothesis follows from a premise, by the model that explains findings.
 
@@ -150,7 +145,7 @@ def _explainer(request: Request) -> Explainer:
     return explainer
 
 
-def _judge(explainer: Explainer, body: NliRequest) -> dict[str, Any]:
+def _judge(explainer: Explainer, body: models.NliRequest) -> dict[str, Any]:
     started = perf_counter()
     lines = best_lines(body.premise, body.hypothesis)
     try:
