@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -316,7 +316,7 @@ class Exchange:
     async def _check_later(
         self, context: RequestContext, checks: AnswerChecks, reply: UpstreamReply, raw: bytes
     ) -> None:
-        with closing(checks), suppress(Problem):  # the response has been sent
+        with closing(checks):
             body = await self._checked(checks, reply, raw)
             await self._recorder.complete(context, body.answers)
 

@@ -46,7 +46,7 @@ class Exchange:
         self._app, self._context, self._writing = app, context, asyncio.Lock()
         self._requested: asyncio.Future[bytes | None] = loop.create_future()
         self._replied: asyncio.Future[EnvoyReply] = loop.create_future()
-        # The messages of which Envoy waits for an answer that the app gives.
+        # Names of the messages that Envoy has sent, and that the app has yet to answer.
         self._turns: asyncio.Queue[str] = asyncio.Queue()
         self._ended, self._gone = asyncio.Event(), asyncio.Event()
         self._is_duplex = self._has_trailers = self._has_body = False
@@ -177,14 +177,14 @@ class Exchange:
         changes, body = proto.header_changes(self._given, new, keep=keep), asked.body
         changed = None
         if isinstance(body, Upload):
-            async for _ in body:  # Envoy has it whole, and sends it as it is
+            async for _ in body:  # Envoy has the whole body, and sends it unchanged
                 pass
         elif body != self._requested.result():
             changed = {"body": body}
             length = {"key": "content-length", "raw_value": str(len(body)).encode()}
             changes["set_headers"].append({"header": length, "append_action": proto.OVERWRITE})
         await self._write(**{await self._turns.get(): proto.part(changes, changed)})
-        # A caller that no longer waits leaves the response to come for the others.
+        # If this caller is cancelled, the response still arrives for whoever else waits for it.
         return await asyncio.shield(self._replied)
 
     async def _send(self, message: Message) -> None:
@@ -223,7 +223,7 @@ class Exchange:
             await self._write(**{awaited: self._changed({"body": body})})
             return
         if self._replied.done():
-            await self._replied.result().close()  # nobody reads it, and it must not fill up
+            await self._replied.result().close()  # unread, its queue would fill up and block Envoy
         status = {"code": self._start["status"]}
         headers = proto.header_changes([], self._start["headers"])
         await self._write(immediate_response={"status": status, "headers": headers, "body": body})
@@ -234,7 +234,7 @@ class Exchange:
         return proto.part(proto.header_changes(given, own, keep=_OF_ENVOY), body)
 
     async def _write(self, **message: Any) -> None:  # noqa: ANN401 - fields of a message
-        """Send a message to Envoy, unless it is gone, which the app learns by :meth:`_receive`."""
+        """Send a message to Envoy; if Envoy is gone, :meth:`_receive` tells the app."""
         async with self._writing:
             if not (self._gone.is_set() or self._context.cancelled()):
                 await self._context.write(proto.ProcessingResponse(**message))
