@@ -1,6 +1,7 @@
 """What Prometheus reads: DVARA's counter with its documented meaning, and ours."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +54,9 @@ def value(metrics: Metrics, name: str, **labels: str) -> float | None:
 
 
 def count(*answers: Checked, mode: Mode = "complete", action: Action = Action.LOG) -> Metrics:
-    metrics = Metrics()
-    metrics.checked(answers, policy_action=action, mode=mode, detector="reader")
+    metrics, context = Metrics(), checked(RIGHT)[0].context
+    policy = replace(context.policy, action=action)
+    metrics.checked(replace(context, policy=policy, detector="reader"), answers, mode=mode)
     return metrics
 
 

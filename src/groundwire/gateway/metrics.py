@@ -26,8 +26,7 @@ from groundwire.detection.values import Outcome
 from groundwire.gateway.collectors import Watched
 from groundwire.gateway.http.refusals import RefusalCode
 from groundwire.gateway.paths import AZURE, PREFIX
-from groundwire.pipeline import Checked
-from groundwire.policy.policy import Action
+from groundwire.pipeline import Checked, RequestContext
 
 Mode: TypeAlias = Literal["complete", "stream", "native"]
 
@@ -154,34 +153,27 @@ class Metrics:
     # Checks.
 
     def checked(
-        self,
-        answers: Sequence[Checked],
-        *,
-        policy_action: Action,
-        mode: Mode,
-        detector: str,
-        model: str = "",
+        self, context: RequestContext, answers: Sequence[Checked], *, mode: Mode, model: str = ""
     ) -> None:
         """Count the answers of one response, with the time of their stages.
 
         Args:
+            context: The context of the request.
             answers: All answers of one response.
-            policy_action: The policy's action for a hallucinated answer.
             mode: The kind of the response: ``complete``, ``stream``, or ``native`` for the
                 gateway's own endpoints.
-            detector: Name of the tenant's detector; empty if the tenant's settings are invalid.
             model: The name of the model in the client's request.
         """
         if self.activity is not None:
             self.activity.answered(answers, model=model)
         for answer in answers:
-            labels = (str(answer.outcome), str(answer.action), mode, detector or "none")
+            labels = (str(answer.outcome), str(answer.action), mode, context.detector or "none")
             self._checks.labels(*labels).inc()
             if answer.outcome is Outcome.SKIPPED:
                 self._skipped.labels(answer.reason or str(answer.path)).inc()
         grounded = is_grounded(answers)
         if mode == "complete" and grounded is not None:
-            action = str(policy_action).upper()
+            action = str(context.policy.action).upper()
             # Create both series at once: otherwise a share of grounded responses that should be 0
             # would be missing.
             counts = {value: self._grounding.labels(value, action) for value in ("true", "false")}

@@ -109,7 +109,8 @@ class Exchange:
         """Return the response for the client.
 
         Raises:
-            Problem: If the upstream gives no response, or its response is withheld.
+            Problem: If the upstream gives no response, or its response is withheld; before the
+                upstream is asked, if the check needs an audit record and none can be written.
             InvalidConversationError: If the request is not a conversation.
             InvalidTextError: If its question or its evidence is not valid text.
         """
@@ -118,8 +119,8 @@ class Exchange:
             await self._require_no_check()
         if pipeline is None or not pipeline.may_check(overrides=self._own, request=self._chat.asks):
             return relayed(await self._send(is_read=False))
-        if self._recorder.is_failing:
-            await self._require_no_record()
+        if self._recorder.is_failing and (await self._open()).path in DUE:
+            self._recorder.require_writable()
         # The upstream is slow, so it is asked first: reading the request meanwhile costs no time.
         sending = asyncio.create_task(self._send(), name="ask an upstream")
         try:
@@ -146,18 +147,6 @@ class Exchange:
 
     async def _open(self) -> RequestContext:
         return await open_context(self._services, self._pipeline, self._chat, self._caller)
-
-    async def _require_no_record(self) -> None:
-        """Refuse a request whose check needs an audit record, while no records can be written.
-
-        Such a request is refused before its upstream is asked.
-
-        Raises:
-            Problem: If the answer would be checked, and audit records still cannot be written.
-        """
-        context = await self._open()
-        if context.path in DUE:
-            self._recorder.require_writable()
 
     async def _send(self, *, is_read: bool = True) -> UpstreamReply:
         ask = forwarded(

@@ -159,13 +159,7 @@ class Recorder:
         **origin: Any,  # noqa: ANN401 - JSON data
     ) -> tuple[AuditEvent, ...]:
         """Count the answers of a response, and return its audit events."""
-        self._services.metrics.checked(
-            answers,
-            policy_action=context.policy.action,
-            mode=mode,
-            detector=context.detector,
-            model=self._model,
-        )
+        self._services.metrics.checked(context, answers, mode=mode, model=self._model)
         if self._services.telemetry is not None:
             self._services.telemetry.checked(answers, detector=context.detector)
         return response_events(

@@ -26,7 +26,7 @@ class EnvoyReply(UpstreamReply):
         self._n_bytes, self._is_over = 0, False
 
     async def feed(self, piece: bytes) -> None:
-        """Queue the next piece of the body; an empty piece is its end. Wait while the queue is full."""
+        """Queue the next piece of the body, or its end (no bytes); wait while the queue is full."""
         if not self._is_over:
             await self._pieces.put(piece)
 
