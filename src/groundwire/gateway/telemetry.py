@@ -145,11 +145,8 @@ class Telemetry:
             return
         ms = max(answer.timings_ms.get("total", 0.0) for answer in answers)
         now = time.time_ns()
-        span = self._tracer.start_span(
-            "check",
-            start_time=now - int(ms * 1e6),
-            attributes={"groundwire.detector": detector, "groundwire.path": str(answers[0].path)},
-        )
+        about = {"groundwire.detector": detector, "groundwire.path": str(answers[0].path)}
+        span = self._tracer.start_span("check", start_time=now - int(ms * 1e6), attributes=about)
         for stage, spent_ms in answers[0].timings_ms.items():
             span.set_attribute(f"groundwire.{stage}_ms", spent_ms)
         for answer in answers:

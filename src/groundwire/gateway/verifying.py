@@ -101,14 +101,8 @@ class Verifications:
         """
         arguments = {**arguments_of(self.settings), **knobs}
         verifier = arguments.pop("verifier")
-        return run(
-            subject,
-            spans,
-            arguments,
-            verifier,
-            with_citations=with_citations,
-            opens=partial(self._opened, scope=scope),
-        )
+        opens = partial(self._opened, scope=scope)
+        return run(subject, spans, arguments, verifier, with_citations=with_citations, opens=opens)
 
     def close(self) -> None:
         """Wait for running verifications, cancel waiting ones, and close a model loaded here."""

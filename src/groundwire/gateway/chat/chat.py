@@ -213,12 +213,9 @@ class Exchange:
         most = _PENDING_PER_REQUEST * self._settings.max_requests
         if release is Release.OBSERVE and self._services.background.n_running >= most:
             return await self._pass(context, sending, OverloadedError.__name__)
+        threads = self._services.checks
         checks = AnswerChecks(
-            self._pipeline,
-            context,
-            release=release,
-            settings=self._settings,
-            threads=self._services.checks,
+            self._pipeline, context, release=release, settings=self._settings, threads=threads
         )
         with ExitStack() as stack:
             stack.callback(checks.close)

@@ -166,11 +166,9 @@ class Exchange:
 
     async def _ask(self, asked: UpstreamRequest) -> UpstreamReply:
         """Let Envoy send the request to the model, and return the response."""
+        passes, accept = asked.passes_authorization, asked.accept_encoding
         up = going_up(
-            asked.headers,
-            api_key=None,
-            passes_authorization=asked.passes_authorization,
-            accept_encoding=asked.accept_encoding,
+            asked.headers, api_key=None, passes_authorization=passes, accept_encoding=accept
         )
         new = [(name.encode(), value.encode("latin-1")) for name, value in up]
         keep = _OF_ENVOY | {"content-length"}

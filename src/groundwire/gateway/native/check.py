@@ -151,9 +151,5 @@ def _check_conversation(asked: RecordedRequest, data: object, name: Mapping[str,
         # The error names a place such as messages[3], but not whether it is in the response.
         place = part if error.place.startswith("the ") else f"{part}.{error.place}"
         raise InvalidConversationError(place, error.problem, error.remedy) from error
-    return Result(
-        context=context,
-        answers=found.answers,
-        json=to_json({**name, **found.to_dict()}),
-        outcome=str(found.outcome),
-    )
+    written = to_json({**name, **found.to_dict()})
+    return Result(context=context, answers=found.answers, json=written, outcome=str(found.outcome))

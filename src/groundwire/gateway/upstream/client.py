@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from random import Random
 from typing import Protocol, Self
 
@@ -176,12 +177,8 @@ class Upstreams:
             self._health[name] = Health()
         if self._observer is not None:
             self._observer.upstream_answered(name, seconds=time.monotonic() - started)
-        return UpstreamReply(
-            response,
-            upstream=name,
-            idle_timeout_s=self._settings.idle_timeout_s,
-            broke=lambda kind: self._failed(name, kind),
-        )
+        idle_s, broke = self._settings.idle_timeout_s, partial(self._failed, name)
+        return UpstreamReply(response, upstream=name, idle_timeout_s=idle_s, broke=broke)
 
     async def _response(self, upstream: Upstream, ask: UpstreamRequest) -> aiohttp.ClientResponse:
         """Return the response of an upstream; try again if a kept connection was already closed."""
