@@ -8,8 +8,6 @@ from queue import SimpleQueue
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,9 +16,9 @@ from groundwire import Detector, Pipeline
 from groundwire.config import Config, parse
 from groundwire.control.audit import AuditLog
 from groundwire.engine.reader import n_threads
-from groundwire.errors import GroundwireError
+from groundwire.gateway.app import ERRORS
 from groundwire.gateway.http.caller import Caller
-from groundwire.gateway.http.problems import Problem, as_problem, problem_response
+from groundwire.gateway.http.problems import as_problem, problem_response
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.middleware.limits import RequestLimits
 from groundwire.gateway.middleware.state import trace_id
@@ -30,6 +28,12 @@ from groundwire.gateway.verifying import Verifications
 from groundwire.policy.policy import Overrides
 from tests.fixed_judge import FixedJudge
 from tests.gateway.serving import serving
+
+#: The paths of the endpoints.
+PATHS = (
+    *("/v1/check", "/v1/check/batch", "/v1/verify", "/v1/verify/trace"),
+    *("/api/v1/classify/fact-check", "/api/v1/nli"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +83,7 @@ def native_app(services: SomeServices) -> FastAPI:
     app.include_router(router)
     describe(app)
     app.state.services = services
-    for error in (Problem, GroundwireError, HTTPException, RequestValidationError):
+    for error in ERRORS:
         app.add_exception_handler(error, tell)
     app.add_middleware(
         RequestLimits, max_requests=64, max_body_bytes=services.config.gateway.max_body_bytes

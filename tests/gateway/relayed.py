@@ -7,13 +7,13 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from groundwire.config import Config, parse
 from groundwire.control.tenants.directory import Directory
-from groundwire.gateway.http.problems import Problem, problem_response
+from groundwire.gateway.http.problems import Problem, as_problem, problem_response
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.middleware.auth import Authentication
 from groundwire.gateway.middleware.limits import RequestLimits
@@ -60,7 +60,7 @@ def relay_app(config: Config) -> Starlette:
     return Starlette(
         routes=[Route("/{path:path}", relay, methods=METHODS)],
         lifespan=lifespan,
-        exception_handlers={Problem: _tell},
+        exception_handlers={Problem: _tell, ClientDisconnect: _tell},
         middleware=[
             Middleware(Tracing),
             Middleware(Authentication, keyring=Directory(config), tenants=config.tenants),
@@ -76,6 +76,5 @@ def events(folder: Path) -> list[dict[str, Any]]:
     return events_in(folder / "audit.jsonl")
 
 
-async def _tell(request: Request, problem: Exception) -> Response:
-    assert isinstance(problem, Problem)
-    return problem_response(problem, trace_id=trace_id(request))
+async def _tell(request: Request, error: Exception) -> Response:
+    return problem_response(as_problem(error), trace_id=trace_id(request))

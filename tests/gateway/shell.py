@@ -13,7 +13,7 @@ from starlette.routing import Route
 from groundwire.config import Config
 from groundwire.control.tenants.directory import Directory
 from groundwire.gateway.middleware.auth import Authentication
-from groundwire.gateway.middleware.limits import RequestLimits, read_json
+from groundwire.gateway.middleware.limits import RequestLimits, parse_json
 from groundwire.gateway.middleware.state import caller, trace_id
 from groundwire.gateway.middleware.trace import Tracing
 
@@ -62,7 +62,7 @@ async def _echo(request: Request) -> Response:
 
 
 async def _json(request: Request) -> Response:
-    return JSONResponse({"type": type(await read_json(request)).__name__})
+    return JSONResponse({"type": type(parse_json(await request.body())).__name__})
 
 
 async def _boom(request: Request) -> Response:

@@ -20,7 +20,7 @@ async def test_the_end_waits_for_all_and_for_what_they_start() -> None:
 
     background.start(work(3))
     assert background.n_running == 1
-    assert await background.close(20.0) == 0
+    await background.close(20.0)
     assert done == [3, 2, 1, 0]
     assert background.n_running == 0
 
@@ -31,7 +31,7 @@ async def test_what_takes_too_long_is_cancelled_and_counted(
     background = Background()
     background.start(asyncio.Event().wait())
     background.start(asyncio.Event().wait())
-    assert await background.close(0.0) == 2
+    await background.close(0.0)
     assert "cancelled at the end: 2" in caplog.text
 
 
@@ -42,7 +42,6 @@ async def test_a_failure_is_logged_by_its_class(caplog: pytest.LogCaptureFixture
         raise RuntimeError("what a user wrote")
 
     background.start(fail(), name="audit")
-    assert await background.close(20.0) == 0
-    assert background.n_failed == 1
+    await background.close(20.0)
     assert "Work after a response failed: audit: RuntimeError" in caplog.text
     assert "what a user wrote" not in caplog.text

@@ -28,7 +28,7 @@ def read(data: object) -> Chunk:
 
 
 def held(*chunks: dict[str, Any], withholds: bool = True) -> HeldStream:
-    stream = HeldStream(HEAD, withholds=withholds)
+    stream = HeldStream(HEAD, trace_id="t1", withholds=withholds)
     for data in chunks:
         stream.take(ServerSentEvent.of(encode(data)), read(data))
     return stream
@@ -36,7 +36,7 @@ def held(*chunks: dict[str, Any], withholds: bool = True) -> HeldStream:
 
 def rest(answer: HeldAnswer, **more: Any) -> list[bytes]:  # noqa: ANN401
     """All that has not left."""
-    return answer.settle(HEAD) + answer.finish(HEAD, **more)
+    return answer.settle() + answer.finish(**more)
 
 
 def told(events: list[bytes]) -> list[dict[str, Any]]:
@@ -126,7 +126,7 @@ def test_nothing_of_a_text_leaves_before_it_is_cleared() -> None:
 
 def test_what_leaves_as_a_whole_leaves_as_it_came() -> None:
     raw = b'data:  {"choices" : [{"index":0,"delta":{"content":"One."},"x":1.0}]}\r\n\r\n'
-    stream = HeldStream(HEAD, withholds=True)
+    stream = HeldStream(HEAD, trace_id="t1", withholds=True)
     event = ServerSentEvent.of(raw)
     stream.take(event, chunk_of(event_data(event.data or "")))
     assert stream.answer(0).clear() == [raw]
@@ -178,8 +178,8 @@ def test_without_withholding_only_the_end_waits() -> None:
 
 def test_a_warning_stands_after_the_text_or_in_front() -> None:
     data = (chunk({"content": "One."}), chunk({}, finish_reason="stop"))
-    assert text(held(*data).answer(0).settle(HEAD, warning="Mind.")) == "One.\n\nMind."
-    in_front = held(*data).answer(0).settle(HEAD, warning="Mind.", in_front=True)
+    assert text(held(*data).answer(0).settle(warning="Mind.")) == "One.\n\nMind."
+    in_front = held(*data).answer(0).settle(warning="Mind.", in_front=True)
     assert text(in_front) == "Mind.\n\nOne."
 
 
@@ -252,4 +252,4 @@ def test_all_of_a_text_leaves_once_and_none_of_it_early(said: list[str], upto: l
     for position in sorted(upto):
         gone += text(answer.clear(position))
         assert gone == whole[:position]
-    assert gone + text(answer.settle(HEAD)) == whole
+    assert gone + text(answer.settle()) == whole

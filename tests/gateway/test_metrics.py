@@ -1,6 +1,7 @@
 """What Prometheus reads: DVARA's counter with its documented meaning, and ours."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from ruamel.yaml import YAML
 from groundwire.config import parse
 from groundwire.control.audit.log import AuditStats
 from groundwire.engine.cache import CacheStats
+from groundwire.gateway.collectors import of_audit, of_cache, of_control
 from groundwire.gateway.control_state import ControlState
 from groundwire.gateway.http.refusals import RefusalCode
-from groundwire.gateway.metrics import Metrics, Mode, UpstreamFailure, endpoint_of
+from groundwire.gateway.metrics import Metrics, Mode, endpoint_of
 from groundwire.pipeline import Checked, Pipeline
 from groundwire.policy.policy import Action
 from tests.gateway.answers import BLOCK, checked, checked_by, partial, unavailable, unverified
@@ -52,8 +54,9 @@ def value(metrics: Metrics, name: str, **labels: str) -> float | None:
 
 
 def count(*answers: Checked, mode: Mode = "complete", action: Action = Action.LOG) -> Metrics:
-    metrics = Metrics()
-    metrics.checked(answers, policy_action=action, mode=mode, detector="reader")
+    metrics, context = Metrics(), checked(RIGHT)[0].context
+    policy = replace(context.policy, action=action)
+    metrics.checked(replace(context, policy=policy, detector="reader"), answers, mode=mode)
     return metrics
 
 
@@ -139,7 +142,7 @@ def test_requests_upstreams_and_refusals() -> None:
     assert value(metrics, "groundwire_in_flight") == 1
     metrics.request_ended("/v1/chat/completions", status=403, seconds=0.02)
     metrics.upstream_answered("openai", seconds=0.2)
-    metrics.upstream_failed("openai", UpstreamFailure.RESET)
+    metrics.upstream_failed("openai", "reset")
     metrics.refused(RefusalCode.STREAM_ERROR)
     metrics.added(0.004, mode="stream")
     named = {"endpoint": "chat_completions"}
@@ -180,17 +183,16 @@ def test_no_label_has_what_strangers_write() -> None:
         metrics.request_ended(f"/v1/{n}", status=200 + n, seconds=0)
         metrics.request_ended(f"/{n}", status=1000 * n, seconds=0)
         metrics.refused(f"code-{n}")
-        metrics.upstream_failed("openai", f"kind-{n}")
-    names = ("requests_total", "refusals_total", "upstream_failures_total")
+    names = ("requests_total", "refusals_total")
     series = [name for name, _ in read(metrics) if name.removeprefix("groundwire_") in names]
-    assert len(series) == 4
+    assert len(series) == 3
 
 
 def test_the_cache_and_the_audit_log_are_read_when_asked() -> None:
     metrics = Metrics()
     now: list[Any] = [None]
-    metrics.watch_cache(lambda: now[0])
-    metrics.watch_audit(lambda: AUDIT)
+    metrics.watch(lambda: of_cache(now[0]))
+    metrics.watch(lambda: of_audit(AUDIT))
     assert value(metrics, "groundwire_cache_hits_total") is None
     now[0] = CACHE
     assert value(metrics, "groundwire_cache_hits_total") == 3
@@ -232,9 +234,9 @@ def test_a_choice_with_no_evidence_is_told() -> None:
 def test_the_alerts_are_about_metrics_that_exist() -> None:
     rules = YAML(typ="safe").load(ALERTS)
     metrics = Metrics()
-    metrics.watch_cache(lambda: CACHE)
-    metrics.watch_audit(lambda: AUDIT)
-    metrics.watch_control(lambda: CONTROL)
+    metrics.watch(lambda: of_cache(CACHE))
+    metrics.watch(lambda: of_audit(AUDIT))
+    metrics.watch(lambda: of_control(CONTROL))
     known = set(re.findall(r"# TYPE (\S+)", metrics.render()[0].decode()))
     alerts = [rule for group in rules["groups"] for rule in group["rules"]]
     assert len(alerts) >= 5

@@ -12,9 +12,8 @@ from referencing.jsonschema import DRAFT202012
 from groundwire import Pipeline
 from groundwire.config import parse
 from groundwire.gateway.native import document
-from groundwire.gateway.native.routes import PATHS
 from tests.gateway.client import fetch
-from tests.gateway.native_app import native
+from tests.gateway.native_app import PATHS, native
 
 ROOT = "urn:groundwire:openapi"
 PROXIED = "/v1/chat/completions"

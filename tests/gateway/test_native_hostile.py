@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from groundwire import Gate
 from groundwire.detection.values import Entailment, EvidenceRef
 from groundwire.explain import Explainer
-from groundwire.gateway.native.routes import PATHS
 from tests.gateway.client import fetch
-from tests.gateway.native_app import fixed_pipeline, native
+from tests.gateway.native_app import PATHS, fixed_pipeline, native
 from tests.json_values import json_data, scalars
 from tests.tiers import costly
 

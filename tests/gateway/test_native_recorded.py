@@ -172,6 +172,18 @@ def test_a_check_that_takes_too_long_is_given_up(tmp_path: Path, path: str) -> N
     assert "0.2 s" in error["message"]
 
 
+def test_nemo_never_passes_what_took_too_long(tmp_path: Path) -> None:
+    StuckJudge.go_on.clear()
+    detector = Detector(StuckJudge(doubtful={}))
+    with gateway(tmp_path, "gateway: {check_timeout_s: 0.2}", detector=detector) as own:
+        try:
+            claim = {"evidence": SOURCES, "claim": GOOD["answer"]}
+            response = own.post_to("../alignscore_large", claim)
+        finally:
+            StuckJudge.go_on.set()
+    assert response.json() == {"alignscore": 0.0, "outcome": "check_timeout"}
+
+
 # With ``before_response``.
 
 

@@ -90,7 +90,7 @@ def test_what_may_pass_says_when_to_come_back(status: int, retries: str | None) 
         (GateError(3, "secret"), 500, "internal_error", None),
         (RuntimeError("secret"), 500, "internal_error", None),
         (RecursionError("secret"), 400, "too_deep", None),
-        (ClientDisconnect(), 400, "client_gone", None),
+        (ClientDisconnect(), 499, "client_gone", None),
         (HTTPException(404), 404, "not_found", None),
         (HTTPException(405, "secret"), 405, "method_not_allowed", None),
         (HTTPException(500, "secret"), 500, "internal_server_error", None),

@@ -1,19 +1,23 @@
 """What a client gets in place of an answer: DVARA's envelope, and nothing that a model wrote."""
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 import pytest
 
+from groundwire.gateway.chat.chunks import chunk_of
+from groundwire.gateway.chat.hold_buffer import HeldStream
 from groundwire.gateway.chat.marks import extension
 from groundwire.gateway.http.problems import Problem
-from groundwire.gateway.http.refusals import RefusalCode, blocked, refusal_chunk, refused
+from groundwire.gateway.http.refusals import RefusalCode, blocked, refused, told_of
+from groundwire.gateway.http.sse import ServerSentEvent
 from groundwire.policy.policy import Action, Policy
 from tests.gateway.answers import BLOCK, checked, partial, unavailable, unverified
 from tests.pipeline.chats import RIGHT
 
 STRICT = Policy(action=Action.BLOCK, unverified_action=Action.BLOCK, partial_action=Action.BLOCK)
-CHUNK = {
+CHUNK: dict[str, Any] = {
     "id": "chatcmpl-1",
     "object": "chat.completion.chunk",
     "created": 1700000000,
@@ -85,29 +89,40 @@ def test_the_codes_of_dvara_in_lower_case() -> None:
 def test_a_refusal_holds_no_word_of_the_answer() -> None:
     answers = checked("It was built by Zanzibar in 1950.", policy=BLOCK)
     problem = blocked(answers)
-    chunk = refusal_chunk(
-        CHUNK,
-        indexes=[0],
-        code=RefusalCode.HALLUCINATION_DETECTED,
-        message=problem.message,
-        trace_id="t1",
-        extension=extension(answers, trace_id="t1"),
-    )
-    for text in (problem.message, problem.next_step, json.dumps(chunk)):
+    marks = told_of(problem, trace_id="t1", extension=extension(answers, trace_id="t1"))
+    for text in (problem.message, problem.next_step, json.dumps(marks)):
         assert "Zanzibar" not in text
         assert "1950" not in text
 
 
-def test_the_last_chunk_of_a_stream() -> None:
-    chunk = refusal_chunk(
-        CHUNK,
-        indexes=[0, 2],
-        code=RefusalCode.STREAM_ERROR,
-        message="Response blocked",
-        trace_id="t1",
-        extension={"outcome": "unavailable", "action": "block", "headers": {"x": "secret"}},
-    )
+def test_the_mark_of_a_refused_stream_has_no_headers() -> None:
+    found = {"outcome": "unavailable", "action": "block", "headers": {"x": "secret"}}
+    assert told_of(refused(RefusalCode.STREAM_ERROR), trace_id="t1", extension=found) == {
+        "outcome": "unavailable",
+        "action": "block",
+        "type": "guardrail_violation",
+        "code": "stream_error",
+        "message": "Response blocked: the check failed while it was written",
+        "trace_id": "t1",
+    }
+
+
+def last_chunk(*chunks: dict[str, Any], passed: Collection[int] = ()) -> dict[str, Any]:
+    """The chunk that ends a stream whose rest is withheld after these chunks."""
+    held = HeldStream({"id": "a", "model": "m"}, trace_id="t1", withholds=True)
+    for each in chunks:
+        held.take(ServerSentEvent.of(b"data: " + json.dumps(each).encode()), chunk_of(each))
+    event, done = held.refusal(refused(RefusalCode.STREAM_ERROR), passed=set(passed))
+    assert done == b"data: [DONE]\n\n"
+    return held.read(event)
+
+
+def test_the_last_chunk_of_a_stream_ends_what_has_not_passed() -> None:
+    others = [{"index": index, "delta": {"content": "No"}} for index in (1, 2)]
+    chunk = last_chunk({**CHUNK, "choices": [*CHUNK["choices"], *others]}, passed={1})
     end: dict[str, Any] = {"delta": {}, "logprobs": None, "finish_reason": "content_filter"}
+    marks = chunk.pop("groundwire")
+    assert marks["code"] == "stream_error"
     assert chunk == {
         "id": "chatcmpl-1",
         "object": "chat.completion.chunk",
@@ -115,31 +130,14 @@ def test_the_last_chunk_of_a_stream() -> None:
         "model": "gpt-4o",
         "system_fingerprint": "fp_1",
         "choices": [{"index": 0, **end}, {"index": 2, **end}],
-        "groundwire": {
-            "outcome": "unavailable",
-            "action": "block",
-            "type": "guardrail_violation",
-            "code": "stream_error",
-            "message": "Response blocked",
-            "trace_id": "t1",
-        },
     }
 
 
 def test_a_stream_that_had_no_chunk_ends_with_a_whole_one() -> None:
-    chunk = refusal_chunk(
-        {}, indexes=[0], code=RefusalCode.STREAM_ERROR, message="m", trace_id="t1"
-    )
-    assert (chunk["id"], chunk["created"], chunk["model"]) == ("chatcmpl-t1", 0, "")
+    chunk = last_chunk()
+    assert (chunk["id"], chunk["model"], len(chunk["choices"])) == ("a", "m", 1)
 
 
 def test_usage_is_kept() -> None:
     usage = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
-    chunk = refusal_chunk(
-        {**CHUNK, "usage": usage},
-        indexes=[0],
-        code=RefusalCode.STREAM_ERROR,
-        message="m",
-        trace_id="t1",
-    )
-    assert chunk["usage"] == usage
+    assert last_chunk({**CHUNK, "usage": usage})["usage"] == usage

@@ -531,7 +531,7 @@ def recorder_of(log: AuditLog) -> Iterator[Recorder]:
         yield Recorder(cast(Services, some), trace_id="t1")
 
 
-def ends_at_once(coroutine: Coroutine[Any, Any, bool]) -> bool:
+def ends_at_once(coroutine: Coroutine[Any, Any, object]) -> bool:
     """Whether a coroutine is over once it is begun: it gave no turn to anybody."""
     with closing(coroutine), suppress(StopIteration):
         coroutine.send(None)

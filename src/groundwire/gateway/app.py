@@ -8,22 +8,17 @@ OpenAPI document.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from contextlib import (
-    AbstractAsyncContextManager,
-    AsyncExitStack,
-    asynccontextmanager,
-    suppress,
-)
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from groundwire import __version__
 from groundwire.config import Config
@@ -31,6 +26,7 @@ from groundwire.control.tenants.directory import Directory
 from groundwire.errors import ConfigError, GroundwireError, needs_extra
 from groundwire.gateway import integrations, native, relay
 from groundwire.gateway.chat import chat
+from groundwire.gateway.collectors import of_control
 from groundwire.gateway.dialects import DIALECTS
 from groundwire.gateway.http.problems import Problem, as_problem, not_found, problem_response
 from groundwire.gateway.metrics import Metrics
@@ -52,6 +48,9 @@ DESCRIPTION = (
     "Checks answers of language models against their sources. Everything else under /v1 is what "
     "the upstream has."
 )
+
+#: The exceptions that become a response with an error; any other is an error of the gateway.
+ERRORS = (Problem, GroundwireError, HTTPException, RequestValidationError, ClientDisconnect)
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
@@ -90,7 +89,7 @@ def create_app(
     readiness, counted = Readiness(on_failure), Metrics()
     if control is not None:
         readiness.control = control
-        counted.watch_control(lambda: control.state)
+        counted.watch(lambda: of_control(control.state))
         counted.activity = control.activity
 
     @asynccontextmanager
@@ -145,8 +144,15 @@ def create_app(
     app.include_router(native.router)
     app.include_router(integrations.router)
     native.describe(app)
-    app.router.routes.extend(_routes())
-    for error in (Problem, GroundwireError, HTTPException, RequestValidationError):
+    app.router.routes += [
+        Route("/livez", livez),
+        Route("/readyz", readyz),
+        Route("/metrics", metrics),
+        Route("/v1/{path:path}", relay.relay, methods=METHODS),
+        Route("/openai/{path:path}", relay.relay, methods=METHODS),
+        Route("/{path:path}", _nothing, methods=METHODS),
+    ]
+    for error in ERRORS:
         app.add_exception_handler(error, _tell)
     # Each middleware wraps those that were added before it: the last one is the outermost.
     gateway = config.gateway
@@ -179,12 +185,7 @@ def _envoy(app: FastAPI, config: Config) -> AbstractAsyncContextManager[int]:
     return serving(app, config.gateway)
 
 
-def _keys(
-    config: Config,
-    control: "ControlPlane | None",
-    *,
-    is_local_demo: bool,
-) -> Directory:
+def _keys(config: Config, control: "ControlPlane | None", *, is_local_demo: bool) -> Directory:
     """Return the directory in which the keys of requests are looked up.
 
     Raises:
@@ -193,12 +194,11 @@ def _keys(
     """
     if control is not None:
         return control.directory
-    found = Directory(config)
     if not config.keys and not is_local_demo:
         raise ConfigError(
             ["There is no key: set tenants.ID.keys, or GROUNDWIRE_GATEWAY_API_KEY to gw_..."]
         )
-    return found
+    return Directory(config)
 
 
 def _checked() -> Iterator[Route]:
@@ -207,17 +207,6 @@ def _checked() -> Iterator[Route]:
         create = partial(chat.create, dialect=dialect)
         for prefix in ("/v1", "/openai", "/openai/v1", "/openai/deployments/{deployment}"):
             yield Route(f"{prefix}/{dialect.path}", create, methods=["POST"])
-
-
-def _routes() -> Sequence[BaseRoute]:
-    return (
-        Route("/livez", livez),
-        Route("/readyz", readyz),
-        Route("/metrics", metrics),
-        Route("/v1/{path:path}", relay.relay, methods=METHODS),
-        Route("/openai/{path:path}", relay.relay, methods=METHODS),
-        Route("/{path:path}", _nothing, methods=METHODS),
-    )
 
 
 async def _nothing(request: Request) -> Response:

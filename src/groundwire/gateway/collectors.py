@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from groundwire.gateway.control_state import ControlState
 
 
+_REVISION = "Changes of tenants and keys that are in effect here."
+_AGE = "Time since what is known of tenants and keys was last seen to be what is stored."
+_WITHOUT_DETAIL = "Audit events that were kept without their detail, for too much was waiting."
+
+
 class Watched(Collector):
     """A collector for Prometheus whose metrics a function returns at each scrape."""
 
@@ -51,35 +56,20 @@ def of_audit(stats: AuditStats) -> Iterator[Metric]:
     for type_, count in sorted(stats.written.items()):
         events.add_metric([type_], count)
     yield events
-    for name, text, count in (
-        (
-            "failures",
-            "Attempts to write audit events that failed; they are repeated.",
-            stats.n_failures,
-        ),
-        ("lost", "Audit events that were given up.", stats.n_lost),
-        (
-            "without_detail",
-            "Audit events that were kept without their detail, for too much was waiting.",
-            stats.n_without_detail,
-        ),
+    for name, text in (
+        ("failures", "Attempts to write audit events that failed; they are repeated."),
+        ("lost", "Audit events that were given up."),
+        ("without_detail", _WITHOUT_DETAIL),
     ):
-        yield CounterMetricFamily(f"groundwire_audit_{name}", text, count)
+        yield CounterMetricFamily(f"groundwire_audit_{name}", text, getattr(stats, f"n_{name}"))
     yield GaugeMetricFamily("groundwire_audit_queue_depth", "Audit events that wait.", stats.depth)
 
 
 def of_control(state: "ControlState") -> Iterator[Metric]:
     """Yield the metrics of the database, and of the tenants and keys read from it."""
-    yield GaugeMetricFamily(
-        "groundwire_store_up", "Whether the database can be used.", float(state.is_up)
-    )
-    yield GaugeMetricFamily(
-        "groundwire_directory_revision",
-        "Changes of tenants and keys that are in effect here.",
-        state.revision,
-    )
-    yield GaugeMetricFamily(
-        "groundwire_directory_age_seconds",
-        "Time since what is known of tenants and keys was last seen to be what is stored.",
-        state.age_s,
-    )
+    for name, text, value in (
+        ("store_up", "Whether the database can be used.", float(state.is_up)),
+        ("directory_revision", _REVISION, state.revision),
+        ("directory_age_seconds", _AGE, state.age_s),
+    ):
+        yield GaugeMetricFamily(f"groundwire_{name}", text, value)

@@ -30,7 +30,7 @@ from groundwire.control.tenants.record import FirstStart
 from groundwire.control.tenants.registry import Registry
 from groundwire.control.tenants.watching import Watcher
 from groundwire.gateway.control_state import PATIENCE_S, ControlState
-from groundwire.gateway.http.problems import SERVER, Problem
+from groundwire.gateway.http.problems import Problem
 from groundwire.pipeline import Pipeline
 from groundwire.policy.policy import Overrides
 
@@ -262,9 +262,18 @@ class ControlPlane:
         refuses = self.config.audit.on_failure == "refuse"
         if refuses and self.audit.is_failing:
             raise audit_unavailable("Nothing was changed.")
+
+        async def change_and_record() -> tuple[_T, bool]:
+            made = await work(self.registry)
+            # The change is stored: if it cannot be read back now, the watcher reads it later.
+            with suppress(StoreError):
+                await self.watcher.refresh()
+            return made, await self.audit.settle(events(made))
+
         # If the client leaves, the change is still completed and recorded.
-        task = asyncio.create_task(self._change(work, events))
-        self._keep(task)
+        task = asyncio.create_task(change_and_record())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         made, is_settled = await asyncio.shield(task)
         if refuses and not is_settled:
             raise audit_unavailable("The change was made; its record is written as soon as it can.")
@@ -278,17 +287,6 @@ class ControlPlane:
         """
         if not await self.audit.settle(events) and self.config.audit.on_failure == "refuse":
             raise audit_unavailable("Nothing was done.")
-
-    async def _change(
-        self,
-        work: Callable[[Registry], Awaitable[_T]],
-        events: Callable[[_T], Sequence[AuditEvent]],
-    ) -> tuple[_T, bool]:
-        made = await work(self.registry)
-        # The change is stored: if it cannot be read back now, the watcher reads it later.
-        with suppress(StoreError):
-            await self.watcher.refresh()
-        return made, await self.audit.settle(events(made))
 
     # Logins.
 
@@ -314,15 +312,6 @@ class ControlPlane:
             if self._is_open:
                 with suppress(StoreError):  # if it fails, the counts are kept and written later
                     await self.activity.write()
-
-    def _keep(self, task: "asyncio.Task[Any]") -> None:
-        self._tasks.add(task)
-        task.add_done_callback(self._forget)
-
-    def _forget(self, task: "asyncio.Task[Any]") -> None:
-        self._tasks.discard(task)
-        if not task.cancelled():
-            task.exception()  # marks the exception as seen; a caller that awaits the task gets it
 
 
 def _failed(failures: Sequence[tuple[str, int]]) -> Sequence[AuditEvent]:
@@ -352,9 +341,8 @@ def store_unavailable(error: StoreError | None = None) -> Problem:
     elif isinstance(error, StoreFullError):
         code = "store_full"
     return Problem(
-        status=503,
-        type=SERVER,
-        code=code,
+        503,
+        code,
         message="The database cannot be used yet." if error is None else str(error),
         next_step="Try again; /readyz says how it is.",
         headers=_RETRY_AFTER,
@@ -368,9 +356,8 @@ def audit_unavailable(what: str) -> Problem:
         what: A sentence on the result of the request, such as "Nothing was changed.".
     """
     return Problem(
-        status=503,
-        type=SERVER,
-        code="audit_unavailable",
+        503,
+        "audit_unavailable",
         message=f"The audit log cannot be written, and audit.on_failure is refuse. {what}",
         next_step="See to the database or the file of the audit log; /readyz says how it is.",
         headers=_RETRY_AFTER,

@@ -36,13 +36,9 @@ class ControlState:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state of the database and the audit log as JSON data for ``/readyz``."""
-        store: dict[str, Any] = {"status": "up"}
-        if not self.is_up:
-            store = {"status": "unavailable", "problem": self.problem}
+        down = {"status": "unavailable", "problem": self.problem}
+        audit = "failing" if self.is_audit_failing else "up"
         return {
-            "store": store,
-            "audit": {
-                "status": "failing" if self.is_audit_failing else "up",
-                "waiting": self.n_waiting,
-            },
+            "store": {"status": "up"} if self.is_up else down,
+            "audit": {"status": audit, "waiting": self.n_waiting},
         }

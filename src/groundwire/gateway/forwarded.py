@@ -32,11 +32,8 @@ def forwarded(
         Problem: 400, if the query has characters that no URL may hold, or text that looks like a
             gateway key.
     """
-    headers = [
-        (name.decode("latin-1"), value.decode("latin-1"))
-        for name, value in request.scope["headers"]
-        if name != b"x-trace-id"
-    ]
+    given = [pair for pair in request.scope["headers"] if pair[0] != b"x-trace-id"]
+    headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in given]
     return UpstreamRequest(
         method=request.method,
         path=path,

@@ -5,9 +5,9 @@ Groundwire's own. No label holds text of a client or a model: values of labels a
 file or in the configuration.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, TypeAlias
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias
 
 from prometheus_client import (
     CollectorRegistry,
@@ -19,38 +19,24 @@ from prometheus_client import (
     generate_latest,
 )
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.metrics_core import Metric
 
 from groundwire.control.activity import Activity
-from groundwire.control.audit.log import AuditStats
 from groundwire.detection.values import Outcome
-from groundwire.engine.cache import CacheStats
-from groundwire.gateway.collectors import Watched, of_audit, of_cache, of_control
+from groundwire.gateway.collectors import Watched
 from groundwire.gateway.http.refusals import RefusalCode
 from groundwire.gateway.paths import AZURE, PREFIX
-from groundwire.pipeline import Checked
-from groundwire.policy.policy import Action
-
-if TYPE_CHECKING:
-    from groundwire.gateway.control_state import ControlState
+from groundwire.pipeline import Checked, RequestContext
 
 Mode: TypeAlias = Literal["complete", "stream", "native"]
 
 _OTHER = "other"
-_NO_DETECTOR = "none"
 #: Paths after ``/v1/`` that have a label of their own: the path, with ``_`` for ``/``. All other
 #: paths under ``/v1`` share the label ``passed_through``.
 _ENDPOINTS = frozenset(
     {
-        "chat/completions",
-        "completions",
-        "responses",
-        "messages",
-        "embeddings",
-        "models",
-        "check",
-        "check/batch",
-        "verify",
-        "verify/trace",
+        *("chat/completions", "completions", "responses", "messages", "embeddings", "models"),
+        *("check", "check/batch", "verify", "verify/trace"),
     }
 )
 #: Paths outside ``/v1/`` → their label. Some paths exist on both planes, some on only one.
@@ -62,21 +48,18 @@ _ELSEWHERE = {
     "/readyz": "readyz",
     "/openapi.json": "openapi",
 }
-#: Labels of endpoints of the admin plane, by the path after ``/v1/admin/``; and for paths below
-#: ``tenants/ID``, by the part after the id.
+#: Patterns of paths of the admin plane → their label; the first that matches counts.
 _ADMIN_ENDPOINTS = {
-    "tenants": "tenants",
-    "keys": "admin_keys",
-    "me": "me",
-    "audit/events": "audit_events",
-    "audit/export": "audit_export",
-    "audit/verify": "audit_verify",
-}
-_OF_A_TENANT = {
-    "": "tenants",
-    "policy": "policies",
-    "effective": "effective",
-    "keys": "tenant_keys",
+    r"/console(/.*)?": "console",
+    r"/v1/admin/tenants(/[^/]*/?)?": "tenants",
+    r"/v1/admin/tenants/[^/]*/policy(/.*)?": "policies",
+    r"/v1/admin/tenants/[^/]*/effective(/.*)?": "effective",
+    r"/v1/admin/tenants/[^/]*/keys(/.*)?": "tenant_keys",
+    r"/v1/admin/keys(/.*)?": "admin_keys",
+    r"/v1/admin/me": "me",
+    r"/v1/admin/audit/events(/.*)?": "audit_events",
+    r"/v1/admin/audit/export": "audit_export",
+    r"/v1/admin/audit/verify": "audit_verify",
 }
 _STATUS_CLASSES = {1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
 _STAGES = frozenset({"evidence", "gate", "decide", "index", "read", "explain"})
@@ -86,20 +69,6 @@ _STAGES = frozenset({"evidence", "gate", "decide", "index", "read", "explain"})
 _ADDED_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _STAGE_S = (0.0001, 0.0005, *_ADDED_S)
 _REQUEST_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
-
-
-class UpstreamFailure(StrEnum):
-    """The kinds of failures of an upstream: values of a label in metrics."""
-
-    CONNECT = "connect"
-    TIMEOUT = "timeout"
-    RESET = "reset"
-    INCOMPLETE = "incomplete"  # the body of the response broke off
-    STATUS = "status"  # the status of the response was 500, 502, 503 or 504
-    TOO_LARGE = "too_large"
-    ERROR = "error"  # the status was 200, but the body or the stream had an error
-    INVALID = "invalid"  # the response could not be parsed
-    OTHER = "other"
 
 
 class Metrics:
@@ -184,34 +153,27 @@ class Metrics:
     # Checks.
 
     def checked(
-        self,
-        answers: Sequence[Checked],
-        *,
-        policy_action: Action,
-        mode: Mode,
-        detector: str,
-        model: str = "",
+        self, context: RequestContext, answers: Sequence[Checked], *, mode: Mode, model: str = ""
     ) -> None:
         """Count the answers of one response, with the time of their stages.
 
         Args:
+            context: The context of the request.
             answers: All answers of one response.
-            policy_action: The policy's action for a hallucinated answer.
             mode: The kind of the response: ``complete``, ``stream``, or ``native`` for the
                 gateway's own endpoints.
-            detector: Name of the tenant's detector; empty if the tenant's settings are invalid.
             model: The name of the model in the client's request.
         """
         if self.activity is not None:
             self.activity.answered(answers, model=model)
         for answer in answers:
-            labels = (str(answer.outcome), str(answer.action), mode, detector or _NO_DETECTOR)
+            labels = (str(answer.outcome), str(answer.action), mode, context.detector or "none")
             self._checks.labels(*labels).inc()
             if answer.outcome is Outcome.SKIPPED:
                 self._skipped.labels(answer.reason or str(answer.path)).inc()
         grounded = is_grounded(answers)
         if mode == "complete" and grounded is not None:
-            action = str(policy_action).upper()
+            action = str(context.policy.action).upper()
             # Create both series at once: otherwise a share of grounded responses that should be 0
             # would be missing.
             counts = {value: self._grounding.labels(value, action) for value in ("true", "false")}
@@ -265,23 +227,21 @@ class Metrics:
         self._upstream_seconds.labels(upstream).observe(seconds)
 
     def upstream_failed(self, upstream: str, kind: str) -> None:
-        """Count a failure; kinds that are not in :class:`UpstreamFailure` count as ``other``."""
-        known = kind if kind in set(UpstreamFailure) else UpstreamFailure.OTHER
-        self._upstream_failures.labels(upstream, str(known)).inc()
+        """Count a failure.
+
+        Args:
+            upstream: Name of the upstream.
+            kind: The kind of failure: ``connect`` (no connection), ``timeout``, ``invalid`` (not
+                HTTP), ``status`` (500, 502, 503 or 504), ``reset`` or ``incomplete`` (the body
+                broke off), or ``error`` (an error in a body or stream with status 200).
+        """
+        self._upstream_failures.labels(upstream, kind).inc()
 
     # Metrics of numbers that other parts of the gateway count.
 
-    def watch_cache(self, read: Callable[[], CacheStats | None]) -> None:
-        """Add the metrics of the cache of sources; ``read`` is called at each scrape."""
-        self._registry.register(Watched(lambda: of_cache(read())))
-
-    def watch_audit(self, read: Callable[[], AuditStats]) -> None:
-        """Add the metrics of the audit log; ``read`` is called at each scrape."""
-        self._registry.register(Watched(lambda: of_audit(read())))
-
-    def watch_control(self, read: "Callable[[], ControlState]") -> None:
-        """Add the metrics of the database; ``read`` is called at each scrape."""
-        self._registry.register(Watched(lambda: of_control(read())))
+    def watch(self, read: Callable[[], Iterable[Metric]]) -> None:
+        """Add metrics that ``read`` returns at each scrape, as the functions of ``collectors``."""
+        self._registry.register(Watched(read))
 
     def render(self) -> tuple[bytes, str]:
         """Return all metrics in the text format of Prometheus, and its content type."""
@@ -311,18 +271,10 @@ def admin_endpoint_of(path: str) -> str:
     >>> admin_endpoint_of("/v1/admin/tenants/acme/keys/0a1b"), admin_endpoint_of("/v1/x")
     ('tenant_keys', 'other')
     """
-    if path == "/console" or path.startswith("/console/"):
-        return "console"
-    if not path.startswith("/v1/admin/"):
-        return _ELSEWHERE.get(path, _OTHER)
-    name = path.removeprefix("/v1/admin/")
-    for kind in ("audit/events", "keys"):
-        if name.startswith(f"{kind}/"):
-            name = kind
-    if name.startswith("tenants/"):
-        part = name.split("/")[2:3]
-        return _OF_A_TENANT.get(part[0] if part else "", _OTHER)
-    return _ADMIN_ENDPOINTS.get(name, _OTHER)
+    for pattern, label in _ADMIN_ENDPOINTS.items():
+        if re.fullmatch(pattern, path, re.DOTALL):
+            return label
+    return _ELSEWHERE.get(path, _OTHER)
 
 
 def is_grounded(answers: Sequence[Checked]) -> bool | None:

@@ -7,9 +7,11 @@ from typing import Any
 
 from starlette.responses import JSONResponse, Response
 
-from groundwire.gateway.http.coding import CodingError, Decoder
+from groundwire.config.upstreams import Upstream
+from groundwire.errors import GroundwireError
+from groundwire.gateway.http.coding import decoded
 from groundwire.gateway.http.problems import Problem
-from groundwire.gateway.upstream import UpstreamBrokenError, Upstreams, routing
+from groundwire.gateway.upstream import Upstreams, routing
 from groundwire.gateway.upstream.asking import UpstreamRequest
 
 _log = logging.getLogger(__name__)
@@ -38,9 +40,9 @@ async def all_models(upstreams: Upstreams, ask: UpstreamRequest) -> Response:
     Raises:
         Problem: 502, if no upstream gives a list.
     """
-    lists = await asyncio.gather(*(_models_of(upstreams, name, ask) for name in _names(upstreams)))
-    found = dict(zip(_names(upstreams), lists, strict=True))
-    missing = [name for name, models in found.items() if models is None]
+    lists = await asyncio.gather(*(_models_of(upstreams, each, ask) for each in upstreams.all))
+    found = list(zip(upstreams.all, lists, strict=True))
+    missing = [upstream.name for upstream, models in found if models is None]
     if len(missing) == len(found):
         raise Problem(
             502,
@@ -49,42 +51,30 @@ async def all_models(upstreams: Upstreams, ask: UpstreamRequest) -> Response:
             next_step="Check that they run, and their URLs and keys in the configuration.",
         )
     models: dict[str, Any] = {}
-    for name, own in found.items():
+    for upstream, own in found:
         for model in own or ():
-            if name in {each.name for each in routing.serving(model["id"], upstreams.all)}:
+            if upstream in routing.serving(model["id"], upstreams.all):
                 models.setdefault(model["id"], model)
     headers = {MISSING_HEADER: ", ".join(missing)} if missing else None
     return JSONResponse({"object": "list", "data": list(models.values())}, headers=headers)
 
 
-def _names(upstreams: Upstreams) -> tuple[str, ...]:
-    return tuple(each.name for each in upstreams.all)
-
-
 async def _models_of(
-    upstreams: Upstreams, name: str, ask: UpstreamRequest
+    upstreams: Upstreams, upstream: Upstream, ask: UpstreamRequest
 ) -> list[dict[str, Any]] | None:
     """Return the list of one upstream; ``None`` if it fails or its list is invalid."""
-    upstream = next(each for each in upstreams.all if each.name == name)
     try:
         async with asyncio.timeout(TIMEOUT_S):
-            reply = await upstreams.send_to(upstream, ask)
+            reply = await upstreams.send(ask, to=upstream)
             body = await reply.read(MAX_BYTES)
-        if reply.status != 200:
-            _log.warning("upstream %s gave no list of models: status %d", name, reply.status)
-            return None
-        decoder = Decoder(reply.content_encoding, max_bytes=MAX_BYTES)
-        return _entries(json.loads(decoder.feed(body) + decoder.finish()))
-    except (
-        Problem,
-        UpstreamBrokenError,
-        CodingError,
-        TimeoutError,
-        ValueError,
-        RecursionError,
-    ) as error:
-        _log.warning("upstream %s gave no list of models: %s", name, type(error).__name__)
-        return None
+        if reply.status == 200:
+            body = decoded(body, reply.content_encoding, max_bytes=MAX_BYTES)
+            return _entries(json.loads(body))
+        problem = f"status {reply.status}"
+    except (Problem, GroundwireError, TimeoutError, ValueError, RecursionError) as error:
+        problem = type(error).__name__
+    _log.warning("upstream %s gave no list of models: %s", upstream.name, problem)
+    return None
 
 
 def _entries(value: object) -> list[dict[str, Any]]:

@@ -72,11 +72,6 @@ class RequestTarget:
         return self.words[0] not in _NO_TEXT
 
     @property
-    def is_model_list(self) -> bool:
-        """Whether the path is exactly that of the list of models."""
-        return self.path in {"models", "models/"}
-
-    @property
     def model(self) -> str | None:
         """The name of the model in a path ``models/NAME``; ``None`` for other paths."""
         if not self.path.startswith("models/"):

@@ -12,22 +12,15 @@ from groundwire.control.audit.events import unchecked_endpoint_event
 from groundwire.gateway import unchecked
 from groundwire.gateway.chat.recording import Recorder
 from groundwire.gateway.forwarded import forwarded, require_no_key
-from groundwire.gateway.http.coding import CodingError, Decoder
+from groundwire.gateway.http.coding import CodingError, decoded
 from groundwire.gateway.http.incoming import Incoming
 from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
 from groundwire.gateway.http.refusals import RefusalCode, refused
-from groundwire.gateway.http.streamed import (
-    ClientGoneError,
-    Streamed,
-    gone_response,
-    until_disconnect,
-)
+from groundwire.gateway.http.streamed import Streamed, until_disconnect
 from groundwire.gateway.middleware import state
 from groundwire.gateway.model_list import all_models
 from groundwire.gateway.paths import AZURE, PREFIX, RequestTarget, target_of
 from groundwire.gateway.services import Services
-from groundwire.gateway.upstream import UpstreamReply
-from groundwire.gateway.upstream.headers import Pairs
 from groundwire.gateway.upstream.routing import EVERYTHING
 
 
@@ -54,34 +47,22 @@ async def relay(request: Request) -> Response:
     target = target_of(path)
     _check(request, target)
     incoming = Incoming(request)
-    try:
-        return await until_disconnect(
-            request, _answer(request, target, incoming), gone=incoming.gone
-        )
-    except ClientGoneError:
-        return gone_response()
+    return await until_disconnect(request, _answer(request, target, incoming), gone=incoming.gone)
 
 
 async def _answer(request: Request, target: RequestTarget, incoming: Incoming) -> Response:
     services: Services = state.services(request)
     body, model = await _read(request, target, incoming, services)
-    marks: Pairs = []
     if target.gives_text:
         await _allow(request, target, services, model=model)
-        marks = [unchecked.MARK_HEADER]
     send, all_ = state.upstream_of(request), services.upstreams
-    is_list = request.method == "GET" and target.is_model_list
+    is_list = request.method == "GET" and target.path in {"models", "models/"}
     if send is None and is_list and len(all_.all) > 1:
         ask = forwarded(request, path=target.path, body=b"", model=None, accept_encoding="identity")
         return await all_models(all_, ask)
     ask = forwarded(request, path=target.path, body=body, model=model)
     reply = await (send or all_.send)(ask)
-    return _streamed(reply, incoming, marks, services)
-
-
-def _streamed(
-    reply: UpstreamReply, incoming: Incoming, marks: Pairs, services: Services
-) -> Streamed:
+    marks = [unchecked.MARK_HEADER] if target.gives_text else []
     return Streamed(
         reply.chunks(),
         status=reply.status,
@@ -103,10 +84,9 @@ async def _read(
     if not _has_body(request):
         incoming.leave()
         return b"", target.model
-    routes = any(each.models != (EVERYTHING,) for each in services.upstreams.all)
-    if not (routes or len(services.upstreams.all) > 1 or target.gives_text) or not _is_json(
-        request
-    ):
+    upstreams = services.upstreams.all
+    routes = len(upstreams) > 1 or any(each.models != (EVERYTHING,) for each in upstreams)
+    if not (routes or target.gives_text) or not _is_json(request):
         return incoming, target.model
     max_bytes = services.config.gateway.max_body_bytes
     body = await incoming.read(max_bytes)
@@ -132,8 +112,7 @@ async def _allow(
         decision=decision,
         keeping=Keeping.of(services.config.audit),
     )
-    if not await Recorder(services, trace_id=event.trace_id).event(event):
-        raise refused(RefusalCode.AUDIT_UNAVAILABLE)
+    await Recorder(services, trace_id=event.trace_id).event(event)
     if decision == unchecked.REFUSE:
         problem = refused(RefusalCode.UNCHECKED_ENDPOINT)
         services.metrics.refused(problem.code)
@@ -201,8 +180,7 @@ def _model_of(body: bytes, coding: str, *, max_bytes: int) -> str | None:
     An invalid body is not an error here: the upstream gets the body, and refuses it.
     """
     try:
-        decoder = Decoder(coding, max_bytes=max_bytes)
-        model = _names.decode(decoder.feed(body) + decoder.finish()).model
+        model = _names.decode(decoded(body, coding, max_bytes=max_bytes)).model
     except (CodingError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return model if isinstance(model, str) else None

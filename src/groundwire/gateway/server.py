@@ -35,6 +35,19 @@ _KEEP_ALIVE_S = 75
 #: Seconds that cancelled requests get to release their resources.
 _CANCELLED_S = 5.0
 
+_HEAD_TOO_LARGE = Problem(
+    431,
+    "head_too_large",
+    message=f"The first line and the headers of a request may have {MAX_HEAD_BYTES:,} bytes.",
+    next_step="Send fewer or shorter headers.",
+)
+_NO_HTTP = Problem(
+    400,
+    "invalid_http",
+    message="What was sent is no valid HTTP/1.1 request.",
+    next_step="Speak plain HTTP to this port: TLS is for a proxy in front of the gateway.",
+)
+
 
 def listen(
     config: Config, *, is_admin: bool = False, is_local_demo: bool = False
@@ -218,12 +231,12 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._is_in_head and not self._has_ended:
             self._n_head_bytes += len(data)
             if self._n_head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
-                self._refuse(_head_too_large())
+                self._refuse(_HEAD_TOO_LARGE)
 
     def send_400_response(self, msg: str) -> None:
         """Refuse a request that the parser cannot read."""
         del msg
-        self._refuse(_head_too_large() if self._n_parsed > MAX_HEAD_BYTES else _no_http())
+        self._refuse(_HEAD_TOO_LARGE if self._n_parsed > MAX_HEAD_BYTES else _NO_HTTP)
 
     def on_message_begin(self) -> None:
         """Handle the beginning of a request."""
@@ -309,24 +322,6 @@ def _settings(app: ASGIApp, config: Config, *, lifespan: Literal["on", "off"]) -
         proxy_headers=False,  # X-Forwarded-* headers are not used
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=math.ceil(config.gateway.shutdown_s),
-    )
-
-
-def _head_too_large() -> Problem:
-    return Problem(
-        431,
-        "head_too_large",
-        message=f"The first line and the headers of a request may have {MAX_HEAD_BYTES:,} bytes.",
-        next_step="Send fewer or shorter headers.",
-    )
-
-
-def _no_http() -> Problem:
-    return Problem(
-        400,
-        "invalid_http",
-        message="What was sent is no valid HTTP/1.1 request.",
-        next_step="Speak plain HTTP to this port: TLS is for a proxy in front of the gateway.",
     )
 
 

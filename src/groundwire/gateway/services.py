@@ -13,6 +13,7 @@ from groundwire.config import Config
 from groundwire.control.audit import AuditLog
 from groundwire.control.audit.configured import audit_log
 from groundwire.engine.reader import n_threads
+from groundwire.gateway.collectors import of_audit, of_cache
 from groundwire.gateway.http.background import Background
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.telemetry import Telemetry
@@ -104,15 +105,12 @@ async def open_services(
         load = partial(Pipeline.load, with_larger_cache(config), tenants=tenants)
         pipeline = await asyncio.to_thread(load)
         stack.callback(pipeline.close)
-    checks = RequestThreads(
-        2 * n_threads(config.detector.threads), thread_name_prefix="groundwire-check"
-    )
+    n = n_threads(config.detector.threads)
+    checks = RequestThreads(2 * n, thread_name_prefix="groundwire-check")
     stack.callback(checks.shutdown, wait=True, cancel_futures=True)
     verifications = Verifications(config, None if pipeline is None else pipeline.detector)
     stack.callback(verifications.close)
-    opening = RequestThreads(
-        n_threads(config.detector.threads), thread_name_prefix="groundwire-open"
-    )
+    opening = RequestThreads(n, thread_name_prefix="groundwire-open")
     stack.callback(opening.shutdown, wait=True, cancel_futures=True)
     if control is None:
         audit = audit_log(config, is_stored=False)
@@ -120,13 +118,12 @@ async def open_services(
         stack.push_async_callback(audit.close, timeout_s=config.gateway.shutdown_s)
     else:
         audit = control.audit
-    metrics.watch_audit(lambda: audit.stats)
+    metrics.watch(lambda: of_audit(audit.stats))
     if pipeline is not None:
         detector = pipeline.detector
-        metrics.watch_cache(lambda: detector.cache)
-    upstreams = Upstreams.of(config, observer=metrics, tracer=telemetry)
-    await upstreams.open()
-    stack.push_async_callback(upstreams.close)
+        metrics.watch(lambda: of_cache(detector.cache))
+    client = Upstreams(config.upstreams, config.upstream, observer=metrics, tracer=telemetry)
+    upstreams = await stack.enter_async_context(client)
     background = Background()
     stack.push_async_callback(background.close, config.gateway.shutdown_s)
     return Services(

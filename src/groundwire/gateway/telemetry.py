@@ -13,7 +13,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -78,16 +78,15 @@ class Telemetry:
         """Send the remaining spans. This may wait for the network."""
         self._provider.shutdown()
 
-    @contextmanager
-    def request(self, scope: Scope) -> Iterator[Span]:
+    def request(self, scope: Scope) -> AbstractContextManager[Span]:
         """Make a span for a request to the gateway, current while the block runs.
 
         The span continues the trace of the client, if the request has a ``traceparent``.
         """
-        pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in _own(scope)]
-        with self._tracer.start_as_current_span(
+        given = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
+        return self._tracer.start_as_current_span(
             f"{scope['method']} {endpoint_of(scope['path'])}",
-            context=self._headers.extract(dict(pairs)),
+            context=self._headers.extract(given),
             kind=self._trace.SpanKind.SERVER,
             attributes={
                 "http.request.method": scope["method"],
@@ -96,8 +95,7 @@ class Telemetry:
             },
             record_exception=False,  # the exception's message may hold text of a user
             set_status_on_exception=False,
-        ) as span:
-            yield span
+        )
 
     @contextmanager
     def asking(self, upstream: Upstream, ask: UpstreamRequest, headers: Pairs) -> Iterator[Span]:
@@ -145,11 +143,8 @@ class Telemetry:
             return
         ms = max(answer.timings_ms.get("total", 0.0) for answer in answers)
         now = time.time_ns()
-        span = self._tracer.start_span(
-            "check",
-            start_time=now - int(ms * 1e6),
-            attributes={"groundwire.detector": detector, "groundwire.path": str(answers[0].path)},
-        )
+        about = {"groundwire.detector": detector, "groundwire.path": str(answers[0].path)}
+        span = self._tracer.start_span("check", start_time=now - int(ms * 1e6), attributes=about)
         for stage, spent_ms in answers[0].timings_ms.items():
             span.set_attribute(f"groundwire.{stage}_ms", spent_ms)
         for answer in answers:
@@ -216,10 +211,6 @@ def _traces_url(endpoint: str | None) -> str | None:
     if endpoint is None or urlsplit(endpoint).path.strip("/"):
         return endpoint
     return f"{endpoint.rstrip('/')}/v1/traces"
-
-
-def _own(scope: Scope) -> Iterator[tuple[bytes, bytes]]:
-    yield from (pair for pair in scope["headers"] if pair[0] in (b"traceparent", b"tracestate"))
 
 
 def _evaluation(answer: Checked) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Decides whether requests to unchecked endpoints are refused, or their responses are marked."""
 
 from groundwire.config import Config
-from groundwire.policy.policy import Action, Overrides, Policy, reach, resolve
+from groundwire.policy.policy import Action, Overrides, reach, resolve
 
 MARK, REFUSE = "mark", "refuse"
 
@@ -25,9 +25,5 @@ def decision_for(own: Overrides, config: Config) -> str:
         return setting
     plugins = (None, *(each.plugin for each in config.decisions))
     policy = resolve(config.policy, plugins=plugins, tenant=own)
-    return REFUSE if may_block(policy) else MARK
-
-
-def may_block(policy: Policy) -> bool:
-    """Return whether a policy can block an answer, with or without evidence."""
-    return any(Action.BLOCK in reach(policy, has_evidence=some) for some in (True, False))
+    reachable = [reach(policy, has_evidence=some) for some in (True, False)]
+    return REFUSE if any(Action.BLOCK in each for each in reachable) else MARK

@@ -4,9 +4,9 @@ The configuration (``verify.*``) sets the backend. A request cannot choose it: o
 could have evidence and keys sent to any server.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from threading import Lock
@@ -38,6 +38,8 @@ class Verifications:
         long_threads: Half as many threads for long verifications, so that short ones do not wait
             behind them.
         timeout_s: Seconds that one verification may take, including the wait for a thread.
+        settings: The default settings of a request. The time limit of a call to the backend is at
+            most that of the whole verification.
     """
 
     def __init__(self, config: Config, detector: Detector | None) -> None:
@@ -48,7 +50,9 @@ class Verifications:
             detector: The detector of the gateway. If it has the embedded model, verifications share
                 its model and cache. Otherwise the model is loaded when a verification needs it.
         """
+        own = config.verify
         self.timeout_s = config.gateway.check_timeout_s
+        self.settings = replace(own, timeout_s=min(own.timeout_s, self.timeout_s))
         n = n_threads(config.detector.threads)
         self.threads = ThreadPoolExecutor(n, thread_name_prefix="groundwire-verification")
         self.long_threads = ThreadPoolExecutor(
@@ -58,15 +62,6 @@ class Verifications:
         self._loading = Lock()
         self._embedded: LocalVerifier | None = None
         self._loaded: Detector | None = None
-
-    @property
-    def settings(self) -> Verify:
-        """The default settings of a request.
-
-        The time limit of a call to the backend is at most that of the whole verification.
-        """
-        own = self._config.verify
-        return replace(own, timeout_s=min(own.timeout_s, self.timeout_s))
 
     def threads_for(
         self, *, n_spans: int, max_claims: int | None, with_citations: bool
@@ -106,14 +101,8 @@ class Verifications:
         """
         arguments = {**arguments_of(self.settings), **knobs}
         verifier = arguments.pop("verifier")
-        return run(
-            subject,
-            spans,
-            arguments,
-            verifier,
-            with_citations=with_citations,
-            opens=partial(self._opened, scope=scope),
-        )
+        opens = partial(self._opened, scope=scope)
+        return run(subject, spans, arguments, verifier, with_citations=with_citations, opens=opens)
 
     def close(self) -> None:
         """Wait for running verifications, cancel waiting ones, and close a model loaded here."""
@@ -122,29 +111,20 @@ class Verifications:
         if self._loaded is not None:
             self._loaded.close()
 
-    @contextmanager
-    def _opened(self, settings: Verify, *, scope: Scope) -> Iterator[Verifier]:
+    def _opened(self, settings: Verify, *, scope: Scope) -> AbstractContextManager[Verifier]:
         if settings.verifier == LOCAL:
-            yield self._local().within(scope)
-            return
-        with opened(settings, scope) as verifier:
-            yield verifier
+            return nullcontext(self._local().within(scope))
+        return opened(settings, scope)
 
     def _local(self) -> LocalVerifier:
         with self._loading:
+            if self._embedded is None and self._detector is not None:
+                with suppress(ModelError):  # the detector's model is not the embedded model
+                    self._embedded = LocalVerifier.of(self._detector)
             if self._embedded is None:
-                self._embedded = self._shared() or self._own()
+                own = self._config.detector
+                self._loaded = Detector.load(
+                    threads=own.threads, cache_mb=own.cache_mb, cache_ttl_s=own.cache_ttl_s
+                )
+                self._embedded = LocalVerifier.of(self._loaded)
             return self._embedded
-
-    def _shared(self) -> LocalVerifier | None:
-        try:
-            return None if self._detector is None else LocalVerifier.of(self._detector)
-        except ModelError:  # the detector's model is not the embedded model
-            return None
-
-    def _own(self) -> LocalVerifier:
-        own = self._config.detector
-        self._loaded = Detector.load(
-            threads=own.threads, cache_mb=own.cache_mb, cache_ttl_s=own.cache_ttl_s
-        )
-        return LocalVerifier.of(self._loaded)

@@ -51,10 +51,10 @@ def left(dialect: Dialect, raw: Sequence[bytes], upto: int, *, passes: bool) -> 
     if passes:
         answers: list[HeldAnswer | HeldBlocks] = [*held.answers.values()]
         for each in answers:
-            out += [*each.settle(held.head), *each.finish(held.head)]
+            out += [*each.settle(), *each.finish()]
         return b"".join([*out, *held.tail(is_done=is_done)])
     problem = refused(RefusalCode.STREAM_ERROR)
-    last = held.refusal(problem, passed=set(), trace_id="t1", extension=None)
+    last = held.refusal(problem, passed=set())
     return b"".join([*out, *last])
 
 

@@ -89,7 +89,7 @@ async def test_the_key_of_the_upstream_stands_in_place_of_the_callers(
 ) -> None:
     server.otherwise(OK)
     config = parse(f"upstream: {{url: '{server.url}/', api_key: sk-up}}", name="groundwire.yaml")
-    async with Upstreams.of(config) as upstreams:
+    async with Upstreams(config.upstreams, config.upstream) as upstreams:
         for passes in (False, True):
             headers = [("Authorization", "Bearer gw_or_own")]
             await (await ask(upstreams, headers=headers, passes_authorization=passes)).close()

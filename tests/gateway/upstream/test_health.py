@@ -1,9 +1,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.gateway.upstream.health import Health, HealthRules
+from groundwire.config.tree import UpstreamDefaults
+from groundwire.gateway.upstream.health import Health
 
-RULES = HealthRules(max_failures=3, cooldown_s=15.0)
+RULES = UpstreamDefaults(max_failures=3, cooldown_s=15.0)
 
 
 def failed(health: Health, times: int, *, now: float = 0.0) -> Health:
@@ -20,20 +21,11 @@ def test_as_many_failures_in_a_row_take_it_down() -> None:
     assert not failed(Health(), 3).may_be_asked(now=14.9)
 
 
-def test_a_success_between_begins_the_count_anew() -> None:
-    assert failed(failed(Health(), 2).succeeded(), 2).is_up
-
-
 def test_after_the_cooldown_one_request_tries_it_and_no_other() -> None:
     down = failed(Health(), 3)
     assert down.may_be_asked(now=15.0)
     tried = down.asked(now=15.0, rules=RULES)
     assert not tried.may_be_asked(now=15.0)
-
-
-def test_a_trial_that_succeeds_brings_it_up() -> None:
-    tried = failed(Health(), 3).asked(now=15.0, rules=RULES)
-    assert tried.succeeded() == Health()
 
 
 def test_a_trial_that_fails_keeps_it_down_for_another_cooldown() -> None:
@@ -65,6 +57,6 @@ def test_it_is_down_exactly_while_the_last_failures_are_enough(
         elif step == "fail":
             health, in_a_row = health.failed(now=now, rules=RULES), in_a_row + 1
         else:
-            health, in_a_row = health.succeeded(), 0
+            health, in_a_row = Health(), 0
         assert health.is_up == (in_a_row < RULES.max_failures)
         assert health.may_be_asked(now=now + RULES.cooldown_s)

@@ -4,7 +4,6 @@ import asyncio
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
 from functools import partial
 from typing import TypeAlias, TypeVar
 
@@ -132,10 +131,9 @@ class AnswerChecks:
 
     async def check(self, answers: Sequence[Answer]) -> tuple[Checked, ...]:
         """Check complete answers, and return the results in the order of the answers."""
-        checks = [self._begin(place) for place in range(len(answers))]
-        for check, answer in zip(checks, answers, strict=True):
+        pairs = [(self._begin(place), answer) for place, answer in enumerate(answers)]
+        for check, answer in pairs:
             check.feed(answer.text if answer.kind is AnswerKind.TEXT else "")
-        pairs = zip(checks, answers, strict=True)
         return tuple(await asyncio.gather(*(check.finish(answer) for check, answer in pairs)))
 
     async def finish(self) -> tuple[Checked, ...]:
@@ -238,7 +236,7 @@ class AnswerCheck:
 
     @property
     def _answer(self) -> Answer:
-        answer = answer_of(
+        return answer_of(
             self.index,
             text="".join(self._text),
             refusal=self._refusal,
@@ -246,8 +244,8 @@ class AnswerCheck:
             n_skipped=self.n_skipped + self.is_over_limit,
             calls=self.calls,
             has_reasoning=self._has_reasoning,
+            is_cut=self.is_cut,
         )
-        return replace(answer, is_cut=self.is_cut)
 
     async def _conclude(self, answer: Answer) -> Checked:
         if self._failure is None and self._flow is not None:

@@ -12,11 +12,10 @@ from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from typing import Any
+from typing import Any, TypeVar
 
 from groundwire.gateway.chat.chunks import (
     TEXTS,
-    CallPart,
     Chunk,
     DeltaPart,
     Halves,
@@ -26,10 +25,14 @@ from groundwire.gateway.chat.chunks import (
 from groundwire.gateway.chat.known_fields import count_unread, is_error_body, without_text
 from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.http.problems import Problem
-from groundwire.gateway.http.refusals import RefusalCode, told_of
+from groundwire.gateway.http.refusals import told_of
 from groundwire.gateway.http.sse import ServerSentEvent, encode
 
+_T = TypeVar("_T")
+
 _OURS = "groundwire"
+#: Fields of the part of an event, as :func:`block_event` takes them.
+_OF_PART = frozenset(("text", "refusal", "finish", "calls_tools", "calls", "has_reasoning"))
 _TYPE = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 
 
@@ -114,37 +117,24 @@ class BlockReader(ABC):
         n_unread += count_unread(data, self.known)
         return block_event(data, leaves, n_unread=n_unread, **more)
 
-    def whole(self, text: object) -> str:
-        """Return the next piece of text; half a character at its end is kept for the next call.
-
-        Raises:
-            UnreadableChunkError: If ``text`` is not a string.
-        """
-        if not isinstance(text, str):
-            raise UnreadableChunkError(f"a text is of type {type(text).__name__}")
+    def whole(self, text: str) -> str:
+        """Return the next piece of text; half a character at its end is kept for the next call."""
         return self._halves.whole(0, text)
 
 
-def number_in(data: Mapping[str, Any], name: str) -> int:
-    """Return the integer in a field of an event.
+def value_in(data: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
+    """Return the value in a field of an event.
+
+    Args:
+        data: The event, as JSON data.
+        name: The name of the field.
+        kind: The type of the value, without its subclasses.
 
     Raises:
-        UnreadableChunkError: If the field is missing, or holds no integer.
+        UnreadableChunkError: If the field is missing, or its value is of another type.
     """
     found = data.get(name)
-    if type(found) is not int:
-        raise UnreadableChunkError(f"{name} is of type {type(found).__name__}")
-    return found
-
-
-def object_in(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return the JSON object in a field of an event.
-
-    Raises:
-        UnreadableChunkError: If the field is missing, or holds no object.
-    """
-    found = data.get(name)
-    if not isinstance(found, dict):
+    if type(found) is not kind:
         raise UnreadableChunkError(f"{name} is of type {type(found).__name__}")
     return found
 
@@ -207,27 +197,21 @@ def block_event(
     leaves: Leaves,
     *,
     known: Mapping[str, Any] | None = None,
-    text: str = "",
-    refusal: str = "",
-    finish: str | None = None,
-    calls_tools: bool = False,
-    calls: tuple[CallPart, ...] = (),
     n_unread: int = 0,
-    has_reasoning: bool = False,
-    **more: Any,  # noqa: ANN401 - fields of the event
+    **more: Any,  # noqa: ANN401 - fields of two dataclasses
 ) -> BlockEvent:
-    """Make an event with its part about the answer; ``known`` is ``data`` unless it is given."""
-    part = DeltaPart(
-        index=0,
-        text=text,
-        refusal=refusal,
-        calls_tools=calls_tools,
-        n_skipped=n_unread,
-        finish=finish,
-        choice={},
-        calls=calls,
-        has_reasoning=has_reasoning,
-    )
+    """Make an event with its part about the answer.
+
+    Args:
+        data: The data of the event.
+        leaves: When the event may be sent to the client.
+        known: The data, reduced to fields whose text is checked or that hold no text; ``None``:
+            ``data``.
+        n_unread: Number of parts that are not checked.
+        more: Other fields of the event, and of its :class:`.DeltaPart`.
+    """
+    of_part = {name: more.pop(name) for name in _OF_PART.intersection(more)}
+    part = DeltaPart(index=0, n_skipped=n_unread, **of_part)
     return BlockEvent(data=data, parts=(part,), leaves=leaves, known=known or data, **more)
 
 
@@ -299,11 +283,6 @@ class HeldBlocks(ABC):
     # Methods that the guarded stream calls.
 
     @property
-    def head(self) -> Mapping[str, Any]:
-        """The fields that all events share; empty, for there are none in these APIs."""
-        return {}
-
-    @property
     def answers(self) -> "Mapping[int, HeldBlocks]":
         """The one answer of the response, which has the number 0."""
         return {0: self}
@@ -369,9 +348,7 @@ class HeldBlocks(ABC):
             out.append(self._write(self._with_text(first.event, text), is_ours=True))
         return out
 
-    def settle(
-        self, head: Mapping[str, Any], *, warning: str | None = None, in_front: bool = False
-    ) -> list[bytes]:
+    def settle(self, *, warning: str | None = None, in_front: bool = False) -> list[bytes]:
         """Release the text of an answer that has passed, up to the first event that must wait.
 
         A warning gets a block of its own, before the first block with text if ``in_front`` is true.
@@ -389,9 +366,7 @@ class HeldBlocks(ABC):
             out += self._warn(first.event.data[self.number], f"{warning}\n\n")
         return out + self.clear()
 
-    def finish(
-        self, head: Mapping[str, Any], *, extension: Mapping[str, Any] | None = None
-    ) -> list[bytes]:
+    def finish(self, *, extension: Mapping[str, Any] | None = None) -> list[bytes]:
         """Release the rest of the answer: the events that had to wait, and its end."""
         out = []
         while (first := self._first) and first.event.leaves is not Leaves.LAST:
@@ -410,16 +385,10 @@ class HeldBlocks(ABC):
         return [self._write(chunk.known, is_ours=True)]
 
     def refusal(
-        self,
-        problem: Problem,
-        *,
-        passed: set[int],
-        trace_id: str,
-        extension: Mapping[str, Any] | None,
+        self, problem: Problem, *, passed: set[int], extension: Mapping[str, Any] | None = None
     ) -> list[bytes]:
         """Return the events that end a stream whose rest is withheld; they close open blocks."""
-        code = RefusalCode(problem.code)
-        marks = told_of(code, message=problem.message, trace_id=trace_id, extension=extension)
+        marks = told_of(problem, trace_id=self.trace_id, extension=extension)
         return [self._write(each, is_ours=True) for each in self._refused(marks)]
 
     # Helpers that handle one event.
@@ -439,14 +408,11 @@ class HeldBlocks(ABC):
         self.n_bytes -= step.size
         self._n_late -= step.size if step.event.leaves is Leaves.LATE else 0
         begin = max(step.start, self.n_sent)
-        data, raw = step.event.known if self.withholds else step.event.data, step.raw
-        if step.event.leaves is not Leaves.WITH_TEXT:
-            data = step.event.data
+        is_reduced = self.withholds and step.event.leaves is Leaves.WITH_TEXT
+        data, raw = step.event.known if is_reduced else step.event.data, step.raw
         if step.start < begin < step.end:
-            data, raw = (
-                self._with_text(step.event, step.event.part.text[begin - step.start :]),
-                None,
-            )
+            text = step.event.part.text[begin - step.start :]
+            data, raw = self._with_text(step.event, text), None
         self.n_sent = max(self.n_sent, step.end)
         if extension is not None:
             data, raw = {**data, _OURS: extension}, None

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,7 +16,8 @@ from groundwire.gateway.chat.chunks import unambiguous
 from groundwire.gateway.chat.dialect import Dialect
 from groundwire.gateway.chat.marks import outcome_headers, vsr_headers
 from groundwire.gateway.chat.reading import misfit
-from groundwire.gateway.http.coding import CodingError, Decoder
+from groundwire.gateway.http.coding import CodingError, decoded
+from groundwire.gateway.http.streamed import encoded
 from groundwire.gateway.upstream import UpstreamReply
 from groundwire.pipeline import Checked
 from groundwire.pipeline.conversation import Answer, AnswerKind
@@ -81,8 +81,8 @@ def _read(
 ) -> tuple[Any, tuple[Answer, ...]]:
     data = None
     try:
-        decoder = Decoder(encoding, max_bytes=max_bytes)
-        data = json.loads(decoder.feed(raw) + decoder.finish(), object_pairs_hook=unambiguous)
+        body = decoded(raw, encoding, max_bytes=max_bytes)
+        data = json.loads(body, object_pairs_hook=unambiguous)
         return data, () if dialect.is_error(data) else dialect.answers(data)
     except (CodingError, InvalidConversationError, ValueError, RecursionError) as error:
         # The message may quote the answer, which has no place in a log.
@@ -102,27 +102,15 @@ def marked(reply: UpstreamReply, body: CheckedBody, dialect: Dialect) -> Respons
     warnings = [warning_text(answer) for answer in body.answers]
     headers, raw = reply.headers, body.raw
     if any(warnings) and body.data is not None:
-        headers, raw = of_new_body(reply), _json(dialect.with_warnings(body.data, warnings))
+        data = dialect.with_warnings(body.data, warnings)
+        headers, raw = of_new_body(reply), json.dumps(data, separators=(",", ":")).encode()
     marks = [*vsr_headers(body.answers), *outcome_headers(body.answers)]
-    return Plain(raw, status=reply.status, headers=[*headers, *marks])
-
-
-def _json(data: Mapping[str, Any]) -> bytes:
-    return json.dumps(data, separators=(",", ":")).encode()
+    response = Response(raw, reply.status)
+    kept = [pair for pair in headers if pair[0] != "content-length"]
+    response.raw_headers += encoded([*kept, *marks])
+    return response
 
 
 def of_new_body(reply: UpstreamReply) -> list[tuple[str, str]]:
     """Return the headers of a reply, without headers about the bytes of its old body."""
     return [(name, value) for name, value in reply.headers if name not in _OF_BYTES]
-
-
-class Plain(Response):
-    """A response with the given headers, repeated ones too, and a computed content length."""
-
-    def __init__(self, body: bytes, *, status: int, headers: Sequence[tuple[str, str]]) -> None:
-        self.status_code, self.body, self.background = status, body, None
-        kept = [pair for pair in headers if pair[0] != "content-length"]
-        self.raw_headers = [
-            (name.encode("latin-1"), value.encode("latin-1"))
-            for name, value in [*kept, ("content-length", str(len(body)))]
-        ]

@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import Coroutine, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Any, TypeAlias
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 
+from groundwire.config.tree import Gateway
 from groundwire.control.audit.events import grounding_unavailable_event
 from groundwire.detection.values import Outcome
 from groundwire.errors import DetectionError
@@ -33,13 +35,12 @@ from groundwire.gateway.chat.release import Release
 from groundwire.gateway.forwarded import forwarded
 from groundwire.gateway.http.problems import Problem, body_too_slow
 from groundwire.gateway.http.refusals import RefusalCode, blocked, refused
-from groundwire.gateway.http.streamed import Streamed, gone_response, until_disconnect
-from groundwire.gateway.metrics import UpstreamFailure
+from groundwire.gateway.http.streamed import Streamed, encoded, until_disconnect
 from groundwire.gateway.middleware import state
 from groundwire.gateway.middleware.state import caller, services, trace_id
 from groundwire.gateway.services import Services
 from groundwire.gateway.upstream import UpstreamBrokenError, UpstreamReply
-from groundwire.pipeline import DUE, Checked, CheckPath, Pipeline, RequestContext
+from groundwire.pipeline import DUE, CheckPath, Pipeline, RequestContext
 from groundwire.pipeline.conversation import Answer, AnswerKind, read_request
 from groundwire.policy.policy import Action, decide, reach, resolve
 
@@ -60,46 +61,36 @@ class OverloadedError(DetectionError):
 
 
 async def create(request: Request, dialect: Dialect) -> Response:
-    """Return the upstream's response to a request, checked as far as the policy demands."""
-    own = services(request)
-    settings = own.config.gateway
-    try:
-        raw = await _body(request)
-        read = partial(
-            ChatRequest.read,
-            raw,
-            dialect,
-            deployment=request.path_params.get("deployment"),
-            content_encoding=request.headers.get("content-encoding", ""),
-            max_bytes=settings.max_body_bytes,
-            forwards_sources=settings.forwards_sources,
-        )
-        # Reading megabytes on the event loop would keep all other requests waiting.
-        chat = read() if len(raw) <= LARGE_BYTES else await asyncio.to_thread(read)
-        exchange = Exchange(services=own, request=request, chat=chat)
-        return await until_disconnect(request, exchange.answer())
-    except ClientDisconnect:
-        return gone_response()
-
-
-async def _body(request: Request) -> bytes:
-    """Read the body of a request.
+    """Return the upstream's response to a request, checked as far as the policy demands.
 
     Raises:
-        Problem: 408, if the body is not complete in time: a slow sender would keep others from
-            being served.
+        Problem: 408, if the body of the request is not complete in time; 400 or 415, if it cannot
+            be read; and those of :meth:`Exchange.answer`.
+        ClientDisconnect: If the client leaves before the response begins.
     """
+    own = services(request)
     try:
-        async with asyncio.timeout(BODY_TIMEOUT_S):
-            return await request.body()
+        async with asyncio.timeout(BODY_TIMEOUT_S):  # a slow sender would keep others waiting
+            raw = await request.body()
     except TimeoutError as error:
         raise body_too_slow(BODY_TIMEOUT_S) from error
+    read = partial(
+        ChatRequest.read,
+        raw,
+        dialect,
+        deployment=request.path_params.get("deployment"),
+        content_encoding=request.headers.get("content-encoding", ""),
+        settings=own.config.gateway,
+    )
+    # Reading megabytes on the event loop would keep all other requests waiting.
+    chat = read() if len(raw) <= LARGE_BYTES else await asyncio.to_thread(read)
+    return await until_disconnect(request, Exchange(own, request, chat).answer())
 
 
 class Exchange:
     """Handles one chat request: asks the upstream, has its answer checked, makes the response."""
 
-    def __init__(self, *, services: Services, request: Request, chat: ChatRequest) -> None:
+    def __init__(self, services: Services, request: Request, chat: ChatRequest) -> None:
         self._services, self._request, self._chat = services, request, chat
         self._caller, self._trace_id = caller(request), trace_id(request)
         self._recorder = Recorder(services, trace_id=self._trace_id, model=chat.model or "")
@@ -110,27 +101,32 @@ class Exchange:
         assert self._services.pipeline is not None, "answer() has looked"
         return self._services.pipeline
 
+    @property
+    def _settings(self) -> Gateway:
+        return self._services.config.gateway
+
     async def answer(self) -> Response:
         """Return the response for the client.
 
         Raises:
-            Problem: If the upstream gives no response, or its response is withheld.
+            Problem: If the upstream gives no response, or its response is withheld; before the
+                upstream is asked, if the check needs an audit record and none can be written.
             InvalidConversationError: If the request is not a conversation.
             InvalidTextError: If its question or its evidence is not valid text.
         """
-        if self._services.pipeline is None:
+        pipeline = self._services.pipeline
+        if pipeline is None:
             await self._require_no_check()
+        if pipeline is None or not pipeline.may_check(overrides=self._own, request=self._chat.asks):
             return relayed(await self._send(is_read=False))
-        if not self._pipeline.may_check(overrides=self._own, request=self._chat.asks):
-            return relayed(await self._send(is_read=False))
-        if self._recorder.is_failing:
-            await self._require_no_record()
+        if self._recorder.is_failing and (await self._open()).path in DUE:
+            self._recorder.require_writable()
         # The upstream is slow, so it is asked first: reading the request meanwhile costs no time.
         sending = asyncio.create_task(self._send(), name="ask an upstream")
         try:
             context = await self._open()
             if context.failure is not None:
-                return await self._pass_unchecked(context, sending, context.failure)
+                return await self._pass(context, sending, context.failure)
             return await self._told_of_evidence(context, sending)
         except BaseException:
             await _give_up(sending)
@@ -146,28 +142,11 @@ class Exchange:
         except Problem as problem:
             problem.headers |= dict(headers)
             raise
-        response.raw_headers += [
-            (name.encode("latin-1"), value.encode("latin-1")) for name, value in headers
-        ]
+        response.raw_headers += encoded(headers)
         return response
 
     async def _open(self) -> RequestContext:
-        tenant = self._caller.tenant
-        return await open_context(
-            self._services, self._pipeline, self._chat, tenant=tenant, overrides=self._own
-        )
-
-    async def _require_no_record(self) -> None:
-        """Refuse a request whose check needs an audit record, while no records can be written.
-
-        Such a request is refused before its upstream is asked.
-
-        Raises:
-            Problem: If the answer would be checked, and audit records still cannot be written.
-        """
-        context = await self._open()
-        if context.path in DUE and not self._recorder.may_begin():
-            raise refused(RefusalCode.AUDIT_UNAVAILABLE)
+        return await open_context(self._services, self._pipeline, self._chat, self._caller)
 
     async def _send(self, *, is_read: bool = True) -> UpstreamReply:
         ask = forwarded(
@@ -199,87 +178,68 @@ class Exchange:
         conversation = read_request(self._chat.body)
         if conversation.is_explicit or decide(policy, Outcome.UNAVAILABLE) is Action.BLOCK:
             event = grounding_unavailable_event(tenant=tenant, trace_id=self._trace_id)
-            if not await self._recorder.event(event):
-                raise refused(RefusalCode.AUDIT_UNAVAILABLE)
+            await self._recorder.event(event)
             self._services.metrics.refused(RefusalCode.GROUNDING_UNAVAILABLE)
             raise refused(RefusalCode.GROUNDING_UNAVAILABLE)
 
-    async def _pass(self, context: RequestContext, sending: Sending) -> Response:
-        reply = await sending
-        if context.path is CheckPath.NOT_FACTUAL:
-            # The gate found that no check is needed, so the answer is not read.
-            skipped = self._pipeline.check(context, Answer(index=0, kind=AnswerKind.EMPTY))
-            await self._require_kept(context, skipped)
-            if 200 <= reply.status < 300:
-                return relayed(reply, outcome_headers([skipped]))
-        return relayed(reply)
-
-    async def _pass_unchecked(
-        self, context: RequestContext, sending: Sending, reason: str
+    async def _pass(
+        self, context: RequestContext, sending: Sending, failure: str | None = None
     ) -> Response:
-        """Relay a response whose check was due but cannot take place, marked ``unavailable``."""
-        reply = await sending
-        if not 200 <= reply.status < 300:
-            return relayed(reply)
-        unread = Answer(index=0, kind=AnswerKind.TEXT)
-        failed = self._pipeline.unavailable(context, unread, reason)
-        await self._require_kept(context, failed)
-        return relayed(reply, outcome_headers([failed]))
+        """Relay a response that is not read, with the outcome of the gate or of a failed check.
 
-    async def _require_kept(self, context: RequestContext, answer: Checked) -> None:
-        """Record the result for an answer that is not checked.
-
-        Raises:
-            Problem: If the result cannot be recorded, and no response may be sent without a record.
+        Args:
+            context: The context of the request.
+            sending: The request to the upstream.
+            failure: The reason why a check that was due cannot take place; ``None`` if none was.
         """
-        if not await self._recorder.complete(context, [answer]):
-            raise refused(RefusalCode.AUDIT_UNAVAILABLE)
-
-    @property
-    def _is_behind(self) -> bool:
-        """Whether too many checks of responses that have already been sent are pending."""
-        limit = _PENDING_PER_REQUEST * self._services.config.gateway.max_requests
-        return self._services.background.n_running >= limit
+        reply = await sending
+        is_success = 200 <= reply.status < 300
+        if failure is not None and is_success:
+            unread = Answer(index=0, kind=AnswerKind.TEXT)
+            answer = self._pipeline.unavailable(context, unread, failure)
+        elif failure is None and context.path is CheckPath.NOT_FACTUAL:
+            answer = self._pipeline.check(context, Answer(index=0, kind=AnswerKind.EMPTY))
+        else:
+            return relayed(reply)
+        await self._recorder.complete(context, [answer])
+        return relayed(reply, outcome_headers([answer]) if is_success else [])
 
     # Requests whose answers are checked.
 
     async def _check(self, context: RequestContext, sending: Sending) -> Response:
         actions = _actions(context)
-        wish = self._own.release or self._services.config.gateway.release
+        wish = self._own.release or self._settings.release
         release = Release.of(actions, wish, settles=self._recorder.settles)
-        if release is Release.OBSERVE and self._is_behind:
-            reason = OverloadedError.__name__
-            return await self._pass_unchecked(context, sending, reason)
+        most = _PENDING_PER_REQUEST * self._settings.max_requests
+        if release is Release.OBSERVE and self._services.background.n_running >= most:
+            return await self._pass(context, sending, OverloadedError.__name__)
+        threads = self._services.checks
         checks = AnswerChecks(
-            self._pipeline,
-            context,
-            release=release,
-            settings=self._services.config.gateway,
-            threads=self._services.checks,
+            self._pipeline, context, release=release, settings=self._settings, threads=threads
         )
-        try:
+        with ExitStack() as stack:
+            stack.callback(checks.close)
             reply = await sending
-        except BaseException:
-            checks.close()
-            raise
-        if not 200 <= reply.status < 300:
-            checks.close()
-            return relayed(reply)
+            if not 200 <= reply.status < 300:
+                return relayed(reply)
+            if not _is_stream(reply) and release is not Release.OBSERVE:
+                return await self._whole(context, checks, reply)
+            stack.pop_all()  # these responses close the checks at their end
         if _is_stream(reply):
             return self._stream(context, checks, release, reply)
-        if release is Release.OBSERVE:
-            return self._observed(context, checks, reply)
-        try:
-            return await self._whole(context, checks, reply)
-        finally:
-            checks.close()
+        return self._observed(context, checks, reply)
 
     def _stream(
         self, context: RequestContext, checks: AnswerChecks, release: Release, reply: UpstreamReply
     ) -> Response:
+        async def record(report: Coroutine[Any, Any, StreamReport]) -> bool:
+            found = await report
+            if found.is_upstream_error:
+                self._services.metrics.upstream_failed(reply.upstream, "error")
+            return await self._recorder.streamed(context, found)
+
         def conclude(report: Coroutine[Any, Any, StreamReport]) -> "asyncio.Task[bool]":
-            record = self._record(context, reply, report)
-            return self._services.background.start(record, name="check a stream")
+            return self._services.background.start(record(report), name="check a stream")
 
         if release is Release.OBSERVE:
             observed = ObservedStream(reply, checks, dialect=self._chat.dialect, conclude=conclude)
@@ -292,7 +252,7 @@ class Exchange:
             dialect=self._chat.dialect,
             model=self._chat.model or "",
             release=release,
-            settings=self._services.config.gateway,
+            settings=self._settings,
             trace_id=self._trace_id,
             settles=self._recorder.settles,
             marks=any(each.strength >= Action.HEADER.strength for each in _actions(context)),
@@ -306,29 +266,16 @@ class Exchange:
             released.events(), status=reply.status, headers=headers, ended=released.close
         )
 
-    async def _record(
-        self,
-        context: RequestContext,
-        reply: UpstreamReply,
-        report: Coroutine[Any, Any, StreamReport],
-    ) -> bool:
-        found = await report
-        if found.is_upstream_error:
-            self._services.metrics.upstream_failed(reply.upstream, UpstreamFailure.ERROR)
-        return await self._recorder.streamed(context, found)
-
     async def _whole(
         self, context: RequestContext, checks: AnswerChecks, reply: UpstreamReply
     ) -> Response:
-        limit = self._services.config.gateway.max_response_bytes
         try:
-            raw = await reply.read(limit)
+            raw = await reply.read(self._settings.max_response_bytes)
         except UpstreamBrokenError as error:
             raise error.problem() from error
         read_at = perf_counter()
         body = await self._checked(checks, reply, raw)
-        if not await self._recorder.complete(context, body.answers, since=read_at):
-            raise refused(RefusalCode.AUDIT_UNAVAILABLE)
+        await self._recorder.complete(context, body.answers, since=read_at)
         if any(answer.action is Action.BLOCK for answer in body.answers):
             raise blocked(body.answers)
         return marked(reply, body, self._chat.dialect)
@@ -337,8 +284,8 @@ class Exchange:
         self, context: RequestContext, checks: AnswerChecks, reply: UpstreamReply
     ) -> Response:
         """Relay a response unchanged, and check it once it has been sent."""
-        limit = self._services.config.gateway.max_response_bytes
-        body = ObservedBody(reply, max_bytes=min(limit, OBSERVED_BYTES))
+        limit = min(self._settings.max_response_bytes, OBSERVED_BYTES)
+        body = ObservedBody(reply, max_bytes=limit)
 
         async def ended() -> None:
             if body.is_complete or body.raw:
@@ -355,17 +302,15 @@ class Exchange:
     async def _check_later(
         self, context: RequestContext, checks: AnswerChecks, reply: UpstreamReply, raw: bytes
     ) -> None:
-        try:
+        with closing(checks):
             body = await self._checked(checks, reply, raw)
             await self._recorder.complete(context, body.answers)
-        finally:
-            checks.close()
 
     async def _checked(self, checks: AnswerChecks, reply: UpstreamReply, raw: bytes) -> CheckedBody:
-        limit = self._services.config.gateway.max_response_bytes
+        limit = self._settings.max_response_bytes
         body = await check_body(checks, reply, raw, dialect=self._chat.dialect, max_bytes=limit)
         if body.is_upstream_error:
-            self._services.metrics.upstream_failed(reply.upstream, UpstreamFailure.ERROR)
+            self._services.metrics.upstream_failed(reply.upstream, "error")
         return body
 
 

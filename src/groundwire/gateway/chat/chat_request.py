@@ -8,9 +8,10 @@ from typing import Any, Self
 import msgspec
 
 from groundwire.config import overrides_from_metadata
+from groundwire.config.tree import Gateway
 from groundwire.errors import InvalidConversationError
 from groundwire.gateway.chat.dialect import Dialect
-from groundwire.gateway.http.coding import CodingError, Decoder
+from groundwire.gateway.http.coding import CodingError, decoded
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.middleware.limits import parse_json
 from groundwire.policy.policy import Request
@@ -46,8 +47,7 @@ class ChatRequest:
         *,
         deployment: str | None = None,
         content_encoding: str,
-        max_bytes: int,
-        forwards_sources: bool,
+        settings: Gateway,
     ) -> Self:
         """Read the body of a request.
 
@@ -56,16 +56,16 @@ class ChatRequest:
             dialect: The API that the client uses.
             deployment: The model in the path of the request, as in Azure's API; ``None`` if none.
             content_encoding: The value of the header Content-Encoding.
-            max_bytes: The most bytes that the decompressed body may have.
-            forwards_sources: Whether the upstream gets ``metadata["grounding.*"]`` too. OpenAI
-                refuses metadata whose values are not short strings.
+            settings: The most bytes that the decompressed body may have, and whether the upstream
+                gets ``metadata["grounding.*"]`` too. OpenAI refuses metadata whose values are not
+                short strings.
 
         Raises:
             Problem: If the body is not JSON, nested too deeply, or compressed in an unknown way.
             InvalidConversationError: If the body is not a JSON object.
         """
         if content_encoding:
-            raw = _decompressed(raw, content_encoding, max_bytes)
+            raw = _decompressed(raw, content_encoding, settings.max_body_bytes)
         body, raw = _parsed(raw)
         if not isinstance(body, dict):
             raise InvalidConversationError(
@@ -83,7 +83,7 @@ class ChatRequest:
         return cls(
             dialect=dialect,
             body=dialect.conversation(body),
-            forwarded=raw if forwards_sources or not ours else without_ours(raw, body),
+            forwarded=raw if settings.forwards_sources or not ours else without_ours(raw, body),
             model=model if isinstance(model, str) else None,
             asks=_asks(ours),
         )
@@ -126,8 +126,7 @@ def _parsed(raw: bytes) -> tuple[Any, bytes]:
 
 def _decompressed(raw: bytes, content_encoding: str, max_bytes: int) -> bytes:
     try:
-        decoder = Decoder(content_encoding, max_bytes=max_bytes)
-        return decoder.feed(raw) + decoder.finish()
+        return decoded(raw, content_encoding, max_bytes=max_bytes)
     except CodingError as error:
         raise Problem(
             415,

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from types import NoneType
 from typing import Any
@@ -80,18 +80,18 @@ class DeltaPart:
         calls_tools: Whether the chunk has pieces of tool calls.
         n_skipped: Number of parts that are not checked: audio, images, unknown fields with text.
         finish: The reason why the answer ends, such as ``stop``; ``None`` if it goes on.
-        choice: The whole choice, as JSON data.
+        choice: The whole choice, as JSON data; empty in APIs without choices.
         calls: The pieces of tool calls.
         has_reasoning: Whether the chunk has reasoning of the model, which is not checked.
     """
 
     index: int
-    text: str
-    refusal: str
-    calls_tools: bool
-    n_skipped: int
-    finish: str | None
-    choice: Mapping[str, Any]
+    text: str = ""
+    refusal: str = ""
+    calls_tools: bool = False
+    n_skipped: int = 0
+    finish: str | None = None
+    choice: Mapping[str, Any] = field(default_factory=dict)
     calls: tuple[CallPart, ...] = ()
     has_reasoning: bool = False
 
@@ -235,15 +235,13 @@ def _read_choice(choice: object, position: int) -> DeltaPart:
     finish = choice.get("finish_reason")
     said = Said.of(delta.get("content"))
     refusal = delta.get("refusal")
+    n_unread = bool(delta.get("audio")) + count_unread(choice, OF_CHOICE) + unread_in(delta)
     return DeltaPart(
         index=index,
         text=said.text,
         refusal=said.refusal + (refusal if isinstance(refusal, str) else ""),
         calls_tools=bool(delta.get("tool_calls") or delta.get("function_call")),
-        n_skipped=said.n_skipped
-        + bool(delta.get("audio"))
-        + count_unread(choice, OF_CHOICE)
-        + unread_in(delta),
+        n_skipped=said.n_skipped + n_unread,
         finish=finish if isinstance(finish, str) else None,
         choice=choice,
         calls=tuple(_read_calls(delta)),

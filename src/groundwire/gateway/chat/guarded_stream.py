@@ -21,7 +21,6 @@ from groundwire.gateway.chat.recording import StreamReport
 from groundwire.gateway.chat.release import Release
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import RefusalCode, blocked, refused
-from groundwire.gateway.http.sse import KEEP_ALIVE
 from groundwire.gateway.upstream import UpstreamBrokenError, UpstreamReply
 from groundwire.pipeline import Checked, Review
 from groundwire.policy.policy import Action
@@ -86,9 +85,7 @@ class ReleasedStream:
         self._refusal: RefusalCode | None = None
         self._refused: dict[int, Checked] = {}
         self._is_done = self._is_unread = self._is_truncated = self._is_upstream_error = False
-        self._is_client_gone = True  # set to false once the end is reached
-        self._pump: asyncio.Task[None] | None = None
-        self._finishing: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []  # other tasks than those that settle answers
         self._recording: asyncio.Task[bool] | None = None
         self._last_read = perf_counter()
 
@@ -99,30 +96,18 @@ class ReleasedStream:
             UpstreamBrokenError: If the upstream breaks off and text is sent before its check; else
                 a refusal ends the stream. Unreadable bytes raise one of ``UNREADABLE`` likewise.
         """
-        self._pump = asyncio.create_task(self._read_and_decide())
-        try:
-            while (events := await self._next()) is not None:
-                yield events
-            self._is_client_gone = False
-        except (UpstreamBrokenError, *UNREADABLE):
-            self._is_client_gone = False
-            raise
+        self._tasks.append(asyncio.create_task(self._read_and_decide()))
+        while (events := await self._outbox.get(self._settings.keepalive_s or None)) is not None:
+            yield events
 
     async def close(self) -> None:
         """Cancel all tasks, record the stream and close the upstream; call it once, at the end."""
         self._outbox.end()
-        for task in (self._pump, self._finishing, *self._settling.values()):
-            if task is not None:
-                task.cancel()
+        for task in (*self._tasks, *self._settling.values()):
+            task.cancel()
         if self._recording is None:
-            self._record(is_client_gone=self._is_client_gone)
+            self._record(is_client_gone=not self._outbox.is_drained)
         await self._reply.close()
-
-    async def _next(self) -> bytes | None:
-        try:
-            return await self._outbox.get(self._settings.keepalive_s or None)
-        except TimeoutError:
-            return KEEP_ALIVE
 
     # Reading the upstream's stream.
 
@@ -213,17 +198,18 @@ class ReleasedStream:
 
     def _let_text(self, index: int) -> None:
         """Send what may be sent by now of an answer's text."""
+        held = self._held.answer(index)
         if index in self._passed:
             # Events after the end of an answer have no text, only the usage or the end once more.
-            self._outbox.put(self._held.answer(index).settle(self._held.head))
-            self._put_last(self._held.answer(index).finish(self._held.head))
+            self._outbox.put(held.settle())
+            self._put_last(held.finish())
         elif self._release is Release.MARK:
-            self._outbox.put(self._held.answer(index).clear())
+            self._outbox.put(held.clear())
         elif self._release is Release.SENTENCE:
-            self._outbox.put(self._held.answer(index).clear(self._clear_to.get(index, 0)))
+            self._outbox.put(held.clear(self._clear_to.get(index, 0)))
 
     def _reviewed(self, index: int, review: Review) -> None:
-        if self._release is not Release.SENTENCE or self._outbox.is_sealed:
+        if self._outbox.is_sealed:
             return
         self._clear(index, review.clear_to)
         if review.checked.action is Action.BLOCK:
@@ -248,18 +234,14 @@ class ReleasedStream:
 
     def _let_go(self, index: int, checked: Checked) -> None:
         self._passed.add(index)
-        held, head, is_deferred = (
-            self._held.answer(index),
-            self._held.head,
-            self._release is Release.DEFERRED,
-        )
-        text = held.settle(head, warning=warning_text(checked), in_front=is_deferred)
+        held, is_deferred = self._held.answer(index), self._release is Release.DEFERRED
+        text = held.settle(warning=warning_text(checked), in_front=is_deferred)
         # If the record cannot be written, a deferred answer must not be sent at all.
         put = self._put_last if is_deferred else self._outbox.put
         put(text)
         is_told = self._marks and is_told_at_end(checked)
         marks = extension([checked], trace_id=self._trace_id) if is_told else None
-        self._put_last(held.finish(head, extension=marks))
+        self._put_last(held.finish(extension=marks))
 
     def _put_last(self, events: Sequence[bytes]) -> None:
         """Send events; if the response may end only with its audit records, keep them till then."""
@@ -333,15 +315,7 @@ class ReleasedStream:
         if self._outbox.is_sealed:
             return
         self._refusal = RefusalCode(problem.code)
-        self._finish(self._refused_with(problem, marks))
-
-    def _refused_with(
-        self, problem: Problem, marks: Mapping[str, Any] | None = None
-    ) -> list[bytes]:
-        """Return the events that end the stream with a refusal."""
-        return self._held.refusal(
-            problem, passed=self._passed, trace_id=self._trace_id, extension=marks
-        )
+        self._finish(self._held.refusal(problem, passed=self._passed, extension=marks))
 
     # The end of the stream, and its record.
 
@@ -352,19 +326,22 @@ class ReleasedStream:
         self._outbox.seal()
         if self._settles:
             events = [*self._kept, *last]
-            self._finishing = asyncio.create_task(self._finish_settled(events, failure))
+            self._tasks.append(asyncio.create_task(self._finish_settled(events, failure)))
         else:
             self._outbox.end(last, failure)
 
     async def _finish_settled(self, last: Sequence[bytes], failure: Exception | None) -> None:
+        refusal: RefusalCode | None = None
         try:
             # This task is cancelled if the client leaves; the shield lets the record be written.
             if not await asyncio.shield(self._record(is_client_gone=False)):
                 self._passed.clear()  # the client has not got the end of any answer yet
-                last, failure = self._refused_with(refused(RefusalCode.AUDIT_UNAVAILABLE)), None
+                refusal = RefusalCode.AUDIT_UNAVAILABLE
         except Exception as error:  # noqa: BLE001 - without an end, the client would wait for ever
             log.error("A stream could not be recorded: %s", type(error).__name__)
-            last, failure = self._refused_with(refused(RefusalCode.STREAM_ERROR)), None
+            refusal = RefusalCode.STREAM_ERROR
+        if refusal is not None:
+            last, failure = self._held.refusal(refused(refusal), passed=self._passed), None
         self._outbox.end(last, failure)
 
     def _record(self, *, is_client_gone: bool) -> "asyncio.Task[bool]":

@@ -20,7 +20,7 @@ from groundwire.gateway.chat.known_fields import (
     without_text,
 )
 from groundwire.gateway.http.problems import Problem
-from groundwire.gateway.http.refusals import RefusalCode, refusal_chunk
+from groundwire.gateway.http.refusals import told_of
 from groundwire.gateway.http.sse import DONE, ServerSentEvent, encode
 from groundwire.pipeline.conversation import Said
 
@@ -35,20 +35,6 @@ _NAMES_IN_CHOICE = ("content_filter_results",)
 _OF_CHUNK = (*HEAD, "choices", "prompt_filter_results", "obfuscation", "provider")
 #: The first line of an error event of some upstreams.
 _ERROR_NAME = b"event: error\n"
-
-
-class EventForm:
-    """Converts chunks to events and back. This class does it for chat completions."""
-
-    def write(self, chunk: Mapping[str, Any]) -> bytes:
-        """Return the event that holds a chunk."""
-        return encode(chunk)
-
-    def read(self, event: bytes) -> dict[str, Any]:
-        """Return the chunk in an event; the event must hold one."""
-        data = json.loads(ServerSentEvent.of(event).data or "{}")
-        assert isinstance(data, dict)
-        return data
 
 
 @dataclass(slots=True)
@@ -68,24 +54,21 @@ class HeldAnswer:
 
     Attributes:
         index: Number of the answer in the response, from 0.
-        withholds: Whether all fields without text are held until the answer has passed. Otherwise
-            only the event that ends the answer is held.
+        stream: The stream that the answer belongs to.
         n_chars: Characters of text that have arrived.
         n_sent: Characters of text that have been sent.
         n_held: Characters that are held: of text, and of other fields such as tool calls.
         n_bytes: Bytes of the events that are held.
         is_finished: Whether the upstream has sent the answer's ``finish_reason``.
-        form: Converts the answer's chunks to events and back.
     """
 
     index: int
-    withholds: bool
+    stream: "HeldStream"
     n_chars: int = 0
     n_sent: int = 0
     n_held: int = 0
     n_bytes: int = 0
     is_finished: bool = False
-    form: EventForm = field(default_factory=EventForm)
     _pieces: deque[_Piece] = field(default_factory=deque)
     _late: list[bytes] = field(default_factory=list)
 
@@ -100,15 +83,15 @@ class HeldAnswer:
         """
         whole = {**data, "choices": [part.choice]}
         early, late = _divided(whole, part)
-        if not part.finish and (early == whole or not self.withholds):
-            self._keep(part, raw or self.form.write(whole), part.choice)
+        if not part.finish and (early == whole or not self.stream.withholds):
+            self._keep(part, raw or self.stream.write(whole), part.choice)
             return
         if part.text:
-            self._keep(part, self.form.write(early), early["choices"][0])
+            self._keep(part, self.stream.write(early), early["choices"][0])
             raw = None
         else:
             late = whole
-        event = raw or self.form.write(late)
+        event = raw or self.stream.write(late)
         self._late.append(event)
         self.n_held += _n_chars(late["choices"][0].get("delta"))
         self.n_bytes += len(event)
@@ -135,41 +118,35 @@ class HeldAnswer:
             out += [self._cut(self._pieces[0], upto)] if upto > self.n_sent else []
         return out
 
-    def settle(
-        self, head: Mapping[str, Any], *, warning: str | None = None, in_front: bool = False
-    ) -> list[bytes]:
+    def settle(self, *, warning: str | None = None, in_front: bool = False) -> list[bytes]:
         """Release all text of an answer that has passed its check.
 
         Args:
-            head: The fields that all chunks of the response have.
             warning: A warning for the user, if there is one.
             in_front: Whether to put the warning before the text, which is possible only if no text
                 has been sent yet. Otherwise the warning follows the text.
         """
         out = []
         if warning and in_front:
-            out.append(self._chunk(head, {"role": "assistant", "content": f"{warning}\n\n"}))
+            out.append(self._chunk({"role": "assistant", "content": f"{warning}\n\n"}))
         out += self.clear()
         if warning and not in_front:
-            out.append(self._chunk(head, {"content": f"\n\n{warning}"}))
+            out.append(self._chunk({"content": f"\n\n{warning}"}))
         return out
 
-    def finish(
-        self, head: Mapping[str, Any], *, extension: Mapping[str, Any] | None = None
-    ) -> list[bytes]:
+    def finish(self, *, extension: Mapping[str, Any] | None = None) -> list[bytes]:
         """Release the rest of an answer whose text has been sent: other fields, and its end.
 
         Args:
-            head: The fields that all chunks of the response have.
             extension: The value of ``groundwire`` in the event that ends the answer.
         """
         late, self._late = self._late, []
         if extension is not None:
             if late and self.is_finished:
-                ended = {**self.form.read(late[-1]), "groundwire": extension}
-                late[-1] = self.form.write(ended)
+                ended = {**self.stream.read(late[-1]), "groundwire": extension}
+                late[-1] = self.stream.write(ended)
             else:
-                late.append(self._chunk(head, {}, groundwire=extension))
+                late.append(self._chunk({}, groundwire=extension))
         self.n_held = self.n_bytes = 0
         return late
 
@@ -188,55 +165,59 @@ class HeldAnswer:
         self.n_sent = upto
         if begin == piece.start and upto == piece.end:
             return piece.event
-        data = self.form.read(piece.event)
+        data = self.stream.read(piece.event)
         whole = data["choices"][0]
         delta = {"content": piece.text[begin - piece.start : upto - piece.start]}
         if begin == piece.start and "role" in whole["delta"]:
             delta["role"] = whole["delta"]["role"]
         if upto == piece.end:
-            return self._event(data, {**whole, "delta": delta})
+            return self.stream.write({**data, "choices": [{**whole, "delta": delta}]})
         # Other fields of the event may reveal text that is still held, so they are left out.
-        choice = {"index": self.index, "delta": delta, "logprobs": None, "finish_reason": None}
-        head = {key: data[key] for key in HEAD if key in data}
-        return self._event(head, choice)
+        return self._chunk(delta)
 
-    def _chunk(self, head: Mapping[str, Any], delta: Mapping[str, Any], **more: object) -> bytes:
+    def _chunk(self, delta: Mapping[str, Any], **more: object) -> bytes:
+        """Return an event with a delta of the answer, and ``more`` beside its choice."""
         choice = {"index": self.index, "delta": delta, "logprobs": None, "finish_reason": None}
-        return self.form.write({**head, "choices": [choice], **more})
-
-    def _event(self, data: Mapping[str, Any], choice: Mapping[str, Any]) -> bytes:
-        """Return an event with the fields of a chunk, and ``choice`` as its only choice."""
-        return self.form.write({**data, "choices": [choice]})
+        return self.stream.write({**self.stream.head, "choices": [choice], **more})
 
 
 class HeldStream:
     """A streamed chat completion that is held back: its answers, and chunks about no answer.
 
     Attributes:
+        withholds: Whether all fields without text are held until an answer has passed. Otherwise
+            only the event that ends the answer is held.
         answers: The answers that have been mentioned so far, by number.
         head: The fields that all chunks of the response have, such as ``id`` and ``model``.
         usage: The token counts that the upstream sent last; ``None`` before it sends any.
     """
 
-    def __init__(
-        self, head: Mapping[str, Any], *, withholds: bool, form: EventForm | None = None
-    ) -> None:
+    def __init__(self, head: Mapping[str, Any], *, trace_id: str, withholds: bool) -> None:
         """Prepare an empty buffer.
 
         Args:
             head: Values of the fields that all chunks of the response have, to use until the
                 upstream's first chunk gives them.
-            withholds: Whether text is held until it is checked, as in :class:`HeldAnswer`.
-            form: Converts chunks to events and back; ``None``: the form of chat completions.
+            trace_id: The trace id of the request.
+            withholds: As the attribute.
         """
-        self._form = form or EventForm()
-        self._withholds = withholds
+        self.withholds, self._trace_id = withholds, trace_id
         self._front: list[bytes] = []
         self._tail: list[bytes] = []
         self._n_bytes = 0
         self.answers: dict[int, HeldAnswer] = {}
         self.head: dict[str, Any] = dict(head)
         self.usage: Any = None
+
+    def write(self, chunk: Mapping[str, Any]) -> bytes:
+        """Return the event that holds a chunk."""
+        return encode(chunk)
+
+    def read(self, event: bytes) -> dict[str, Any]:
+        """Return the chunk in an event; the event must hold one."""
+        data = json.loads(ServerSentEvent.of(event).data or "{}")
+        assert isinstance(data, dict)
+        return data
 
     @property
     def n_held(self) -> int:
@@ -251,15 +232,15 @@ class HeldStream:
     def take(self, event: ServerSentEvent, chunk: Chunk) -> None:
         """Hold a chunk: each part in its answer; without parts, before or after all answers."""
         head = {key: value for key, value in chunk.data.items() if key in HEAD}
-        self.head.update(without_text(head, HEAD) if self._withholds else head)
+        self.head.update(without_text(head, HEAD) if self.withholds else head)
         usage = chunk.data.get("usage")
         self.usage = usage if usage and not has_strings(usage) else self.usage
-        is_as_sent = chunk.is_as_sent and (event.is_plain or not self._withholds)
+        is_as_sent = chunk.is_as_sent and (event.is_plain or not self.withholds)
         if not chunk.parts:
             data = chunk.data
-            if self._withholds and not self.answers:
+            if self.withholds and not self.answers:
                 data = _before_answers(chunk.data)
-            own = event.raw if is_as_sent and data == chunk.data else self._form.write(data)
+            own = event.raw if is_as_sent and data == chunk.data else self.write(data)
             if data:
                 (self._tail if self.answers else self._front).append(own)
                 self._n_bytes += len(own)
@@ -271,9 +252,7 @@ class HeldStream:
     def answer(self, index: int) -> HeldAnswer:
         """Return the answer with this number; it is created if no chunk has mentioned it yet."""
         if index not in self.answers:
-            self.answers[index] = HeldAnswer(
-                index=index, withholds=self._withholds, form=self._form
-            )
+            self.answers[index] = HeldAnswer(index, self)
         return self.answers[index]
 
     def front(self) -> list[bytes]:
@@ -288,41 +267,43 @@ class HeldStream:
         return [*tail, *([DONE] if is_done else [])]
 
     def error(self, event: ServerSentEvent, chunk: Chunk) -> list[bytes]:
-        """Return the events that end a stream in which the upstream sent an error."""
-        return [error_event(event, chunk)]
+        """Return the events that end a stream in which the upstream sent an error.
+
+        Text of answers that came with the error is left out.
+        """
+        is_named = event.raw.startswith(_ERROR_NAME)
+        known = chunk.data
+        if not is_error_body(known):
+            head = {key: known[key] for key in HEAD if key in known}
+            known = {**without_text(head, HEAD), "error": known["error"]}
+        plain = ServerSentEvent.of(event.raw.removeprefix(_ERROR_NAME)).is_plain
+        if chunk.is_as_sent and plain and known == chunk.data:
+            return [event.raw]
+        return [(_ERROR_NAME if is_named else b"") + encode(known)]
 
     def refusal(
-        self,
-        problem: Problem,
-        *,
-        passed: set[int],
-        trace_id: str,
-        extension: Mapping[str, Any] | None,
+        self, problem: Problem, *, passed: set[int], extension: Mapping[str, Any] | None = None
     ) -> list[bytes]:
-        """Return the events that end a stream whose rest is withheld."""
+        """Return the events that end a stream whose rest is withheld.
+
+        Args:
+            problem: The refusal.
+            passed: Numbers of the answers that have ended for the client. All others end with the
+                reason ``content_filter``.
+            extension: The result of the check, as for :func:`.refusals.told_of`.
+        """
+        head = {key: value for key, value in self.head.items() if key != "object"}
         usage = {} if self.usage is None else {"usage": self.usage}
-        chunk = refusal_chunk(
-            {**self.head, **usage},
-            indexes=[index for index in self.answers if index not in passed] or [0],
-            code=RefusalCode(problem.code),
-            message=problem.message,
-            trace_id=trace_id,
-            extension=extension,
-        )
-        return [self._form.write(chunk), DONE]
-
-
-def error_event(event: ServerSentEvent, chunk: Chunk) -> bytes:
-    """Return an upstream's error as an event, without any text of answers that came with it."""
-    is_named = event.raw.startswith(_ERROR_NAME)
-    known = chunk.data
-    if not is_error_body(known):
-        head = {key: known[key] for key in HEAD if key in known}
-        known = {**without_text(head, HEAD), "error": known["error"]}
-    plain = ServerSentEvent.of(event.raw.removeprefix(_ERROR_NAME)).is_plain
-    if chunk.is_as_sent and plain and known == chunk.data:
-        return event.raw
-    return (_ERROR_NAME if is_named else b"") + encode(known)
+        end: Mapping[str, Any] = {"delta": {}, "logprobs": None, "finish_reason": "content_filter"}
+        unfinished = [index for index in self.answers if index not in passed] or [0]
+        chunk = {
+            **head,
+            **usage,
+            "object": "chat.completion.chunk",
+            "choices": [{"index": index, **end} for index in unfinished],
+            "groundwire": told_of(problem, trace_id=self._trace_id, extension=extension),
+        }
+        return [self.write(chunk), DONE]
 
 
 def _divided(chunk: Mapping[str, Any], part: DeltaPart) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -18,8 +18,6 @@ from groundwire.pipeline.context import DUE
 from groundwire.pipeline.conversation import Answer, AnswerKind, Conversation
 from groundwire.policy.policy import Action
 
-_TRUE = "true"
-
 #: Request header by which a client asks for the places in its request where evidence was found.
 DEBUG_HEADER = "x-groundwire-debug"
 
@@ -53,23 +51,22 @@ def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
     marked = [answer for answer in answers if answer.action is Action.HEADER]
     hallucinated = [each for each in marked if each.outcome is Outcome.HALLUCINATED]
     is_unverified = any(each.outcome is Outcome.UNVERIFIED for each in marked)
-    headers: list[tuple[str, str]] = []
-    warnings = []
-    if hallucinated or is_unverified:
-        headers.append(("x-vsr-fact-check-needed", _TRUE))
-    if hallucinated:
-        headers += _of_findings(AnswerFindings.of(hallucinated))
-        warnings.append("hallucination")
-    if is_unverified:
-        headers.append(("x-vsr-unverified-factual-response", _TRUE))
-        headers.append(("x-vsr-verification-context-missing", _TRUE))
-        warnings.append("unverified_factual")
-    if warnings:
-        headers.append(("x-vsr-response-warnings", ",".join(warnings)))
-    if any(each.pointers for each in hallucinated):
-        pointers = [pointer for each in hallucinated for pointer in each.pointers]
-        headers.append(("x-groundwire-pointers", header_list(pointers)))
-    return headers
+    warnings = {"hallucination": bool(hallucinated), "unverified_factual": is_unverified}
+    findings = AnswerFindings.of(hallucinated)
+    values: dict[str, object] = {
+        "x-vsr-fact-check-needed": any(warnings.values()),
+        "x-vsr-hallucination-detected": bool(hallucinated),
+        "x-vsr-hallucination-spans": header_list(findings.spans),
+        "x-vsr-nli-contradictions": findings.n_contradictions,
+        "x-vsr-max-severity": findings.max_severity,
+        "x-vsr-unverified-factual-response": is_unverified,
+        "x-vsr-verification-context-missing": is_unverified,
+        "x-vsr-response-warnings": ",".join(name for name, holds in warnings.items() if holds),
+        "x-groundwire-pointers": header_list(each for one in hallucinated for each in one.pointers),
+    }
+    # Without a value there is no header, but a number may be 0.
+    has_value = {name: value for name, value in values.items() if value or type(value) is int}
+    return [(name, "true" if each is True else str(each)) for name, each in has_value.items()]
 
 
 def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
@@ -153,14 +150,3 @@ def _may_be_json(answer: Answer) -> bool:
         # The rest of the JSON may be in the parts that were not read.
         return answer.n_skipped > 0
     return True
-
-
-def _of_findings(findings: AnswerFindings) -> list[tuple[str, str]]:
-    headers = [("x-vsr-hallucination-detected", _TRUE)]
-    if findings.spans:
-        headers.append(("x-vsr-hallucination-spans", header_list(findings.spans)))
-    if findings.n_contradictions is not None:
-        headers.append(("x-vsr-nli-contradictions", str(findings.n_contradictions)))
-    if findings.max_severity is not None:
-        headers.append(("x-vsr-max-severity", str(findings.max_severity)))
-    return headers

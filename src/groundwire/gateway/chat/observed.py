@@ -75,8 +75,7 @@ class ObservedStream:
         self._reader: ChunkReader | None = None
         self._is_upstream_error = self._is_done = False
         try:
-            encoding = reply.content_encoding
-            self._reader = ChunkReader(encoding, dialect.reader(), path=dialect.path)
+            self._reader = ChunkReader(reply.content_encoding, dialect.reader(), path=dialect.path)
         except CodingError as error:
             self._give_up(error)
 

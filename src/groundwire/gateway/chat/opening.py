@@ -3,26 +3,23 @@
 import asyncio
 import logging
 from functools import partial
+from typing import Any
 
 from groundwire.detection.values import Outcome
 from groundwire.errors import InputError, InvalidTextError
 from groundwire.gateway.chat.answer_checks import CheckTimeoutError
 from groundwire.gateway.chat.chat_request import ChatRequest
+from groundwire.gateway.http.caller import Caller
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.services import Services
 from groundwire.pipeline import Pipeline, RequestContext
-from groundwire.policy.policy import Action, Overrides, decide
+from groundwire.policy.policy import Action, decide
 
 log = logging.getLogger(__name__)
 
 
 async def open_context(
-    services: Services,
-    pipeline: Pipeline,
-    chat: ChatRequest,
-    *,
-    tenant: str,
-    overrides: Overrides,
+    services: Services, pipeline: Pipeline, chat: ChatRequest, caller: Caller
 ) -> RequestContext:
     """Return the context of a request for its check.
 
@@ -32,8 +29,7 @@ async def open_context(
         services: The services of the gateway, with the threads and the time limit.
         pipeline: The stages of a check.
         chat: The request.
-        tenant: The id of the tenant.
-        overrides: The tenant's own settings.
+        caller: The tenant that sent the request.
 
     Raises:
         InputError: If the request is not a conversation. Also if its text is invalid (a lone
@@ -41,7 +37,8 @@ async def open_context(
         Problem: 503, if the request could not be read and the policy blocks unchecked answers.
     """
     loop, limit_s = asyncio.get_running_loop(), services.config.gateway.check_timeout_s
-    read = partial(pipeline.open, chat.body, tenant=tenant, overrides=overrides, request=chat.asks)
+    who: dict[str, Any] = {"tenant": caller.tenant, "overrides": caller.overrides}
+    read = partial(pipeline.open, chat.body, **who, request=chat.asks)
     try:
         async with asyncio.timeout(limit_s):
             return await loop.run_in_executor(services.opening, read)
@@ -51,18 +48,15 @@ async def open_context(
         is_late = isinstance(error, TimeoutError)
         reason = CheckTimeoutError.__name__ if is_late else type(error).__name__
         log.warning("A request could not be read before its answer: %s", reason)
-        context = pipeline.unopened(reason, tenant=tenant, overrides=overrides, request=chat.asks)
+        context = pipeline.unopened(reason, **who, request=chat.asks)
         if decide(context.policy, Outcome.UNAVAILABLE) is not Action.BLOCK:
             return context
         if isinstance(error, InputError):
             raise
-        raise _unavailable(reason, limit_s) from error
-
-
-def _unavailable(reason: str, limit_s: float) -> Problem:
-    return Problem(
-        503,
-        "check_unavailable",
-        message=f"The request could not be prepared for its check within {limit_s:g} s ({reason}).",
-        next_step="Try again; if it stays, the models are too slow for what they are asked.",
-    )
+        raise Problem(
+            503,
+            "check_unavailable",
+            message="The request could not be prepared for its check within "
+            f"{limit_s:g} s ({reason}).",
+            next_step="Try again; if it stays, the models are too slow for what they are asked.",
+        ) from error

@@ -4,6 +4,8 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable
 
+from groundwire.gateway.http.sse import KEEP_ALIVE
+
 #: If more events than this wait for the client, no more are read from the upstream.
 _ROOM = 256
 
@@ -12,28 +14,27 @@ class Outbox:
     """A queue of events for the client.
 
     Adding events never waits, so they leave in the order in which decisions released them.
+
+    Attributes:
+        is_sealed: Whether the queue drops new events, except for the last events from :meth:`end`.
+        is_drained: Whether the reader has got all events, and the end after them.
     """
 
     def __init__(self) -> None:
         self._events: deque[bytes] = deque()
-        self._is_sealed = self._is_ended = False
+        self.is_sealed = self.is_drained = self._is_ended = False
         self._failure: Exception | None = None
         self._has_some, self._has_room = asyncio.Event(), asyncio.Event()
         self._has_room.set()
 
-    @property
-    def is_sealed(self) -> bool:
-        """Whether the queue drops new events, except for the last events from :meth:`end`."""
-        return self._is_sealed
-
     def put(self, events: Iterable[bytes]) -> None:
         """Add events; a sealed queue drops them."""
-        if not self._is_sealed:
+        if not self.is_sealed:
             self._add(events)
 
     def seal(self) -> None:
         """Refuse further events; the queue then waits for :meth:`end`."""
-        self._is_sealed = True
+        self.is_sealed = True
         self._has_room.set()
 
     def end(self, last: Iterable[bytes] = (), failure: Exception | None = None) -> None:
@@ -53,20 +54,26 @@ class Outbox:
         """Wait until the queue has room, so that the upstream is read no faster than the client."""
         await self._has_room.wait()
 
-    async def get(self, timeout_s: float | None) -> bytes | None:
+    async def get(self, keepalive_s: float | None) -> bytes | None:
         """Take all waiting events, joined; return ``None`` once the queue has ended.
 
+        If no event arrives within ``keepalive_s``, return a comment that keeps the connection open.
+
         Raises:
-            TimeoutError: If no event arrives within ``timeout_s``.
+            Exception: The failure with which the queue has ended.
         """
         while not self._events:
             if self._is_ended:
+                self.is_drained = True
                 if self._failure is not None:
                     raise self._failure
                 return None
             self._has_some.clear()
-            async with asyncio.timeout(timeout_s):
-                await self._has_some.wait()
+            try:
+                async with asyncio.timeout(keepalive_s):
+                    await self._has_some.wait()
+            except TimeoutError:
+                return KEEP_ALIVE
         events = b"".join(self._events)
         self._events.clear()
         self._has_room.set()
@@ -76,5 +83,5 @@ class Outbox:
         self._events += events
         if self._events:
             self._has_some.set()
-        if len(self._events) > _ROOM and not self._is_sealed:
+        if len(self._events) > _ROOM and not self.is_sealed:
             self._has_room.clear()

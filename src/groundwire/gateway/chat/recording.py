@@ -8,7 +8,7 @@ from typing import Any
 from groundwire.control.audit import AuditEvent, EventType, Keeping, response_events
 from groundwire.control.audit.events import STREAMED, StreamSummary, summary_event
 from groundwire.control.audit.quoted import Quotes
-from groundwire.gateway.http.refusals import RefusalCode, blocked
+from groundwire.gateway.http.refusals import RefusalCode, blocked, refused
 from groundwire.gateway.metrics import Mode
 from groundwire.gateway.services import Services
 from groundwire.pipeline import Checked, RequestContext
@@ -44,8 +44,8 @@ class StreamReport:
 class Recorder:
     """Writes the audit events and metrics of one request and its response.
 
-    Methods that write return whether the response may be sent. It may, unless
-    ``audit.on_failure`` is ``refuse`` and the audit events could not be written.
+    If ``audit.on_failure`` is ``refuse`` and the audit events could not be written, the response
+    may not be sent.
 
     Attributes:
         settles: Whether a response may end only once its audit events are on disk.
@@ -71,20 +71,19 @@ class Recorder:
         """Whether requests that need an audit record are refused, since none can be written now."""
         return self._refuses and self._services.audit.is_failing
 
-    def may_begin(self) -> bool:
-        """Return whether a request that needs an audit record may go on; count a refusal if not."""
+    def require_writable(self) -> None:
+        """Refuse a request that needs an audit record, if none can be written now.
+
+        Raises:
+            Problem: 503, if the request is refused.
+        """
         if self.is_failing:
             self._services.metrics.refused(RefusalCode.AUDIT_UNAVAILABLE)
-            return False
-        return True
+            raise refused(RefusalCode.AUDIT_UNAVAILABLE)
 
     async def complete(
-        self,
-        context: RequestContext,
-        answers: Sequence[Checked],
-        *,
-        since: float | None = None,
-    ) -> bool:
+        self, context: RequestContext, answers: Sequence[Checked], *, since: float | None = None
+    ) -> None:
         """Record a response that was not streamed.
 
         Args:
@@ -92,31 +91,39 @@ class Recorder:
             answers: The results for all its answers.
             since: When the client began to wait for the check, as a value of ``perf_counter``;
                 ``None`` if it did not wait.
+
+        Raises:
+            Problem: 503, if the response may not be sent.
         """
         events = self._events(context, answers, "complete")
         may_leave = await self._keep(events, tenant=context.tenant, source="response")
         if since is not None:
             self._services.metrics.added(perf_counter() - since, mode="complete")
-        if may_leave and any(answer.action is Action.BLOCK for answer in answers):
+        if not may_leave:
+            raise refused(RefusalCode.AUDIT_UNAVAILABLE)
+        if any(answer.action is Action.BLOCK for answer in answers):
             self._services.metrics.refused(blocked(answers).code)
-        return may_leave
 
     async def native(
         self, context: RequestContext, answers: Sequence[Checked], *, row: int | None = None
-    ) -> bool:
+    ) -> None:
         """Record answers that a client sent to a native endpoint, such as ``/v1/check``.
 
         Args:
             context: The context of the request.
             answers: The results for all its answers.
             row: The number of the row in a batch; ``None`` outside of batches.
+
+        Raises:
+            Problem: 503, if the response may not be sent.
         """
         numbered = {} if row is None else {"row": row}
         events = self._events(context, answers, "native", source=NATIVE, **numbered)
-        return await self._keep(events, tenant=context.tenant, source=NATIVE)
+        if not await self._keep(events, tenant=context.tenant, source=NATIVE):
+            raise refused(RefusalCode.AUDIT_UNAVAILABLE)
 
     async def streamed(self, context: RequestContext, report: StreamReport) -> bool:
-        """Record a streamed response."""
+        """Record a streamed response; return whether its end may be sent."""
         events = self._events(context, report.answers, "stream", **STREAMED)
         if report.summary is not None:
             summary = summary_event(report.summary, tenant=context.tenant, trace_id=self._trace_id)
@@ -134,11 +141,15 @@ class Recorder:
             self._services.metrics.refused(report.refusal)
         return may_leave
 
-    async def event(self, event: AuditEvent) -> bool:
-        """Record one event about a request; return whether the request may go on."""
-        if not self.may_begin():
-            return False
-        return await self._keep([event], tenant=event.tenant, source="request")
+    async def event(self, event: AuditEvent) -> None:
+        """Record one event about a request.
+
+        Raises:
+            Problem: 503, if the request may not go on.
+        """
+        self.require_writable()
+        if not await self._keep([event], tenant=event.tenant, source="request"):
+            raise refused(RefusalCode.AUDIT_UNAVAILABLE)
 
     def _events(
         self,
@@ -148,13 +159,7 @@ class Recorder:
         **origin: Any,  # noqa: ANN401 - JSON data
     ) -> tuple[AuditEvent, ...]:
         """Count the answers of a response, and return its audit events."""
-        self._services.metrics.checked(
-            answers,
-            policy_action=context.policy.action,
-            mode=mode,
-            detector=context.detector,
-            model=self._model,
-        )
+        self._services.metrics.checked(context, answers, mode=mode, model=self._model)
         if self._services.telemetry is not None:
             self._services.telemetry.checked(answers, detector=context.detector)
         return response_events(
@@ -167,13 +172,14 @@ class Recorder:
         )
 
     async def _keep(self, events: Sequence[AuditEvent], *, tenant: str, source: str) -> bool:
-        """Write events, and wait for the disk if responses wait for their records."""
+        """Write events, and return whether the response may be sent.
+
+        This waits for the disk if responses wait for their records.
+        """
         if not self.settles:
             await self._services.audit.write(*events)
             return True
-        if not events or await self._services.audit.settle(events):
-            return True
-        if not self._refuses:
+        if not events or await self._services.audit.settle(events) or not self._refuses:
             return True
         self._services.metrics.refused(RefusalCode.AUDIT_UNAVAILABLE)
         # The events may still be written later, and say that the response was sent. This event

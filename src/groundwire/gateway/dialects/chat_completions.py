@@ -18,6 +18,9 @@ class ChatCompletions:
     """The dialect of ``POST /v1/chat/completions``."""
 
     path = "chat/completions"
+    #: The beginning of ids, and the value of ``object``, where the upstream gives none.
+    _prefix, _object = "chatcmpl", "chat.completion.chunk"
+    _buffer: type[HeldStream] = HeldStream
 
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the body of a request unchanged, since the pipeline reads this form."""
@@ -60,13 +63,9 @@ class ChatCompletions:
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldStream:
         """Return an empty buffer that holds back one stream."""
-        head = {
-            "id": f"chatcmpl-{trace_id}",
-            "object": "chat.completion.chunk",
-            "created": int(time()),
-            "model": model,
-        }
-        return HeldStream(head, withholds=withholds)
+        own = {"id": f"{self._prefix}-{trace_id}", "object": self._object}
+        head = {**own, "created": int(time()), "model": model}
+        return self._buffer(head, trace_id=trace_id, withholds=withholds)
 
 
 def with_unread(answers: tuple[Answer, ...], data: Mapping[str, Any]) -> tuple[Answer, ...]:

@@ -1,22 +1,39 @@
 """The dialect of OpenAI's legacy completions, in which a choice has a text and no message."""
 
 from collections.abc import Mapping, Sequence
-from time import time
 from typing import Any
 
 from groundwire.errors import InvalidConversationError
 from groundwire.gateway.chat.chunks import UnreadableChunkError
-from groundwire.gateway.chat.hold_buffer import EventForm, HeldStream
+from groundwire.gateway.chat.hold_buffer import HeldStream
 from groundwire.gateway.dialects.chat_completions import ChatCompletions, with_unread
 from groundwire.pipeline.conversation import Answer, read_response
 
 _OBJECT = "text_completion"
 
 
+class HeldTexts(HeldStream):
+    """A stream of legacy completions that is held back in the form of chat completions."""
+
+    def write(self, chunk: Mapping[str, Any]) -> bytes:
+        """Return the event that holds a chunk, as a legacy completion."""
+        choices = []
+        for choice in chunk.get("choices") or ():
+            own = {key: value for key, value in choice.items() if key != "delta"}
+            text = (choice.get("delta") or {}).get("content") or ""
+            choices.append({"index": own.pop("index", 0), "text": text, **own})
+        return super().write({**chunk, "object": _OBJECT, "choices": choices})
+
+    def read(self, event: bytes) -> dict[str, Any]:
+        """Return the chunk in an event, as a chunk of chat completions."""
+        return _as_chat(super().read(event))
+
+
 class Completions(ChatCompletions):
     """The dialect of ``POST /v1/completions``."""
 
     path = "completions"
+    _prefix, _object, _buffer = "cmpl", _OBJECT, HeldTexts
 
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a request in which the prompt is the user's only message.
@@ -55,27 +72,6 @@ class Completions(ChatCompletions):
         """Return the data of an event as a chunk of chat completions."""
         return _as_chat(data)
 
-    def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldStream:
-        """Return an empty buffer that holds back one stream."""
-        created = int(time())
-        head = {"id": f"cmpl-{trace_id}", "object": _OBJECT, "created": created, "model": model}
-        return HeldStream(head, withholds=withholds, form=_TextForm())
-
-
-class _TextForm(EventForm):
-    """Converts chunks of chat completions to events of legacy completions, and back."""
-
-    def write(self, chunk: Mapping[str, Any]) -> bytes:
-        choices = []
-        for choice in chunk.get("choices") or ():
-            own = {key: value for key, value in choice.items() if key != "delta"}
-            text = (choice.get("delta") or {}).get("content") or ""
-            choices.append({"index": own.pop("index", 0), "text": text, **own})
-        return super().write({**chunk, "object": _OBJECT, "choices": choices})
-
-    def read(self, event: bytes) -> dict[str, Any]:
-        return _as_chat(super().read(event))
-
 
 def _as_chat(data: dict[str, Any]) -> dict[str, Any]:
     """Convert a chunk of legacy completions to one of chat completions.
@@ -95,9 +91,8 @@ def _with_delta(choice: object) -> object:
     text = choice.get("text")
     if choice.get("delta") or not isinstance(text, (str, type(None))):
         raise UnreadableChunkError("a choice has a delta, or a text that is none")
-    return {key: value for key, value in choice.items() if key != "text"} | {
-        "delta": {"content": text}
-    }
+    own = {key: value for key, value in choice.items() if key != "text"}
+    return {**own, "delta": {"content": text}}
 
 
 def _message(choice: Mapping[str, Any]) -> Mapping[str, Any]:

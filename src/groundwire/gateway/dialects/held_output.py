@@ -49,10 +49,8 @@ class HeldOutput(HeldBlocks):
         return moved
 
     def _with_text(self, event: BlockEvent, text: str) -> Mapping[str, Any]:
-        return {key: value for key, value in event.known.items() if key in EVENT} | {
-            "delta": text,
-            "logprobs": [],
-        }
+        own = {key: value for key, value in event.known.items() if key in EVENT}
+        return {**own, "delta": text, "logprobs": []}
 
     def _leaving(self, data: Mapping[str, Any]) -> None:
         number = data.get("sequence_number")
@@ -92,11 +90,8 @@ class HeldOutput(HeldBlocks):
         at = {"item_id": id_, "output_index": number, "content_index": 0}
         done = {**item, "status": "completed", "content": [text_part(text)]}
         self._put_in = number, done
-        yield {
-            "type": "response.output_item.added",
-            "output_index": number,
-            "item": {**item, "content": []},
-        }
+        added = {**item, "content": []}
+        yield {"type": "response.output_item.added", "output_index": number, "item": added}
         yield {"type": "response.content_part.added", **at, "part": text_part("")}
         yield {"type": "response.output_text.delta", **at, "delta": text, "logprobs": []}
         yield {"type": "response.output_text.done", **at, "text": text, "logprobs": []}

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from groundwire.errors import InvalidConversationError
@@ -13,10 +13,9 @@ from groundwire.gateway.chat.blocks import (
     HeldBlocks,
     Leaves,
     block_event,
-    number_in,
-    object_in,
     only,
     unknown_event,
+    value_in,
 )
 from groundwire.gateway.chat.chunks import CallPart, UnreadableChunkError
 from groundwire.gateway.chat.known_fields import count_unread, is_error_body, without_text
@@ -81,9 +80,7 @@ class Messages:
         if any(data.get(name) for name in ("completion", "text", "delta", "choices")):
             raise InvalidConversationError("the response", "it has text outside of content", "")
         kinds = [str(each.get("type")) for each in blocks]
-        texts = [
-            each.get("text") for each, kind in zip(blocks, kinds, strict=True) if kind == "text"
-        ]
+        texts = [each.get("text") for each in blocks if each.get("type") == "text"]
         if not all(isinstance(text, str) for text in texts):
             raise InvalidConversationError("content", "a text is none", "")
         answer = answer_of(
@@ -94,12 +91,13 @@ class Messages:
             n_skipped=count_unread(data, _OF_MESSAGE) + sum(map(_unread_in, blocks)),
             calls=tuple(
                 ToolCall(name=str(each.get("name")), arguments=_input_of(each))
-                for each, kind in zip(blocks, kinds, strict=True)
-                if kind == "tool_use"
+                for each in blocks
+                if each.get("type") == "tool_use"
             ),
             has_reasoning="thinking" in kinds,
+            is_cut=breaks_off(data.get("stop_reason")),
         )
-        return (replace(answer, is_cut=breaks_off(data.get("stop_reason"))),)
+        return (answer,)
 
     def is_error(self, data: object) -> bool:
         """Return whether a body has an error, and no answer beside the error."""
@@ -138,16 +136,16 @@ class _Reader(BlockReader):
             case "message_start":
                 return self._start(data)
             case "content_block_start":
-                return self._open_block(data, object_in(data, "content_block"))
+                return self._open_block(data, value_in(data, "content_block", dict))
             case "content_block_delta":
-                return self._delta(data, object_in(data, "delta"))
+                return self._delta(data, value_in(data, "delta", dict))
             case "content_block_stop":
                 self._require_open(data)
                 kind, self._open = self._open, None
                 leaves = Leaves.WITH_TEXT if kind == "text" else Leaves.LATE
                 return self._event(data, leaves, known=only(data, ("type", "index")))
             case "message_delta":
-                delta = object_in(data, "delta")
+                delta = value_in(data, "delta", dict)
                 reason, n_unread = delta.get("stop_reason"), count_unread(delta, _OF_DELTA)
                 finish = reason if isinstance(reason, str) else None
                 return self._event(data, Leaves.LAST, finish=finish, n_unread=n_unread)
@@ -159,7 +157,7 @@ class _Reader(BlockReader):
         return unknown_event(data)
 
     def _start(self, data: Mapping[str, Any]) -> BlockEvent:
-        message = object_in(data, "message")
+        message = value_in(data, "message", dict)
         if message.get("content"):
             raise UnreadableChunkError("a message has content before its first block")
         n_unread, own = count_unread(message, _OF_MESSAGE), without_text(message, _BEGUN)
@@ -170,7 +168,7 @@ class _Reader(BlockReader):
         return self._event(data, Leaves.WITH_TEXT, known=known, n_unread=n_unread)
 
     def _open_block(self, data: Mapping[str, Any], block: Mapping[str, Any]) -> BlockEvent:
-        index = number_in(data, "index")
+        index = value_in(data, "index", int)
         if self._open is not None or index <= self._last:
             raise UnreadableChunkError("its block is out of order")
         self._last, self._open = index, str(block.get("type"))
@@ -183,7 +181,7 @@ class _Reader(BlockReader):
                 n_unread=_unread_in(block),
                 has_reasoning=self._open == "thinking",
             )
-        text = self.whole(block.get("text"))
+        text = self.whole(value_in(block, "text", str))
         own = only(block, ("type", "text", "citations"), text=text)
         known = only(data, ("type", "index", "content_block"), content_block=own)
         leaves = Leaves.LATE if block.get("citations") else Leaves.WITH_TEXT
@@ -200,7 +198,7 @@ class _Reader(BlockReader):
             return self._event(data, Leaves.LATE, n_unread=n_unread, calls=calls)
         if self._open != "text":
             raise UnreadableChunkError("it has text for a block of another type")
-        text = self.whole(delta.get("text"))
+        text = self.whole(value_in(delta, "text", str))
         own = only(delta, ("type", "text"), text=text)
         known = only(data, ("type", "index", "delta"), delta=own)
         return self._event(
@@ -214,7 +212,7 @@ class _Reader(BlockReader):
         return (CallPart(key=str(data["index"]), name=name, arguments=arguments),)
 
     def _require_open(self, data: Mapping[str, Any]) -> None:
-        if self._open is None or number_in(data, "index") != self._last:
+        if self._open is None or value_in(data, "index", int) != self._last:
             raise UnreadableChunkError("its block is not open")
 
 
@@ -268,12 +266,8 @@ class HeldMessage(HeldBlocks):
             begun = self._begun["usage"]
             n_tokens = begun.get("output_tokens", 0) if isinstance(begun, Mapping) else 0
             delta = {"stop_reason": "refusal", "stop_sequence": None}
-            yield {
-                "type": "message_delta",
-                "delta": delta,
-                "usage": {"output_tokens": n_tokens},
-                "groundwire": extension,
-            }
+            usage = {"output_tokens": n_tokens}
+            yield {"type": "message_delta", "delta": delta, "usage": usage, "groundwire": extension}
         yield {"type": "message_stop"}
 
     @property

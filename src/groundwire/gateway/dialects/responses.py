@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from groundwire.errors import InvalidConversationError
@@ -12,31 +11,15 @@ from groundwire.gateway.chat.blocks import (
     Leaves,
     TextSoFar,
     block_event,
-    number_in,
-    object_in,
     only,
     unknown_event,
+    value_in,
 )
 from groundwire.gateway.chat.chunks import CallPart, UnreadableChunkError
-from groundwire.gateway.chat.known_fields import (
-    are_of,
-    count_unread,
-    is_error_body,
-    without_text,
-)
+from groundwire.gateway.chat.known_fields import are_of, count_unread, is_error_body, without_text
 from groundwire.gateway.chat.reading import ReadEvent
+from groundwire.gateway.dialects import response_fields as fields
 from groundwire.gateway.dialects.held_output import ENDS, EVENT, HeldOutput, text_part
-from groundwire.gateway.dialects.response_fields import (
-    EVENTS,
-    ITEM,
-    OF_EVENT,
-    PART,
-    RESPONSE,
-    begun,
-    logprobs_of,
-    unread_in,
-    unread_in_part,
-)
 from groundwire.gateway.http.sse import ServerSentEvent
 from groundwire.pipeline.conversation import Answer, Said, ToolCall, answer_of, breaks_off
 
@@ -70,22 +53,22 @@ class Responses:
             raise InvalidConversationError("output_text", "it is not the text of output", "")
         kinds = [str(each.get("type")) for each in items]
         saids = [Said.of(each.get("content")) for each in items if each.get("type") == "message"]
+        n_unread = count_unread(data, fields.RESPONSE) + sum(map(fields.unread_in, items))
         answer = answer_of(
             0,
             text=text,
             refusal="".join(said.refusal for said in saids),
             has_calls=any(kind.endswith("_call") for kind in kinds),
-            n_skipped=sum(said.n_skipped for said in saids)
-            + count_unread(data, RESPONSE)
-            + sum(map(unread_in, items)),
+            n_skipped=sum(said.n_skipped for said in saids) + n_unread,
             calls=tuple(call for each in items if (call := ToolCall.of(each)) is not None),
             has_reasoning="reasoning" in kinds,
+            is_cut=breaks_off(data.get("status")),
         )
-        return (replace(answer, is_cut=breaks_off(data.get("status"))),)
+        return (answer,)
 
     def is_error(self, data: object) -> bool:
         """Return whether a body has an error, and no answer beside the error."""
-        return is_error_body(data, RESPONSE - {"output"})
+        return is_error_body(data, fields.RESPONSE - {"output"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
         """Return a body with each warning in a part of its own, before the first text."""
@@ -115,7 +98,7 @@ class _Reader(BlockReader):
     the end of the response. An event adds only text that no earlier event had.
     """
 
-    known = OF_EVENT
+    known = fields.OF_EVENT
 
     def __init__(self) -> None:
         super().__init__()
@@ -136,20 +119,20 @@ class _Reader(BlockReader):
             case "response.created" | "response.in_progress" | "response.queued":
                 return self._begin(data)
             case "response.output_item.added" | "response.output_item.done":
-                return self._item(data, object_in(data, "item"), is_done=kind.endswith("done"))
+                return self._item(data, value_in(data, "item", dict), is_done=kind.endswith("done"))
             case "response.content_part.added" | "response.content_part.done":
-                return self._part(data, object_in(data, "part"))
+                return self._part(data, value_in(data, "part", dict))
             case "response.output_text.delta":
-                text = self.whole(data.get("delta"))
+                text = self.whole(value_in(data, "delta", str))
                 self._text_so_far(self._place(data), has_more=bool(text)).add(text)
                 names = (*EVENT, "delta", "logprobs", "obfuscation")
-                known = only(data, names, delta=text, logprobs=logprobs_of(data, text))
+                known = only(data, names, delta=text, logprobs=fields.logprobs_of(data, text))
                 return self._event(
                     data, Leaves.WITH_TEXT, known=known, text=text, is_divisible=True
                 )
             case "response.output_text.done":
                 rest, text = self._rest(self._place(data), data.get("text")), str(data["text"])
-                judged = {"text": text, "logprobs": logprobs_of(data, text)}
+                judged = {"text": text, "logprobs": fields.logprobs_of(data, text)}
                 known = only(data, (*EVENT, *judged), **judged)
                 return self._event(data, Leaves.WITH_TEXT, known=known, text=rest)
             case "response.refusal.delta" | "response.refusal.done":
@@ -159,34 +142,32 @@ class _Reader(BlockReader):
                 return self._event(data, Leaves.LATE, refusal=refusal)
             case "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta":
                 return self._event(data, Leaves.LATE, calls=self._more_of_call(data))
-            case "response.function_call_arguments.done":
-                calls = self._call(number_in(data, "output_index"), data.get("arguments"))
-                return self._event(data, Leaves.LATE, calls=calls)
-            case "response.custom_tool_call_input.done":
-                calls = self._call(number_in(data, "output_index"), data.get("input"))
+            case "response.function_call_arguments.done" | "response.custom_tool_call_input.done":
+                said = data.get("arguments" if "function" in kind else "input")
+                calls = self._call(value_in(data, "output_index", int), said)
                 return self._event(data, Leaves.LATE, calls=calls)
         if kind in ENDS:
-            return self._end(data, object_in(data, "response"))
-        if not EVENTS.fullmatch(kind):
+            return self._end(data, value_in(data, "response", dict))
+        if not fields.EVENTS.fullmatch(kind):
             return unknown_event(data)
         return self._event(data, Leaves.LATE, has_reasoning="reasoning" in kind)
 
     def _begin(self, data: Mapping[str, Any]) -> BlockEvent:
-        response = object_in(data, "response")
+        response = value_in(data, "response", dict)
         if response.get("output"):
             raise UnreadableChunkError("a response has output before its first item")
-        n_unread = count_unread(response, RESPONSE)
-        known = only(data, (*EVENT, "response"), response=begun(response))
+        n_unread = count_unread(response, fields.RESPONSE)
+        known = only(data, (*EVENT, "response"), response=fields.begun(response))
         return self._event(data, Leaves.WITH_TEXT, known=known, n_unread=n_unread)
 
     def _item(
         self, data: Mapping[str, Any], item: Mapping[str, Any], *, is_done: bool
     ) -> BlockEvent:
-        index, kind = number_in(data, "output_index"), str(item.get("type"))
-        n_unread, names = unread_in(item), (*EVENT, "item")
+        index, kind = value_in(data, "output_index", int), str(item.get("type"))
+        n_unread, names = fields.unread_in(item), (*EVENT, "item")
         if kind == "message":
             rest, refusal, is_plain = self._parts_rest(index, item.get("content"))
-            own = only(item, ITEM, content=item.get("content"))
+            own = only(item, fields.ITEM, content=item.get("content"))
             return self._event(
                 data,
                 Leaves.WITH_TEXT if is_plain else Leaves.LATE,
@@ -213,9 +194,7 @@ class _Reader(BlockReader):
 
     def _more_of_call(self, data: Mapping[str, Any]) -> tuple[CallPart, ...]:
         """Return the piece of a tool call's arguments that an event adds."""
-        index, said = number_in(data, "output_index"), data.get("delta")
-        if not isinstance(said, str):
-            raise UnreadableChunkError(f"arguments are of type {type(said).__name__}")
+        index, said = value_in(data, "output_index", int), value_in(data, "delta", str)
         self._calls.setdefault(index, ("", TextSoFar()))[1].add(said)
         return (CallPart(key=str(index), name="", arguments=said),)
 
@@ -251,14 +230,14 @@ class _Reader(BlockReader):
         return said
 
     def _part(self, data: Mapping[str, Any], part: Mapping[str, Any]) -> BlockEvent:
-        place, n_unread = self._place(data), unread_in_part(part)
+        place, n_unread = self._place(data), fields.unread_in_part(part)
         if part.get("type") == "refusal":
             refusal = self._refusal(place, part.get("refusal"), is_whole=True)
             return self._event(data, Leaves.LATE, refusal=refusal, n_unread=n_unread)
         if part.get("type") != "output_text":
             return self._event(data, Leaves.LATE, n_unread=n_unread)
         rest, text = self._rest(place, part.get("text")), str(part["text"])
-        own = only(part, PART, text=text, logprobs=logprobs_of(part, text))
+        own = only(part, fields.PART, text=text, logprobs=fields.logprobs_of(part, text))
         known = only(data, (*EVENT, "part"), part=own)
         leaves = Leaves.LATE if part.get("annotations") else Leaves.WITH_TEXT
         opens = str(data["type"]).endswith("added")
@@ -273,9 +252,9 @@ class _Reader(BlockReader):
         items = response.get("output") or []
         if not isinstance(items, list) or not all(isinstance(each, Mapping) for each in items):
             raise UnreadableChunkError("the output of a response is no list of items")
-        n_unread = count_unread(response, RESPONSE)
+        n_unread = count_unread(response, fields.RESPONSE)
         if data["type"] == "response.failed":
-            own = {**begun(response), "error": response.get("error"), "output": []}
+            own = {**fields.begun(response), "error": response.get("error"), "output": []}
             known = only(data, (*EVENT, "response"), response=own)
             return block_event(data, Leaves.LAST, known=known, is_error=True, is_end=True)
         text = _text_of(items)
@@ -293,7 +272,7 @@ class _Reader(BlockReader):
             calls=self._calls_at_end(items),
             calls_tools=any(str(each.get("type")).endswith("_call") for each in items),
             has_reasoning=any(each.get("type") == "reasoning" for each in items),
-            n_unread=n_unread + sum(map(unread_in, items)),
+            n_unread=n_unread + sum(map(fields.unread_in, items)),
             finish=str(data["type"]),
             is_end=True,
         )
@@ -309,7 +288,7 @@ class _Reader(BlockReader):
         return tuple(parts)
 
     def _place(self, data: Mapping[str, Any]) -> tuple[int, int]:
-        return number_in(data, "output_index"), number_in(data, "content_index")
+        return value_in(data, "output_index", int), value_in(data, "content_index", int)
 
     def _text_so_far(self, place: tuple[int, int], *, has_more: bool) -> TextSoFar:
         """Return the text of a part so far.
@@ -346,8 +325,8 @@ class _Reader(BlockReader):
             kind = part.get("type") if isinstance(part, Mapping) else None
             if kind == "output_text":
                 rest += self._rest((index, i), part.get("text"))
-                is_judged = set(part) <= set(PART) and are_of(part.get("logprobs"), part["text"])
-                is_plain &= not part.get("annotations") and is_judged
+                is_known = set(part) <= set(fields.PART) and not part.get("annotations")
+                is_plain &= is_known and are_of(part.get("logprobs"), part["text"])
             else:
                 is_plain = False
             if kind == "refusal":

@@ -13,16 +13,7 @@ from urllib.parse import unquote
 import grpc
 from starlette.types import ASGIApp, Message
 
-from groundwire.gateway.envoy.messages import (
-    BUFFERED,
-    FULL_DUPLEX_STREAMED,
-    OVERWRITE,
-    Pairs,
-    ProcessingResponse,
-    header_changes,
-    pairs_of,
-    part,
-)
+from groundwire.gateway.envoy import messages as proto
 from groundwire.gateway.envoy.reply import EnvoyReply
 from groundwire.gateway.middleware.auth import OWN_HEADER
 from groundwire.gateway.paths import AZURE, PREFIX
@@ -55,25 +46,24 @@ class Exchange:
         self._app, self._context, self._writing = app, context, asyncio.Lock()
         self._requested: asyncio.Future[bytes | None] = loop.create_future()
         self._replied: asyncio.Future[EnvoyReply] = loop.create_future()
-        # The messages of which Envoy waits for an answer that the app gives.
+        # Names of the messages that Envoy has sent, and that the app has yet to answer.
         self._turns: asyncio.Queue[str] = asyncio.Queue()
         self._ended, self._gone = asyncio.Event(), asyncio.Event()
         self._is_duplex = self._has_trailers = self._has_body = False
         self._is_read = self._is_relayed = self._is_streamed = self._is_complete = False
         self._start: Message = {}
         self._pieces: list[bytes] = []
-        self._given: Pairs = []
+        self._given: proto.Pairs = []
 
     async def run(self, messages: AsyncIterator[Untyped]) -> None:
         """Answer Envoy's messages; an exchange that is not complete ends in an error."""
         first = await anext(aiter(messages))
         modes = first.protocol_config
-        self._is_duplex = modes.response_body_mode == FULL_DUPLEX_STREAMED
-        is_known = self._is_duplex or modes.response_body_mode == BUFFERED
-        headers = pairs_of(first.request_headers)
-        if not (
-            is_known and modes.request_body_mode == BUFFERED and dict(headers).keys() >= _NAMES
-        ):
+        self._is_duplex = modes.response_body_mode == proto.FULL_DUPLEX_STREAMED
+        headers = proto.pairs_of(first.request_headers)
+        is_known = self._is_duplex or modes.response_body_mode == proto.BUFFERED
+        is_known &= modes.request_body_mode == proto.BUFFERED
+        if not is_known or not dict(headers).keys() >= _NAMES:
             await self._context.abort(grpc.StatusCode.FAILED_PRECONDITION, _NEEDED)
         scope = self._scope(headers)
         answering = asyncio.ensure_future(self._app(scope, self._receive, self._send))
@@ -90,7 +80,7 @@ class Exchange:
         if is_misread or not self._is_complete:  # with an error, Envoy lets nothing pass
             await self._context.abort(grpc.StatusCode.INTERNAL, "The response is not complete.")
 
-    def _scope(self, headers: Pairs) -> dict[str, Any]:
+    def _scope(self, headers: proto.Pairs) -> dict[str, Any]:
         """Return the request for the app."""
         pseudo = dict(headers)
         self._given = [pair for pair in headers if not pair[0].startswith(b":")]
@@ -131,7 +121,7 @@ class Exchange:
                 self._turns.put_nowait(field.name)
                 self._requested.set_result(getattr(value, "body", b""))
             case "response_headers":
-                reply, self._has_body = EnvoyReply(pairs_of(value)), not value.end_of_stream
+                reply, self._has_body = EnvoyReply(proto.pairs_of(value)), not value.end_of_stream
                 if self._is_duplex or not self._has_body:
                     self._turns.put_nowait(field.name)
                 else:
@@ -176,25 +166,23 @@ class Exchange:
 
     async def _ask(self, asked: UpstreamRequest) -> UpstreamReply:
         """Let Envoy send the request to the model, and return the response."""
+        passes, accept = asked.passes_authorization, asked.accept_encoding
         up = going_up(
-            asked.headers,
-            api_key=None,
-            passes_authorization=asked.passes_authorization,
-            accept_encoding=asked.accept_encoding,
+            asked.headers, api_key=None, passes_authorization=passes, accept_encoding=accept
         )
         new = [(name.encode(), value.encode("latin-1")) for name, value in up]
         keep = _OF_ENVOY | {"content-length"}
-        changes, body = header_changes(self._given, new, keep=keep), asked.body
+        changes, body = proto.header_changes(self._given, new, keep=keep), asked.body
         changed = None
         if isinstance(body, Upload):
-            async for _ in body:  # Envoy has it whole, and sends it as it is
+            async for _ in body:  # Envoy has the whole body, and sends it unchanged
                 pass
         elif body != self._requested.result():
             changed = {"body": body}
             length = {"key": "content-length", "raw_value": str(len(body)).encode()}
-            changes["set_headers"].append({"header": length, "append_action": OVERWRITE})
-        await self._write(**{await self._turns.get(): part(changes, changed)})
-        # A caller that no longer waits leaves the response to come for the others.
+            changes["set_headers"].append({"header": length, "append_action": proto.OVERWRITE})
+        await self._write(**{await self._turns.get(): proto.part(changes, changed)})
+        # If this caller is cancelled, the response still arrives for whoever else waits for it.
         return await asyncio.shield(self._replied)
 
     async def _send(self, message: Message) -> None:
@@ -220,10 +208,10 @@ class Exchange:
     async def _stream(self, body: bytes, *, is_last: bool) -> None:
         for start in range(0, len(body), _PIECE_BYTES):
             piece = {"body": body[start : start + _PIECE_BYTES]}
-            await self._write(response_body=part({}, {"streamed_response": piece}))
+            await self._write(response_body=proto.part({}, {"streamed_response": piece}))
         if is_last:
             await self._ended.wait()  # Envoy allows no end before that of the model's response
-            last = part({}, {"streamed_response": {"body": b"", "end_of_stream": True}})
+            last = proto.part({}, {"streamed_response": {"body": b"", "end_of_stream": True}})
             trailers: dict[str, Any] = {"response_trailers": {}}
             await self._write(**trailers if self._has_trailers else {"response_body": last})
 
@@ -233,18 +221,18 @@ class Exchange:
             await self._write(**{awaited: self._changed({"body": body})})
             return
         if self._replied.done():
-            await self._replied.result().close()  # nobody reads it, and it must not fill up
+            await self._replied.result().close()  # unread, its queue would fill up and block Envoy
         status = {"code": self._start["status"]}
-        headers = header_changes([], self._start["headers"])
+        headers = proto.header_changes([], self._start["headers"])
         await self._write(immediate_response={"status": status, "headers": headers, "body": body})
 
     def _changed(self, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the part that makes the model's response that of the app."""
         given, own = self._replied.result().given, self._start["headers"]
-        return part(header_changes(given, own, keep=_OF_ENVOY), body)
+        return proto.part(proto.header_changes(given, own, keep=_OF_ENVOY), body)
 
     async def _write(self, **message: Any) -> None:  # noqa: ANN401 - fields of a message
-        """Send a message to Envoy, unless it is gone, which the app learns by :meth:`_receive`."""
+        """Send a message to Envoy; if Envoy is gone, :meth:`_receive` tells the app."""
         async with self._writing:
             if not (self._gone.is_set() or self._context.cancelled()):
-                await self._context.write(ProcessingResponse(**message))
+                await self._context.write(proto.ProcessingResponse(**message))

@@ -2,8 +2,8 @@
 
 https://www.envoyproxy.io/docs/envoy/latest/api-v3/service/ext_proc/v3/external_processor.proto
 
-Protocol buffers skip unknown fields, so the other fields need no names. The packages that have all
-of Envoy's messages bring thousands of others; ``xds-protos`` replaces files of OpenTelemetry.
+Protocol buffers skip unknown fields, so the other fields need no names. Packages with all of
+Envoy's messages have thousands of others too, and ``xds-protos`` overwrites files of OpenTelemetry.
 """
 
 from collections.abc import Collection

@@ -10,12 +10,7 @@ from starlette.types import ASGIApp
 from groundwire.config.tree import Gateway
 from groundwire.errors import ConfigError
 from groundwire.gateway.envoy.exchange import Exchange
-from groundwire.gateway.envoy.messages import (
-    METHOD,
-    SERVICE,
-    ProcessingRequest,
-    ProcessingResponse,
-)
+from groundwire.gateway.envoy.messages import METHOD, SERVICE, ProcessingRequest, ProcessingResponse
 
 #: The most bytes of a message beside its body.
 _BESIDE_BYTES = 2**20

@@ -21,12 +21,12 @@ class EnvoyReply(UpstreamReply):
         self.status = int(dict(headers)[b":status"])
         self.given = [pair for pair in headers if not pair[0].startswith(b":")]
         self.headers = coming_back(self.given, status=self.status)
-        self.upstream, self.model = "envoy", None
+        self.upstream = "envoy"
         self._pieces: asyncio.Queue[bytes] = asyncio.Queue(_MAX_WAITING)
         self._n_bytes, self._is_over = 0, False
 
     async def feed(self, piece: bytes) -> None:
-        """Take the next piece of the body, or its end if it is empty. Wait if too many wait."""
+        """Queue the next piece of the body, or its end (no bytes); wait while the queue is full."""
         if not self._is_over:
             await self._pieces.put(piece)
 

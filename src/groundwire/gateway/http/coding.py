@@ -33,6 +33,16 @@ class CodingError(GroundwireError):
         return f"The body cannot be decoded ({self.coding}): {self.problem}."
 
 
+def decoded(body: bytes, content_encoding: str, *, max_bytes: int) -> bytes:
+    """Return a whole body without its content coding.
+
+    Raises:
+        CodingError: As the methods of :class:`Decoder`, whose parameters these are.
+    """
+    decoder = Decoder(content_encoding, max_bytes=max_bytes)
+    return decoder.feed(body) + decoder.finish()
+
+
 class Decoder:
     """Decodes the content coding of one body, piece by piece.
 
@@ -66,7 +76,14 @@ class Decoder:
         """
         self._n_in += len(data)
         if self._inflate is not None and data:
-            data = self._inflated(self._inflate, data)
+            try:
+                # Allow one byte more than the limit: if it comes, the body is too large. A maximum
+                # of 0 would mean no limit.
+                data = self._inflate.decompress(data, self._max_bytes - self._n_out + 1)
+            except zlib.error as error:
+                raise CodingError(self._coding, "it is damaged, or in another coding") from error
+            if self._inflate.unused_data:
+                raise CodingError(self._coding, "there is data after its end")
         self._n_out += len(data)
         if self._n_out > self._max_bytes:
             raise CodingError(self._coding, f"it decodes to more than {self._max_bytes:,} bytes")
@@ -84,16 +101,3 @@ class Decoder:
         if self._inflate is not None and self._n_in and not self._inflate.eof:
             raise CodingError(self._coding, f"it ends in the middle, after {self._n_in:,} bytes")
         return b""
-
-    def _inflated(self, inflate: "zlib._Decompress", data: bytes) -> bytes:
-        if inflate.eof:
-            raise CodingError(self._coding, "there is data after its end")
-        try:
-            # Allow one byte more than the limit: if it comes, the body is too large. A maximum of 0
-            # would mean no limit.
-            found = inflate.decompress(data, self._max_bytes - self._n_out + 1)
-        except zlib.error as error:
-            raise CodingError(self._coding, "it is damaged, or in another coding") from error
-        if inflate.unused_data:
-            raise CodingError(self._coding, "there is data after its end")
-        return found

@@ -4,16 +4,20 @@ A model's text could end the header's line and begin another header. So everythi
 ASCII is percent-encoded, and so are the characters that separate texts in the value.
 """
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable
+from urllib.parse import quote
 
 #: HaluGate's limit on the bytes of a header value, including the ``...`` of a value that was cut.
 MAX_BYTES = 500
 
-_SEPARATOR = "; "
 _CUT = "..."
-#: ASCII characters with a meaning in the value: "%" begins an escape, ";" separates texts, and ","
-#: separates values of a header.
-_RESERVED = frozenset("%;,")
+#: Printable ASCII without characters that have a meaning in the value: "%" begins an escape, ";"
+#: separates texts, and "," separates values of a header.
+_PLAIN = "".join(each for each in map(chr, range(0x20, 0x7F)) if each not in "%;,")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+#: Matches a part of a value that a cut must not divide: a separator, or a character.
+_UNIT = re.compile("; |%[0-7].|%[C-F].(?:%[89AB].)+|.")
 
 
 def header_list(texts: Iterable[str], *, max_bytes: int = MAX_BYTES) -> str:
@@ -33,43 +37,16 @@ def header_list(texts: Iterable[str], *, max_bytes: int = MAX_BYTES) -> str:
     >>> header_list(["naïve; 5,000"])
     'na%C3%AFve%3B 5%2C000'
     """
-    fitting: list[str] = []
-    size = 0
-    for unit in _units(texts):
-        fitting.append(unit)
-        size += len(unit)
-        if size > max_bytes:
-            return _cut(fitting, size, max_bytes)
-    if "".join(fitting[-len(_CUT) :]) == _CUT:
-        # The last text itself ends with three dots: encode one, as the value was not cut.
-        fitting[-1] = "%2E"
-        size += len("%2E") - len(".")
-    return _cut(fitting, size, max_bytes) if size > max_bytes else "".join(fitting)
+    # The end of a text that is longer than the whole value would be cut in any case.
+    value = "; ".join(_encoded(text[: max_bytes + 1]) for text in texts if text)
+    if value.endswith(_CUT):  # the last text itself ends with three dots, and was not cut
+        value = f"{value[:-1]}%2E"
+    if len(value) <= max_bytes:
+        return value
+    ends = [0, *(unit.end() for unit in _UNIT.finditer(value))]
+    return value[: max(end for end in ends if end <= max_bytes - len(_CUT))] + _CUT
 
 
-def _units(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the pieces that a cut must not divide: separators, and encoded characters."""
-    is_first = True
-    for text in texts:
-        if not text:
-            continue
-        if not is_first:
-            yield _SEPARATOR
-        is_first = False
-        last = len(text) - 1
-        for place, character in enumerate(text):
-            yield _encoded(character, is_outer=place in (0, last))
-
-
-def _encoded(character: str, *, is_outer: bool) -> str:
-    is_plain = " " <= character <= "~" and character not in _RESERVED
-    if is_plain and not (is_outer and character == " "):
-        return character
-    known = "�" if "\ud800" <= character <= "\udfff" else character
-    return "".join(f"%{byte:02X}" for byte in known.encode())
-
-
-def _cut(units: list[str], size: int, max_bytes: int) -> str:
-    while size + len(_CUT) > max_bytes:
-        size -= len(units.pop())
-    return "".join(units) + _CUT
+def _encoded(text: str) -> str:
+    plain = quote(_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text), safe=_PLAIN)
+    return re.sub(r"\A | \Z", "%20", plain)

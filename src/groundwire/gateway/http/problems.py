@@ -4,6 +4,7 @@ The envelope and the words for error types are those of OpenAI's API; the trace 
 are added.
 """
 
+import json
 from collections.abc import Mapping
 from http import HTTPStatus
 from types import MappingProxyType
@@ -12,20 +13,9 @@ from typing import Any
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
-from groundwire.errors import (
-    ConfigError,
-    DetectionError,
-    GroundwireError,
-    InputError,
-    InvalidConversationError,
-    InvalidSourceError,
-    InvalidTextError,
-    LimitExceededError,
-    ModelError,
-    SettingError,
-)
+from groundwire import errors
 
 INVALID_REQUEST = "invalid_request_error"
 AUTHENTICATION = "authentication_error"
@@ -89,7 +79,9 @@ def problem_response(problem: Problem, *, trace_id: str, is_anthropic: bool = Fa
         headers.setdefault("Retry-After", "1")
     body = {"type": "error"} if is_anthropic else {}
     body |= problem.to_dict(trace_id=trace_id)
-    return _Json(body, status_code=problem.status, headers=headers)
+    # In ASCII, since a lone surrogate in a message could not be encoded otherwise.
+    content = json.dumps(body, separators=(",", ":"))
+    return Response(content, problem.status, headers, media_type="application/json")
 
 
 def as_problem(error: BaseException) -> Problem:
@@ -103,10 +95,11 @@ def as_problem(error: BaseException) -> Problem:
         return _of_http(error)
     if isinstance(error, RequestValidationError):
         return _of_validation(error)
-    if isinstance(error, GroundwireError):
+    if isinstance(error, errors.GroundwireError):
         return _of_ours(error)
     if isinstance(error, ClientDisconnect):
-        return _invalid("client_gone", "The connection ended before the request was complete.")
+        # Nobody gets this response; metrics and traces count its status.
+        return _invalid("client_gone", "The client left before its response.", status=499)
     if isinstance(error, RecursionError):
         return _invalid("too_deep", "The request is nested too deeply.", "Nest it less deeply.")
     return Problem(
@@ -151,30 +144,30 @@ def body_too_slow(limit_s: float) -> Problem:
     )
 
 
-def _of_ours(error: GroundwireError) -> Problem:
+def _of_ours(error: errors.GroundwireError) -> Problem:
     """Return the problem for an error of this package.
 
     Messages of these errors hold numbers and names, never text of a request, so they can be sent.
     """
-    if isinstance(error, LimitExceededError):
+    if isinstance(error, errors.LimitExceededError):
         return _invalid("limit_exceeded", str(error), status=413)
-    if isinstance(error, InvalidConversationError):
+    if isinstance(error, errors.InvalidConversationError):
         message = f"{error.place}: {error.problem}."
         return _invalid("invalid_conversation", message, error.remedy, param=error.place)
-    if isinstance(error, InvalidSourceError):
+    if isinstance(error, errors.InvalidSourceError):
         place = "sources" if error.index is None else f"sources[{error.index}]"
         return _invalid("invalid_input", str(error), param=place)
-    if isinstance(error, InvalidTextError):
+    if isinstance(error, errors.InvalidTextError):
         return _invalid("invalid_text", str(error), param=error.where)
-    if isinstance(error, SettingError):
+    if isinstance(error, errors.SettingError):
         return _invalid("invalid_setting", str(error), param=error.setting)
-    if isinstance(error, ConfigError):
+    if isinstance(error, errors.ConfigError):
         return _invalid("invalid_setting", str(error))
-    if isinstance(error, InputError):
+    if isinstance(error, errors.InputError):
         return _invalid("invalid_input", str(error))
-    if isinstance(error, ModelError):
+    if isinstance(error, errors.ModelError):
         return _failed("model_unavailable", "The model that checks answers cannot be used.")
-    if isinstance(error, DetectionError):
+    if isinstance(error, errors.DetectionError):
         return _failed("check_failed", "The check was due and failed.")
     return _failed("internal_error", f"The gateway failed ({type(error).__name__}).", status=500)
 
@@ -182,8 +175,10 @@ def _of_ours(error: GroundwireError) -> Problem:
 def _of_http(error: HTTPException) -> Problem:
     """Return the problem for an HTTP error of the framework, which may wrap another error."""
     cause = error.__cause__
-    if isinstance(cause, Problem | RecursionError | UnicodeDecodeError | ClientDisconnect):
-        return as_problem(cause) if not isinstance(cause, UnicodeDecodeError) else invalid_json()
+    if isinstance(cause, UnicodeDecodeError):
+        return invalid_json()
+    if isinstance(cause, Problem | RecursionError | ClientDisconnect):
+        return as_problem(cause)
     phrase = HTTPStatus(error.status_code).phrase
     return Problem(
         error.status_code,
@@ -244,12 +239,3 @@ def _failed(code: str, message: str, *, status: int = 503) -> Problem:
 def _short(text: str) -> str:
     text = text if len(text) <= 100 else f"{text[:97]}..."
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
-
-
-class _Json(JSONResponse):
-    """A JSON response that escapes lone surrogates; Starlette's response would fail."""
-
-    def render(self, content: Any) -> bytes:  # noqa: ANN401 - JSON data
-        import json
-
-        return json.dumps(content, ensure_ascii=True, separators=(",", ":")).encode("ascii")

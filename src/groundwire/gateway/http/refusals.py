@@ -84,9 +84,6 @@ _TEXTS: Mapping[RefusalCode, tuple[str, str]] = {
     ),
 }
 
-#: Fields that a refusal chunk copies from an earlier chunk of its stream.
-_OF_HEAD = ("id", "created", "model", "system_fingerprint", "service_tier", "usage")
-
 
 def refused(code: RefusalCode) -> Problem:
     """Return the refusal with a code. Its message has no number, unlike that of :func:`blocked`."""
@@ -113,73 +110,25 @@ def blocked(answers: Sequence[Checked]) -> Problem:
     if code is None:
         raise ValueError(f"none of {len(answers)} answers is to be blocked")
     problem = refused(code)
-    if code is not RefusalCode.HALLUCINATION_DETECTED:
-        return problem
-    # DVARA documents this text with the plural, even for one claim.
-    return Problem(
-        STATUS,
-        str(code),
-        type=TYPE,
-        message=f"{problem.message} ({n_ungrounded(withheld)} ungrounded claims)",
-    )
-
-
-def n_ungrounded(answers: Sequence[Checked]) -> int:
-    """Count the ungrounded claims in answers, by DVARA's definition."""
-    found = (answer.detection for answer in answers if answer.detection is not None)
-    return sum(len(GroundingResult.of(detection).ungrounded_claims) for detection in found)
-
-
-def refusal_chunk(
-    head: Mapping[str, Any],
-    *,
-    indexes: Sequence[int],
-    code: RefusalCode,
-    message: str,
-    trace_id: str,
-    extension: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Return the chunk that ends a stream whose rest is withheld.
-
-    Args:
-        head: A chunk of the stream, from which id, time, model, fingerprint, tier and usage are
-            copied; empty if there was none.
-        indexes: Indexes of the unfinished choices: each ends with ``content_filter``.
-        code: The reason as a code.
-        message: The reason in words, without any word of the answer.
-        trace_id: The trace id of the request.
-        extension: The result of the check, made by :func:`.marks.extension`; ``None`` if there is
-            none. Its entry ``headers`` is left out: headers may quote the withheld text.
-
-    Returns:
-        JSON data: an OpenAI ``chat.completion.chunk`` with ``groundwire`` beside its choices.
-    """
-    return {
-        "id": f"chatcmpl-{trace_id}",
-        "created": 0,
-        "model": "",
-        **{name: head[name] for name in _OF_HEAD if name in head},
-        "object": "chat.completion.chunk",
-        "choices": [
-            {"index": index, "delta": {}, "logprobs": None, "finish_reason": "content_filter"}
-            for index in indexes
-        ],
-        "groundwire": told_of(code, message=message, trace_id=trace_id, extension=extension),
-    }
+    if code is RefusalCode.HALLUCINATION_DETECTED:
+        found = [answer.detection for answer in withheld if answer.detection is not None]
+        n_claims = sum(len(GroundingResult.of(each).ungrounded_claims) for each in found)
+        # DVARA documents this text with the plural, even for one claim.
+        problem.message += f" ({n_claims} ungrounded claims)"
+    return problem
 
 
 def told_of(
-    code: RefusalCode, *, message: str, trace_id: str, extension: Mapping[str, Any] | None
+    problem: Problem, *, trace_id: str, extension: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """Return the field ``groundwire`` of the event that ends a stream whose rest is withheld.
 
-    The arguments are those of :func:`refusal_chunk`.
+    Args:
+        problem: The refusal.
+        trace_id: The trace id of the request.
+        extension: The result of the check, made by :func:`.marks.extension`; ``None`` if there is
+            none. Its entry ``headers`` is left out: headers may quote the withheld text.
     """
-    more = {} if extension is None else {k: v for k, v in extension.items() if k != "headers"}
-    return {
-        **more,
-        "type": refused(code).type,
-        "code": str(code),
-        "message": message,
-        "trace_id": trace_id,
-    }
+    more = {key: value for key, value in (extension or {}).items() if key != "headers"}
+    own = {"type": problem.type, "code": problem.code, "message": problem.message}
+    return {**more, **own, "trace_id": trace_id}

@@ -124,10 +124,7 @@ class EventSplitter:
 
     def finish(self) -> bytes:
         """Return the bytes after the last event: an unfinished event, which readers ignore."""
-        rest = bytes(self._buffer)
-        self._buffer.clear()
-        self._searched = 0
-        return rest
+        return bytes(self._buffer)
 
 
 def encode(chunk: Mapping[str, Any]) -> bytes:

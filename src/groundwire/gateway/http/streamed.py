@@ -8,11 +8,11 @@ case, before the response ends.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import aclosing
 from time import monotonic
 from typing import Any, TypeVar
 
-from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -34,9 +34,9 @@ class ClientGoneError(ClientDisconnect):
     """The client left before the end of its response, so no error can be sent to it."""
 
 
-def gone_response() -> Response:
-    """Return a response for a client that is gone; it is not sent, but metrics count its status."""
-    return Response(status_code=499)
+def encoded(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    """Return headers, one character for each byte, as ASGI wants them."""
+    return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]
 
 
 class Streamed(Response):
@@ -53,14 +53,13 @@ class Streamed(Response):
 
     def __init__(
         self,
-        chunks: AsyncIterator[bytes],
+        chunks: AsyncGenerator[bytes, None],
         *,
         status: int = 200,
         headers: Iterable[tuple[str, str]] = (),
         ended: Callable[[], Awaitable[None]] | None = None,
         gone: Gone | None = None,
         stall_timeout_s: float = STALL_TIMEOUT_S,
-        background: BackgroundTask | None = None,
     ) -> None:
         """Make the response; nothing is sent yet.
 
@@ -75,17 +74,12 @@ class Streamed(Response):
                 the response is sent, as only one task may receive messages of the server;
                 ``None``: the response receives them.
             stall_timeout_s: Seconds after which a client that accepts no bytes counts as gone.
-            background: Runs after ``ended``, if nothing was raised.
         """
         self.status_code = status
-        self.raw_headers = [
-            (name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers
-        ]
-        self.background = background
-        self._chunks = chunks
-        self._ended = ended
-        self._gone = gone
-        self._stall_timeout_s = stall_timeout_s
+        self.raw_headers = encoded(headers)
+        self.background = None
+        self._chunks, self._stall_timeout_s = chunks, stall_timeout_s
+        self._ended, self._gone = ended, gone
         # The time at which the server got the piece that it is still sending, if it is sending one.
         self._gave_at: float | None = None
 
@@ -108,8 +102,6 @@ class Streamed(Response):
             self._end(sending)
         elif not sending.cancelled() and (error := sending.exception()) is not None:
             _log.warning("a stream that nobody reads ended in %s", type(error).__name__)
-        if self.background is not None:
-            await self.background()
 
     async def _until_over(self, *tasks: "asyncio.Task[None]") -> None:
         """Wait until a task has ended, or the client has accepted no bytes for too long."""
@@ -137,27 +129,17 @@ class Streamed(Response):
             _log.info("a client left (%s)", type(error.__cause__).__name__)
 
     async def _send(self, send: Send) -> None:
-        try:
-            await self._give(
-                send,
-                {
-                    "type": "http.response.start",
-                    "status": self.status_code,
-                    "headers": self.raw_headers,
-                },
-            )
-            async for chunk in self._chunks:
+        async with aclosing(self._chunks) as chunks:
+            head = {"status": self.status_code, "headers": self.raw_headers}
+            await self._give(send, {"type": "http.response.start", **head})
+            async for chunk in chunks:
                 if chunk:
-                    body = {"type": "http.response.body", "body": chunk, "more_body": True}
-                    await self._give(send, body)
+                    piece = {"type": "http.response.body", "body": chunk, "more_body": True}
+                    await self._give(send, piece)
                     # Let other tasks run: sending to a client that is gone never waits, so the task
                     # that stops this one would get no turn.
                     await asyncio.sleep(0)
             await self._give(send, {"type": "http.response.body", "body": b"", "more_body": False})
-        finally:
-            close = getattr(self._chunks, "aclose", None)
-            if close is not None:
-                await close()
 
     async def _give(self, send: Send, message: dict[str, Any]) -> None:
         self._gave_at = monotonic()
@@ -170,21 +152,21 @@ class Streamed(Response):
 
 
 async def until_disconnect(
-    request: Request, coroutine: Coroutine[Any, Any, _Result], *, gone: Gone | None = None
+    request: Request, work: Awaitable[_Result], *, gone: Gone | None = None
 ) -> _Result:
-    """Run a coroutine for a client, and cancel it if the client leaves.
+    """Wait for the result of work for a client, and cancel the work if the client leaves.
 
     Args:
         request: The request of the client. Without ``gone``, the rest of its body is discarded.
-        coroutine: The coroutine. It has ended when this function returns or raises.
-        gone: Waits until the client is gone. It is needed if ``coroutine`` reads the request's
-            body, see :class:`Streamed`.
+        work: A coroutine, which has ended when this function returns or raises, or a future.
+        gone: Waits until the client is gone. It is needed if ``work`` reads the request's body,
+            see :class:`Streamed`.
 
     Raises:
-        ClientGoneError: If the client left before the coroutine had ended.
+        ClientGoneError: If the client left before the work had ended.
     """
     watch = gone or (lambda: disconnected(request.receive))
-    working = asyncio.create_task(coroutine, name="answer a request")
+    working = asyncio.ensure_future(work)
     watching = asyncio.create_task(_quietly(watch), name="watch for a client to leave")
     try:
         await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)

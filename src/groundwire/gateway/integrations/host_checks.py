@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict
 from groundwire.detection.example import read_sources
 from groundwire.detection.values import Claim, Label, Outcome, worst
 from groundwire.gateway.http.refusals import blocked
+from groundwire.gateway.http.streamed import until_disconnect
 from groundwire.gateway.native.check import asked_by
 from groundwire.gateway.native.recorded import RecordedRequest, Result, recorded
 from groundwire.gateway.native.route import NativeRoute
-from groundwire.gateway.native.running import while_there
 from groundwire.pipeline import Checked, RequestContext
 from groundwire.policy.policy import Action, Request
 
@@ -58,7 +58,7 @@ async def check_answer(
         )
         return _checked(asked, context, [answer])
 
-    return (await while_there(http, recorded(asked, work))).answers[0]
+    return (await until_disconnect(http, recorded(asked, work))).answers[0]
 
 
 async def check_chat(
@@ -82,7 +82,7 @@ async def check_chat(
         context = opened(tenant=asked.tenant, overrides=asked.overrides, request=_BLOCKS)
         return _checked(asked, context, answers)
 
-    return (await while_there(http, recorded(asked, work))).answers
+    return (await until_disconnect(http, recorded(asked, work))).answers
 
 
 def _checked(asked: RecordedRequest, context: RequestContext, answers: Sequence[str]) -> Result:

@@ -8,7 +8,7 @@ from fastapi import Request, Response
 
 from groundwire.detection.values import Outcome
 from groundwire.errors import GroundwireError
-from groundwire.gateway.http.problems import as_problem
+from groundwire.gateway.http.problems import Problem, as_problem
 from groundwire.gateway.integrations import host_checks as checks
 from groundwire.gateway.native.running import answered
 from groundwire.pipeline import Checked
@@ -35,7 +35,7 @@ async def align_score(request: Request, body: AlignScoreRequest) -> Response:
     sources = [body.evidence] if isinstance(body.evidence, str) else body.evidence
     try:
         checked = await checks.check_answer(request, body.claim, sources=sources, question=None)
-    except GroundwireError as error:
+    except (GroundwireError, Problem) as error:
         return answered({"alignscore": 0.0, "outcome": as_problem(error).code})
     return answered({"alignscore": score(checked), "outcome": str(checked.outcome)})
 

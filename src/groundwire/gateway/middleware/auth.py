@@ -23,8 +23,6 @@ from groundwire.policy.policy import Overrides
 
 OWN_HEADER = b"x-groundwire-key"
 
-_BEARER, _BASIC = b"bearer ", b"basic "
-
 #: Characters that may separate a key from other text in a header.
 _BETWEEN = re.compile(rb"[\s,;=\"']+")
 
@@ -73,30 +71,24 @@ class Authentication(Guard):
             scope["state"]["caller"] = self._caller(scope)
 
     def _caller(self, scope: Scope) -> Caller:
-        if self._is_local_demo:
-            return Caller(
-                tenant=DEFAULT_TENANT,
-                key_id=None,
-                passes_authorization=may_pass(scope, self._keyring),
-                overrides=self._overrides(DEFAULT_TENANT),
-            )
-        is_own = bool(values(scope, OWN_HEADER))
-        given = [key for key in candidates(scope) if key]
-        key = first_known(given, self._keyring)
-        if key is None:
-            if any(each.startswith(ADMIN_PREFIX.encode()) for each in given):
-                raise admin_key()
-            raise unknown_key() if given else missing_key()
+        key: Key | None = None
+        if not self._is_local_demo:
+            given = [each for each in candidates(scope) if each][:4]  # each look-up costs a hash
+            found = [self._keyring.find(each) for each in given]
+            key = next((each for each in found if each is not None), None)
+            if key is None:
+                if any(each.startswith(ADMIN_PREFIX.encode()) for each in given):
+                    raise admin_key()
+                raise unknown_key() if given else missing_key()
+        tenant = DEFAULT_TENANT if key is None else key.tenant
+        is_own = key is None or bool(values(scope, OWN_HEADER))
         return Caller(
-            tenant=key.tenant,
-            key_id=key.key_id,
+            tenant=tenant,
+            key_id=None if key is None else key.key_id,
             passes_authorization=is_own and may_pass(scope, self._keyring),
             # Read right after the key, with no await in between: tenants cannot change meanwhile.
-            overrides=self._overrides(key.tenant),
+            overrides=self._tenants.get(tenant) or Overrides(),
         )
-
-    def _overrides(self, tenant: str) -> Overrides:
-        return self._tenants.get(tenant) or Overrides()
 
 
 def candidates(scope: Scope) -> Iterator[bytes]:
@@ -108,17 +100,10 @@ def candidates(scope: Scope) -> Iterator[bytes]:
     if own := values(scope, OWN_HEADER):
         yield own[0]
         return
-    yield from bearers(scope)
-    yield from values(scope, b"x-api-key")
-    yield from values(scope, b"api-key")
-    yield from values(scope, b"ocp-apim-subscription-key")
+    yield from _authorization(scope, b"bearer")
+    for name in (b"x-api-key", b"api-key", b"ocp-apim-subscription-key"):
+        yield from values(scope, name)
     yield from (password for _, password in _logins(scope))  # a URL can carry no other credentials
-
-
-def first_known(given: list[bytes], keyring: Directory) -> Key | None:
-    """Return the first valid key among the first four credentials; ``None`` if there is none."""
-    found = [keyring.find(each) for each in given[:4]]  # at most four, as each costs a hash
-    return next((key for key in found if key is not None), None)
 
 
 def may_pass(scope: Scope, keyring: Directory) -> bool:
@@ -143,22 +128,18 @@ def values(scope: Scope, name: bytes) -> list[bytes]:
     return [bytes(value).strip() for key, value in scope["headers"] if key == name]
 
 
-def bearers(scope: Scope) -> list[bytes]:
-    """Return the bearer tokens in the ``Authorization`` headers."""
-    return [
-        value[len(_BEARER) :].strip()
-        for value in values(scope, b"authorization")
-        if value[: len(_BEARER)].lower() == _BEARER
-    ]
+def _authorization(scope: Scope, scheme: bytes) -> list[bytes]:
+    """Return the credentials of a scheme, given in lower case, in the ``Authorization`` headers."""
+    pairs = [value.partition(b" ") for value in values(scope, b"authorization")]
+    return [credentials.strip() for name, _, credentials in pairs if name.lower() == scheme]
 
 
 def _logins(scope: Scope) -> Iterator[tuple[bytes, bytes]]:
     """Yield the name and the password in each ``Authorization: Basic`` header."""
-    for value in values(scope, b"authorization"):
-        if value[: len(_BASIC)].lower() == _BASIC:
-            with suppress(ValueError):
-                name, _, password = b64decode(value[len(_BASIC) :]).partition(b":")
-                yield name, password
+    for credentials in _authorization(scope, b"basic"):
+        with suppress(ValueError):
+            name, _, password = b64decode(credentials).partition(b":")
+            yield name, password
 
 
 def check_is_local(scope: Scope) -> None:

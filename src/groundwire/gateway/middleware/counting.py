@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -13,11 +12,8 @@ from groundwire.gateway.metrics import admin_endpoint_of, endpoint_of
 #: The status that web servers customarily log for a request whose client left before its answer.
 CLIENT_LEFT = 499
 
-
-class Ended(Protocol):
-    """A function that is called when a request has ended."""
-
-    def __call__(self, path: str, /, *, status: int, seconds: float) -> None: ...  # noqa: D102
+#: A function that is called when a request has ended, as :meth:`.metrics.Metrics.request_ended`.
+Ended = Callable[..., None]
 
 
 class Counting:

@@ -24,10 +24,8 @@ async def readyz(request: Request) -> Response:
     for a database that is down: requests are answered with the tenants and keys that are known.
     """
     readiness: Readiness = request.app.state.readiness
-    report = readiness_report(readiness)
-    is_ready = readiness.services is not None
-    headers = {} if is_ready else {"Retry-After": "1"}
-    return JSONResponse(report, status_code=200 if is_ready else 503, headers=headers)
+    status, headers = (503, {"Retry-After": "1"}) if readiness.services is None else (200, {})
+    return JSONResponse(readiness_report(readiness), status_code=status, headers=headers)
 
 
 async def metrics(request: Request) -> Response:

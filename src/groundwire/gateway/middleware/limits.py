@@ -4,21 +4,15 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from starlette.requests import Request
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from groundwire.gateway.http.caller import OPEN
-from groundwire.gateway.http.problems import (
-    Problem,
-    as_problem,
-    invalid_json,
-    problem_response,
-    too_large,
-)
-from groundwire.gateway.middleware.state import trace_id
+from groundwire.gateway.http.problems import Problem, as_problem, invalid_json, too_large
+from groundwire.gateway.middleware.guard import Guard
 
 
-class RequestLimits:
+class RequestLimits(Guard):
     """Refuses requests over the limits before they are processed.
 
     Attributes:
@@ -36,7 +30,8 @@ class RequestLimits:
             max_body_bytes: The most bytes that a body may have.
             is_fixed: Whether no setting can raise these limits; errors then name no setting.
         """
-        self._app, self._max_requests, self._max_body_bytes = app, max_requests, max_body_bytes
+        super().__init__(app)
+        self._max_requests, self._max_body_bytes = max_requests, max_body_bytes
         self._is_fixed = is_fixed
         self.n_requests = 0
 
@@ -47,18 +42,21 @@ class RequestLimits:
             return
         self.n_requests += 1
         try:
-            if self.n_requests > self._max_requests:
-                raise too_many(self._max_requests, is_fixed=self._is_fixed)
-            n_bytes = content_length(scope)
-            if n_bytes is not None and n_bytes > self._max_body_bytes:
-                raise too_large(self._max_body_bytes, n_bytes, is_fixed=self._is_fixed)
-        except Problem as problem:
-            response = problem_response(problem, trace_id=trace_id(scope))
-            await response(scope, receive, send)
-        else:
-            await self._app(scope, self._counting(receive), send)
+            await super().__call__(scope, self._counting(receive), send)
         finally:
             self.n_requests -= 1
+
+    async def check(self, scope: Scope) -> None:
+        """Check the number of requests, and the declared length of a body.
+
+        Raises:
+            Problem: If a limit is exceeded.
+        """
+        if self.n_requests > self._max_requests:
+            raise too_many(self._max_requests, is_fixed=self._is_fixed)
+        length = Headers(scope=scope).get("content-length", "")
+        if length.isdecimal() and int(length[:20]) > self._max_body_bytes:
+            raise too_large(self._max_body_bytes, int(length[:20]), is_fixed=self._is_fixed)
 
     def _counting(self, receive: Receive) -> Receive:
         """Wrap the function that receives a body, to count its bytes.
@@ -79,14 +77,6 @@ class RequestLimits:
         return receive_counted
 
 
-def content_length(scope: Scope) -> int | None:
-    """Return the Content-Length of a request, or ``None``; the server refuses invalid values."""
-    for name, value in scope["headers"]:
-        if name == b"content-length" and value.isdigit():
-            return int(value[:20])
-    return None
-
-
 def too_many(limit: int, *, is_fixed: bool = False) -> Problem:
     """Return the problem of too many requests at a time."""
     raised = "" if is_fixed else ", or raise gateway.max_requests"
@@ -95,22 +85,11 @@ def too_many(limit: int, *, is_fixed: bool = False) -> Problem:
         "too_many_requests_at_a_time",
         message=f"The gateway answers {limit:,} requests at a time, and has as many.",
         next_step=f"Try again in a moment{raised}.",
-        headers={"Retry-After": "1"},
     )
 
 
-async def read_json(request: Request) -> Any:  # noqa: ANN401 - JSON
-    """Return the body of a request as data.
-
-    Raises:
-        Problem: If the body is not valid JSON, or nested too deeply.
-    """
-    return parse_json(await request.body())
-
-
 def parse_json(
-    body: bytes,
-    object_pairs_hook: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None = None,
+    body: bytes, object_pairs_hook: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None = None
 ) -> Any:  # noqa: ANN401 - JSON
     """Parse JSON from an untrusted client.
 

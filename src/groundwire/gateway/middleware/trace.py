@@ -46,21 +46,13 @@ class Tracing:
 
         try:
             await self._app(scope, receive, send_traced)
-        except Exception as raised:  # noqa: BLE001 - sent to the client and logged
-            error = alone(raised)
+        except Exception as error:  # noqa: BLE001 - sent to the client and logged
             log_failure(error, trace_id)
             if not has_started:
                 response = problem_response(as_problem(error), trace_id=trace_id)
                 await response(scope, receive, send_traced)
             # If the response has started, the server sees that it has no end, and closes the
             # connection, so that the client can tell that the response is incomplete.
-
-
-def alone(error: Exception) -> Exception:
-    """Unwrap an error from groups of one error, in which some framework versions wrap it."""
-    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return error
 
 
 def trace_id_of(scope: Scope) -> str:

@@ -100,34 +100,14 @@ async def check_batch(request: Request) -> Response:
 
 
 def _read(body: bytes, kind: str, asked: RecordedRequest) -> Batch:
-    batch = _of_json(body) if kind == JSON else _of_lines(body)
-    if batch.operating_point is not None:
-        # An invalid operating point is refused here, once for the request and not for each row.
-        asked.pipeline.check_point(batch.operating_point, overrides=asked.overrides)
-    return batch
-
-
-def _of_json(body: bytes) -> Batch:
-    try:
-        read = BatchRequest.model_validate(parse_json(body))
-    except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False, include_context=False)
-        raise RequestValidationError(
-            [{**each, "loc": ("body", *each["loc"])} for each in found]
-        ) from None
-    return Batch(
-        rows=_bounded(list(enumerate(read.examples, 1))),
-        operating_point=require_point(read.operating_point),
-    )
-
-
-def _of_lines(body: bytes) -> Batch:
-    # Not splitlines(): a line of JSON Lines ends with "\n" alone.
-    lines = enumerate(body.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1)
-    return Batch(rows=_bounded([(n, line) for n, line in lines if line.strip()]))
-
-
-def _bounded(rows: Sequence[RawRow]) -> Sequence[RawRow]:
+    rows: Sequence[RawRow]
+    if kind == JSON:
+        read = _of_json(body)
+        rows, point = list(enumerate(read.examples, 1)), read.operating_point
+    else:
+        # Not splitlines(): a line of JSON Lines ends with "\n" alone.
+        lines = enumerate(body.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1)
+        rows, point = [(n, line) for n, line in lines if line.strip()], None
     if not rows:
         raise Problem(
             400,
@@ -142,7 +122,20 @@ def _bounded(rows: Sequence[RawRow]) -> Sequence[RawRow]:
             message=f"There are {len(rows):,} rows, and a request may have {MAX_ROWS:,}.",
             next_step="Send them in several requests, or use groundwire check --batch.",
         )
-    return rows
+    if (point := require_point(point)) is not None:
+        # An invalid operating point is refused here, once for the request and not for each row.
+        asked.pipeline.check_point(point, overrides=asked.overrides)
+    return Batch(rows=rows, operating_point=point)
+
+
+def _of_json(body: bytes) -> BatchRequest:
+    try:
+        return BatchRequest.model_validate(parse_json(body))
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False, include_context=False)
+        raise RequestValidationError(
+            [{**each, "loc": ("body", *each["loc"])} for each in found]
+        ) from None
 
 
 def accepted(accept: str, *, default: str) -> str:
@@ -180,12 +173,10 @@ async def _results(asked: RecordedRequest, batch: Batch) -> AsyncGenerator[RowRe
     try:
         for row in batch.rows:
             if len(waiting) == most:
-                yield await waiting[0]
-                waiting.popleft()
+                yield await waiting.popleft()
             waiting.append(asyncio.create_task(_checked(asked, batch, row), name="check a row"))
         while waiting:
-            yield await waiting[0]
-            waiting.popleft()
+            yield await waiting.popleft()
     finally:
         for task in waiting:
             task.cancel()
@@ -210,7 +201,9 @@ async def _checked(asked: RecordedRequest, batch: Batch, row: RawRow) -> RowResu
         if problem.status >= 500:
             # The message may quote the answer, which has no place in a log.
             log.warning("A row could not be checked: %s", type(error).__name__)
-        return RowResult(None, to_json({**name, "error": _brief(problem)}))
+        brief = problem.to_dict(trace_id="")["error"]
+        del brief["trace_id"]  # a header of the response has it
+        return RowResult(None, to_json({**name, "error": brief}))
 
 
 def _parse(raw: bytes | object) -> Mapping[str, Any]:
@@ -220,12 +213,6 @@ def _parse(raw: bytes | object) -> Mapping[str, Any]:
         return parse_row(raw.decode())
     except UnicodeDecodeError as error:
         raise RowError(f"The row is not UTF-8, at byte {error.start:,}.") from error
-
-
-def _brief(problem: Problem) -> dict[str, Any]:
-    """Return an error for a row, without the trace id, which a header of the response has."""
-    error = problem.to_dict(trace_id="")["error"]
-    return {key: value for key, value in error.items() if key != "trace_id"}
 
 
 # Encoding of the results.
@@ -246,10 +233,7 @@ async def _as_json(results: AsyncGenerator[RowResult, None]) -> AsyncGenerator[b
             outcomes[row.outcome] += 1
             yield opening + row.json
             opening = b",\n"
-    n_errors = outcomes.pop(None, 0)
-    summary = {
-        "rows": outcomes.total() + n_errors,
-        "errors": n_errors,
-        "outcomes": {str(outcome): n for outcome, n in outcomes.items()},
-    }
+    n_rows, n_errors = outcomes.total(), outcomes.pop(None, 0)
+    counts = {str(outcome): n for outcome, n in outcomes.items()}
+    summary = {"rows": n_rows, "errors": n_errors, "outcomes": counts}
     yield b'], "summary": ' + to_json(summary) + b"}\n"

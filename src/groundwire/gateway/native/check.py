@@ -10,12 +10,13 @@ from groundwire.detection.rows import json_kind, row_example
 from groundwire.engine.settings import is_number
 from groundwire.errors import InvalidConversationError
 from groundwire.gateway.http.problems import Problem, as_problem
+from groundwire.gateway.http.streamed import until_disconnect
 from groundwire.gateway.middleware.state import caller, services, trace_id
 from groundwire.gateway.native.described import REF, described, errors, request_examples
 from groundwire.gateway.native.models import AnyCheck, shape_of
 from groundwire.gateway.native.recorded import RecordedRequest, Result, failed, recorded
-from groundwire.gateway.native.route import SHAPES, NativeRoute
-from groundwire.gateway.native.running import json_response, pipeline_of, to_json, while_there
+from groundwire.gateway.native.route import JSON, SHAPES, NativeRoute
+from groundwire.gateway.native.running import pipeline_of, to_json
 from groundwire.pipeline.conversation import divide_transcript
 
 router = APIRouter(route_class=NativeRoute)
@@ -51,8 +52,8 @@ async def check(
     """
     del body  # FastAPI has checked its shape; the library reads the original data
     asked, data = asked_by(request), await request.json()
-    found = await while_there(request, recorded(asked, lambda: result_of(asked, data)))
-    return json_response(found.json)
+    found = await until_disconnect(request, recorded(asked, lambda: result_of(asked, data)))
+    return Response(found.json, media_type=JSON)
 
 
 def asked_by(request: Request) -> RecordedRequest:
@@ -124,10 +125,7 @@ def _check_example(
 ) -> Result:
     pipeline = asked.pipeline
     context = pipeline.open_answer(
-        example.sources,
-        question=example.question,
-        tenant=asked.tenant,
-        overrides=asked.overrides,
+        example.sources, question=example.question, tenant=asked.tenant, overrides=asked.overrides
     )
     try:
         checked = pipeline.detect(context, example.answer, operating_point=point)
@@ -142,24 +140,16 @@ def _check_example(
 
 def _check_conversation(asked: RecordedRequest, data: object, name: Mapping[str, Any]) -> Result:
     sent, answered = divide_transcript(data)
-    # An error names a place such as messages[3], but not whether it is in request or response.
-    with_parts = isinstance(data, Mapping) and "request" in data
+    part = "request"
     try:
         context = asked.pipeline.open(sent, tenant=asked.tenant, overrides=asked.overrides)
-    except InvalidConversationError as error:
-        raise _within("request", error) if with_parts else error from error
-    try:
+        part = "response"
         found = asked.pipeline.check_response(context, answered)
     except InvalidConversationError as error:
-        raise _within("response", error) if with_parts else error from error
-    return Result(
-        context=context,
-        answers=found.answers,
-        json=to_json({**name, **found.to_dict()}),
-        outcome=str(found.outcome),
-    )
-
-
-def _within(part: str, error: InvalidConversationError) -> InvalidConversationError:
-    place = part if error.place.startswith("the ") else f"{part}.{error.place}"
-    return InvalidConversationError(place, error.problem, error.remedy)
+        if not (isinstance(data, Mapping) and "request" in data):
+            raise
+        # The error names a place such as messages[3], but not whether it is in the response.
+        place = part if error.place.startswith("the ") else f"{part}.{error.place}"
+        raise InvalidConversationError(place, error.problem, error.remedy) from error
+    written = to_json({**name, **found.to_dict()})
+    return Result(context=context, answers=found.answers, json=written, outcome=str(found.outcome))

@@ -13,20 +13,12 @@ from groundwire.errors import GateError, InputError, UnreadableError
 from groundwire.explain import Explainer, best_lines
 from groundwire.gateway.http.problems import Problem, as_problem
 from groundwire.gateway.middleware.state import services
+from groundwire.gateway.native import models
 from groundwire.gateway.native.described import errors, request_examples
-from groundwire.gateway.native.models import (
-    FactCheckRequest,
-    FactCheckResponse,
-    NliRequest,
-    NliResponse,
-)
 from groundwire.gateway.native.route import NativeRoute
-from groundwire.gateway.native.running import (
-    answer_in_thread,
-    answered,
-    pipeline_of,
-)
-from groundwire.policy.gate import Gate, GateResult, decide
+from groundwire.gateway.native.running import answer_in_thread, answered, pipeline_of
+from groundwire.policy.gate import Gate, decide
+from groundwire.policy.signals import NEEDED, NOT_NEEDED
 
 #: HaluGate's error codes.
 INVALID_INPUT = "INVALID_INPUT"
@@ -34,7 +26,10 @@ NLI_MODEL_NOT_READY = "NLI_MODEL_NOT_READY"
 NLI_CLASSIFICATION_FAILED = "NLI_CLASSIFICATION_FAILED"
 FACT_CHECK_FAILED = "FACT_CHECK_CLASSIFICATION_FAILED"
 
-NEEDED, NOT_NEEDED, DISABLED = "needs_fact_check", "no_fact_check_needed", "fact_check_disabled"
+#: The label of every prompt if the gate is off.
+DISABLED = "fact_check_disabled"
+#: Names of the three classes, as :class:`.Entailment` has them.
+_CLASSES = ("entailment", "neutral", "contradiction")
 
 
 class HaluGateRoute(NativeRoute):
@@ -67,14 +62,12 @@ _EXAMPLES, _RESPONSES = request_examples(), errors(400, 500)
     operation_id="classify_fact_check",
     summary="Does a prompt call for a check?",
     tags=["HaluGate"],
-    response_model=FactCheckResponse,
+    response_model=models.FactCheckResponse,
     responses=_RESPONSES,
 )
 async def classify_fact_check(
     request: Request,
-    body: Annotated[
-        FactCheckRequest, Body(openapi_examples=request_examples()["/api/v1/classify/fact-check"])
-    ],
+    body: Annotated[models.FactCheckRequest, Body(openapi_examples=_EXAMPLES[_FACT_CHECK])],
 ) -> Response:
     """Tell whether the answer to a prompt has to be checked, by the gate.
 
@@ -88,7 +81,7 @@ async def classify_fact_check(
     return await answer_in_thread(request, lambda: _ask(gate, body))
 
 
-def _ask(gate: Gate, body: FactCheckRequest) -> dict[str, Any]:
+def _ask(gate: Gate, body: models.FactCheckRequest) -> dict[str, Any]:
     started = perf_counter()
     require_text(body.text, "text")
     try:
@@ -101,14 +94,10 @@ def _ask(gate: Gate, body: FactCheckRequest) -> dict[str, Any]:
             next_step="Check the answer to this prompt.",
         ) from error
     threshold = body.options.confidence_threshold if body.options else None
-    if threshold:
-        result = _decided(result, threshold, is_blank=not body.text.strip())
+    if threshold and body.text.strip():
+        result = decide(result.probability, threshold=threshold)
     label = NEEDED if result.needs_fact_check else NOT_NEEDED
     return _gated(result.needs_fact_check, result.confidence, label, _ms_since(started))
-
-
-def _decided(result: GateResult, threshold: float, *, is_blank: bool) -> GateResult:
-    return result if is_blank else decide(result.probability, threshold=threshold)
 
 
 def _gated(needed: bool, confidence: float, label: str, ms: int) -> dict[str, Any]:
@@ -125,12 +114,11 @@ def _gated(needed: bool, confidence: float, label: str, ms: int) -> dict[str, An
     operation_id="nli",
     summary="What does a premise say of a hypothesis?",
     tags=["HaluGate"],
-    response_model=NliResponse,
+    response_model=models.NliResponse,
     responses=_RESPONSES,
 )
 async def nli(
-    request: Request,
-    body: Annotated[NliRequest, Body(openapi_examples=_EXAMPLES[_NLI])],
+    request: Request, body: Annotated[models.NliRequest, Body(openapi_examples=_EXAMPLES[_NLI])]
 ) -> Response:
     """Tell whether a hypothesis follows from a premise, by the model that explains findings.
 
@@ -157,7 +145,7 @@ def _explainer(request: Request) -> Explainer:
     return explainer
 
 
-def _judge(explainer: Explainer, body: NliRequest) -> dict[str, Any]:
+def _judge(explainer: Explainer, body: models.NliRequest) -> dict[str, Any]:
     started = perf_counter()
     lines = best_lines(body.premise, body.hypothesis)
     try:
@@ -175,9 +163,7 @@ def _judge(explainer: Explainer, body: NliRequest) -> dict[str, Any]:
     return {
         "label": label,
         "confidence": confidence,
-        "entailment_prob": found.entailment,
-        "neutral_prob": found.neutral,
-        "contradiction_prob": found.contradiction,
+        **{f"{each}_prob": getattr(found, each) for each in _CLASSES},
         "processing_time_ms": _ms_since(started),
         "premise_chars": len(body.premise),
         "premise_read": [{"start": line.start, "end": line.end} for line in lines],
@@ -189,12 +175,8 @@ def likeliest(found: Entailment) -> tuple[str, float]:
 
     If classes are equally likely, the order is entailment, neutral, contradiction.
     """
-    shares = {
-        "ENTAILMENT": found.entailment,
-        "NEUTRAL": found.neutral,
-        "CONTRADICTION": found.contradiction,
-    }
-    return max(shares.items(), key=lambda item: item[1])
+    name = max(_CLASSES, key=lambda each: float(getattr(found, each)))
+    return name.upper(), getattr(found, name)
 
 
 def invalid_input(message: str, next_step: str = "", param: str | None = None) -> Problem:

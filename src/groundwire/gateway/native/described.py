@@ -1,7 +1,7 @@
 """Parts of the OpenAPI document that describe routes: examples, results, errors.
 
-The examples are in ``examples.json``. Tests hold each of them against its schema, and send all but
-the chat request to a gateway.
+The examples are in ``examples.json``. Tests validate each example against its schema, and send all
+but the chat request to a gateway.
 """
 
 import json

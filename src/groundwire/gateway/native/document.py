@@ -5,6 +5,7 @@ endpoint, which FastAPI does not route, is described in ``chat_endpoint.json``.
 """
 
 import json
+import re
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -73,6 +74,8 @@ _PUBLISHED = {
     "checked": "CheckedResponse",
     "verification": "Verification",
 }
+#: Matches a reference: the schema that it leads to, if that is another, and the name in it.
+_REFERENCE = re.compile(r'"\$ref": "([^"#]*)(?:#/\$defs/)?(\w*)"')
 
 
 def published_schemas() -> dict[str, Any]:
@@ -80,36 +83,20 @@ def published_schemas() -> dict[str, Any]:
 
     Their nested definitions become components too: many tools expect definitions only there.
     """
-    known = {"urn:groundwire:schema:detection": f"{REF}Detection"}
-    return {
-        name: schema
-        for file, title in _PUBLISHED.items()
-        for name, schema in _as_components(_load(file), title, known).items()
-    }
+    components: dict[str, Any] = {}
+    for file, title in _PUBLISHED.items():
+        components |= _as_components(file, title)
+    return components
 
 
-def _load(name: str) -> dict[str, Any]:
-    file = resources.files("groundwire").joinpath(f"detection/schemas/{name}.schema.json")
-    schema: dict[str, Any] = json.loads(file.read_text("utf-8"))
-    return schema
+def _as_components(file: str, title: str) -> dict[str, Any]:
+    def place(reference: re.Match[str]) -> str:
+        # The only schema to which another one refers is that of detections.
+        whole = "Detection" if reference[1] else title
+        return f'"$ref": "{REF}{whole}{reference[2].title()}"'
 
-
-def _as_components(
-    schema: dict[str, Any], title: str, known: dict[str, str]
-) -> dict[str, dict[str, Any]]:
-    def rename(value: Any) -> Any:  # noqa: ANN401 - a part of a schema
-        if isinstance(value, list):
-            return [rename(each) for each in value]
-        if not isinstance(value, dict):
-            return value
-        return {key: place(each) if key == "$ref" else rename(each) for key, each in value.items()}
-
-    def place(reference: str) -> str:
-        base, _, name = reference.partition("#/$defs/")
-        whole = known.get(base, f"{REF}{title}")
-        return f"{whole}{name.title()}" if name else whole
-
-    left_out = ("$schema", "$id", "$defs")
-    whole = {key: rename(value) for key, value in schema.items() if key not in left_out}
-    parts = {f"{title}{name.title()}": rename(each) for name, each in schema["$defs"].items()}
-    return {title: whole, **parts}
+    path = f"detection/schemas/{file}.schema.json"
+    text = resources.files("groundwire").joinpath(path).read_text("utf-8")
+    schema = json.loads(_REFERENCE.sub(place, text))
+    parts = {f"{title}{name.title()}": each for name, each in schema.pop("$defs").items()}
+    return {title: {k: v for k, v in schema.items() if k not in ("$schema", "$id")}, **parts}

@@ -1,11 +1,10 @@
 """Runs checks of the gateway's own endpoints: with a time limit, counted and recorded."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from groundwire.gateway.chat.answer_checks import CheckTimeoutError
 from groundwire.gateway.chat.recording import Recorder
-from groundwire.gateway.http.refusals import RefusalCode, refused
 from groundwire.gateway.native.running import bounded, too_slow
 from groundwire.gateway.services import Services
 from groundwire.pipeline import Checked, Pipeline, RequestContext
@@ -67,35 +66,21 @@ async def recorded(
         Exception: The exception of ``work`` if the data are invalid, or ``failure`` of its result.
     """
     recorder = Recorder(asked.own, trace_id=asked.trace_id)
-    if not recorder.may_begin():
-        raise refused(RefusalCode.AUDIT_UNAVAILABLE)
+    recorder.require_writable()
     try:
         result = await bounded(asked.own, work)
     except CheckTimeoutError as error:
         context = asked.pipeline.open_answer(tenant=asked.tenant, overrides=asked.overrides)
-        result = failed(asked.pipeline, context, error, shown=too_slow(asked.own))
-    if not await recorder.native(result.context, result.answers, row=row):
-        raise refused(RefusalCode.AUDIT_UNAVAILABLE)
+        unchecked = failed(asked.pipeline, context, error)
+        result = replace(unchecked, failure=too_slow(asked.own))
+    await recorder.native(result.context, result.answers, row=row)
     if result.failure is not None:
         raise result.failure
     return result
 
 
-def failed(
-    pipeline: Pipeline,
-    context: RequestContext,
-    error: Exception,
-    *,
-    shown: Exception | None = None,
-) -> Result:
-    """Return the result of a check that has failed, with the outcome ``unavailable``.
-
-    Args:
-        pipeline: The stages of a check.
-        context: The context of the request.
-        error: The error because of which the check failed.
-        shown: The error for the client; ``None``: the client gets ``error``.
-    """
+def failed(pipeline: Pipeline, context: RequestContext, error: Exception) -> Result:
+    """Return the result of a check that has failed, with the outcome ``unavailable``."""
     unread = Answer(index=0, kind=AnswerKind.TEXT)
     checked = pipeline.unavailable(context, unread, type(error).__name__)
-    return Result(context=context, answers=(checked,), failure=shown or error)
+    return Result(context=context, answers=(checked,), failure=error)

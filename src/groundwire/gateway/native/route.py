@@ -14,7 +14,6 @@ from fastapi.routing import APIRoute
 
 from groundwire.gateway.http.problems import Problem, body_too_slow
 from groundwire.gateway.middleware.limits import parse_json
-from groundwire.gateway.middleware.state import services
 
 #: Bodies with more bytes are parsed in a thread, so that the event loop can serve other requests.
 _LARGE_BYTES = 65_536
@@ -37,11 +36,8 @@ class JsonRequest(Request):
         """
         if not hasattr(self, "_json"):
             body = await self.body()
-            if len(body) > _LARGE_BYTES:
-                loop = asyncio.get_running_loop()
-                self._json = await loop.run_in_executor(services(self).checks, parse_json, body)
-            else:
-                self._json = parse_json(body)
+            is_large = len(body) > _LARGE_BYTES
+            self._json = await asyncio.to_thread(parse_json, body) if is_large else parse_json(body)
         return self._json
 
 

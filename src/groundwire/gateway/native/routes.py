@@ -1,23 +1,14 @@
-"""The router of all native endpoints."""
+"""The router of all native endpoints; each takes POST only."""
 
 from fastapi import APIRouter, Request, Response
+from fastapi.routing import APIRoute
 
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.native import batch, check, classify, verify
 
-#: The paths of all native endpoints; each takes POST only.
-PATHS = (
-    "/v1/check",
-    "/v1/check/batch",
-    "/v1/verify",
-    "/v1/verify/trace",
-    "/api/v1/classify/fact-check",
-    "/api/v1/nli",
-)
+_OTHER_METHODS = ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 router = APIRouter()
-for part in (check.router, batch.router, verify.router, classify.router):
-    router.include_router(part)
 
 
 async def _only_post(request: Request) -> Response:
@@ -30,12 +21,11 @@ async def _only_post(request: Request) -> Response:
     )
 
 
-for path in PATHS:
-    # Without these routes, the proxy would forward other methods on these paths to the upstream.
-    router.add_api_route(
-        path,
-        _only_post,
-        methods=["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"],
-        include_in_schema=False,
-        response_model=None,
-    )
+for part in (check.router, batch.router, verify.router, classify.router):
+    router.include_router(part)
+    for route in part.routes:
+        assert isinstance(route, APIRoute)
+        # Without this, the proxy would forward requests with other methods to the upstream.
+        router.add_api_route(
+            route.path, _only_post, methods=_OTHER_METHODS, include_in_schema=False
+        )

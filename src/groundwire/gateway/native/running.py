@@ -2,15 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine
-from concurrent.futures import Executor
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from fastapi import Request, Response
 
 from groundwire.gateway.chat.answer_checks import CheckTimeoutError
 from groundwire.gateway.http.problems import Problem
-from groundwire.gateway.http.streamed import ClientGoneError, until_disconnect
+from groundwire.gateway.http.streamed import until_disconnect
 from groundwire.gateway.middleware.state import services
 from groundwire.gateway.native.route import JSON
 from groundwire.gateway.services import Services
@@ -23,33 +22,15 @@ async def in_thread(request: Request, work: Callable[[], T]) -> T:
     """Run work that needs much processor time in a thread, and return its result.
 
     Raises:
-        Problem: If the work takes too long, or the client has disconnected. Work that still waited
-            for a thread then does not begin.
+        Problem: If the work takes too long.
+        ClientGoneError: If the client has disconnected. Work that still waited for a thread then
+            does not begin.
     """
     own = services(request)
     try:
-        return await while_there(request, bounded(own, work))
+        return await until_disconnect(request, bounded(own, work))
     except CheckTimeoutError:
         raise too_slow(own) from None
-
-
-async def while_there(request: Request, coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine, and cancel it if its client disconnects.
-
-    Raises:
-        Problem: If the client has disconnected.
-    """
-    try:
-        return await until_disconnect(request, coroutine)
-    except ClientGoneError:
-        raise Problem(
-            499, "client_gone", message="The client hung up before the check was done."
-        ) from None
-
-
-async def submitted(threads: Executor, work: Callable[[], T]) -> T:
-    """Run work in a thread of a pool, and return its result."""
-    return await asyncio.get_running_loop().run_in_executor(threads, work)
 
 
 async def bounded(own: Services, work: Callable[[], T]) -> T:
@@ -62,7 +43,7 @@ async def bounded(own: Services, work: Callable[[], T]) -> T:
     limit = asyncio.timeout(own.config.gateway.check_timeout_s)
     try:
         async with limit:
-            return await submitted(own.checks, work)
+            return await asyncio.get_running_loop().run_in_executor(own.checks, work)
     except TimeoutError as error:
         if limit.expired():
             raise CheckTimeoutError from error
@@ -103,16 +84,12 @@ def to_json(data: object) -> bytes:
     return json.dumps(data, ensure_ascii=True, allow_nan=False).encode("ascii")
 
 
-def json_response(body: bytes) -> Response:
-    """Return a response with a body that is already encoded as JSON."""
-    return Response(body, media_type=JSON)
-
-
 async def answer_in_thread(request: Request, work: Callable[[], dict[str, Any]]) -> Response:
     """Run work in a thread, encode its result there, and return it as a JSON response."""
-    return json_response(await in_thread(request, lambda: to_json(work())))
+    body = await in_thread(request, lambda: to_json(work()))
+    return Response(body, media_type=JSON)
 
 
 def answered(data: object) -> Response:
     """Encode data as JSON, and return it as a response."""
-    return json_response(to_json(data))
+    return Response(to_json(data), media_type=JSON)

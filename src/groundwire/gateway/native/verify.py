@@ -2,25 +2,19 @@
 
 import asyncio
 import logging
-from functools import partial
 from threading import Event
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from fastapi import APIRouter, Body, Request, Response
 
 from groundwire.errors import LimitExceededError, MissingExtraError
 from groundwire.gateway.http.problems import Problem
+from groundwire.gateway.http.streamed import until_disconnect
 from groundwire.gateway.middleware.state import caller, services
+from groundwire.gateway.native import verify_models as models
 from groundwire.gateway.native.described import REF, described, errors, request_examples
-from groundwire.gateway.native.route import NativeRoute
-from groundwire.gateway.native.running import json_response, submitted, to_json, while_there
-from groundwire.gateway.native.verify_models import (
-    MAX_SPANS,
-    MAX_STEPS,
-    TraceRequest,
-    VerifyRequest,
-    VerifySettings,
-)
+from groundwire.gateway.native.route import JSON, NativeRoute
+from groundwire.gateway.native.running import to_json
 from groundwire.gateway.verifying import Verifications
 from groundwire.policy.policy import resolve_limits
 from groundwire.verify.report import VerificationReport
@@ -30,6 +24,8 @@ from groundwire.verify.verifier import Scope
 log = logging.getLogger(__name__)
 
 router = APIRouter(route_class=NativeRoute)
+
+_EXAMPLES = request_examples()
 
 #: Type of a verification error that an invalid request causes → the invalid field.
 _OF_THE_REQUEST: dict[str, str | None] = {
@@ -49,6 +45,7 @@ _OF_THE_BACKEND = {
     "rate_limited": 503,
     "timeout": 504,
 }
+_Body: TypeAlias = models.VerifyRequest | models.TraceRequest
 _NOT_SET_UP = ("missing_api_key", "missing_service_url")
 
 
@@ -70,7 +67,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 )
 async def verify(
     request: Request,
-    body: Annotated[VerifyRequest, Body(openapi_examples=request_examples()["/v1/verify"])],
+    body: Annotated[models.VerifyRequest, Body(openapi_examples=_EXAMPLES["/v1/verify"])],
 ) -> Response:
     """Tell for each claim of an answer whether it follows from the evidence that it cites.
 
@@ -81,9 +78,7 @@ async def verify(
     limit = services(request).config.detector.max_answer_chars
     if len(body.answer) > limit:
         raise LimitExceededError("answer", len(body.answer), limit, "detector.max_answer_chars")
-    return await _verified(
-        request, AnswerSubject(body.answer), body.spans, body, max_claims=body.max_claims
-    )
+    return await _verified(request, AnswerSubject(body.answer), body, body.max_claims)
 
 
 @router.post(
@@ -95,56 +90,57 @@ async def verify(
 )
 async def verify_trace(
     request: Request,
-    body: Annotated[TraceRequest, Body(openapi_examples=request_examples()["/v1/verify/trace"])],
+    body: Annotated[models.TraceRequest, Body(openapi_examples=_EXAMPLES["/v1/verify/trace"])],
 ) -> Response:
     """Tell for each step of a trace whether it follows from the evidence that it cites.
 
     Gives the report of `audit_trace_budget`, as `groundwire verify --trace --json` prints it. A
     step may have a target of its own, its `confidence`. All steps are verified.
     """
-    _require_at_most(MAX_STEPS, len(body.steps), "steps", "Send them in several requests.")
-    n_steps = len(body.steps)
-    return await _verified(request, TraceSubject(body.steps), body.spans, body, max_claims=n_steps)
+    _require_at_most(models.MAX_STEPS, len(body.steps), "steps", "Send them in several requests.")
+    return await _verified(request, TraceSubject(body.steps), body, len(body.steps))
 
 
 async def _verified(
-    request: Request,
-    subject: Subject,
-    spans: list[Any],
-    body: VerifySettings,
-    *,
-    max_claims: int | None,
+    request: Request, subject: Subject, body: _Body, max_claims: int | None
 ) -> Response:
-    _require_at_most(MAX_SPANS, len(spans), "spans", "Send those that are cited.")
-    _require_within_limits(request, spans)
+    n_spans = len(body.spans)
+    _require_at_most(models.MAX_SPANS, n_spans, "spans", "Send those that are cited.")
+    _require_within_limits(request, body.spans)
     own, over = services(request).verifications, Event()
     scope = Scope(tenant=caller(request).tenant, is_over=over.is_set)
-    work = partial(_report, own, subject, spans, body, scope)
-    threads = own.threads_for(
-        n_spans=len(spans), max_claims=max_claims, with_citations=body.citations
-    )
+    threads = own.threads_for(n_spans=n_spans, max_claims=max_claims, with_citations=body.citations)
     try:
         async with asyncio.timeout(own.timeout_s):
-            asked = submitted(threads, lambda: to_json(work()))
-            return json_response(await while_there(request, asked))
+            loop = asyncio.get_running_loop()
+            work = loop.run_in_executor(threads, _report, own, subject, body, scope)
+            return Response(await until_disconnect(request, work), media_type=JSON)
     except TimeoutError:
-        raise _too_late(own.timeout_s) from None
+        raise Problem(
+            504,
+            "timeout",
+            message=f"The verification took more than {own.timeout_s:g} s, and was given up.",
+            next_step="Send fewer claims or spans, or raise gateway.check_timeout_s.",
+        ) from None
     finally:
         over.set()  # a thread cannot be stopped, but it looks at this event before each claim
 
 
-def _report(
-    own: Verifications, subject: Subject, spans: list[Any], body: VerifySettings, scope: Scope
-) -> dict[str, Any]:
+def _report(own: Verifications, subject: Subject, body: _Body, scope: Scope) -> bytes:
     try:
         report = own.verify(
-            subject, spans, body.settings(), scope=scope, with_citations=body.citations
+            subject, body.spans, body.settings(), scope=scope, with_citations=body.citations
         )
     except MissingExtraError as error:
-        raise _not_installed(error) from error
+        raise Problem(
+            503,
+            "verifier_unavailable",
+            message="The verifier of this gateway is not installed.",
+            next_step=str(error),
+        ) from error
     if report.error is not None:
         raise _problem(report)
-    return report.to_dict()
+    return to_json(report.to_dict())
 
 
 def _require_at_most(limit: int, n: int, what: str, next_step: str) -> None:
@@ -172,33 +168,13 @@ def _require_within_limits(request: Request, spans: list[Any]) -> None:
         raise LimitExceededError(
             "list of spans", len(spans), limits.max_sources, "evidence.max_sources"
         )
-    texts = (each.get(key) for each in spans if isinstance(each, dict) for key in _TEXTS)
+    objects = [each for each in spans if isinstance(each, dict)]
+    texts = [each.get(key) for each in objects for key in ("text", "snippet")]
     longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
     if limits.max_source_chars and longest > limits.max_source_chars:
         raise LimitExceededError(
             "longest span", longest, limits.max_source_chars, "evidence.max_source_chars"
         )
-
-
-_TEXTS = ("text", "snippet")
-
-
-def _too_late(limit_s: float) -> Problem:
-    return Problem(
-        504,
-        "timeout",
-        message=f"The verification took more than {limit_s:g} s, and was given up.",
-        next_step="Send fewer claims or spans, or raise gateway.check_timeout_s.",
-    )
-
-
-def _not_installed(error: MissingExtraError) -> Problem:
-    return Problem(
-        503,
-        "verifier_unavailable",
-        message="The verifier of this gateway is not installed.",
-        next_step=str(error),
-    )
 
 
 def _problem(report: VerificationReport) -> Problem:

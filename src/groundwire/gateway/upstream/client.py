@@ -5,19 +5,19 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from random import Random
 from typing import Protocol, Self
 
 import aiohttp
 from yarl import URL
 
-from groundwire.config import Config
 from groundwire.config.tree import UpstreamDefaults
 from groundwire.config.upstreams import Upstream
 from groundwire.gateway.upstream import errors, routing
 from groundwire.gateway.upstream.asking import Upload, UpstreamRequest
 from groundwire.gateway.upstream.headers import Pairs
-from groundwire.gateway.upstream.health import Health, HealthRules
+from groundwire.gateway.upstream.health import Health
 from groundwire.gateway.upstream.reply import UpstreamReply
 from groundwire.gateway.upstream.session import new_session, was_stale
 
@@ -55,7 +55,8 @@ class Tracer(Protocol):
 class Upstreams:
     """Client of the upstream servers: chooses one by the model, and sends it the request.
 
-    A client belongs to one event loop, and is opened and closed there.
+    A client belongs to one event loop. It is a context manager: its connections are closed at the
+    end of the block.
 
     Attributes:
         all: The upstreams in their configured order.
@@ -68,7 +69,6 @@ class Upstreams:
         *,
         random: Random | None = None,
         clock: Callable[[], float] = time.monotonic,
-        trust_env: bool = False,
         observer: Observer | None = None,
         tracer: Tracer | None = None,
     ) -> None:
@@ -79,51 +79,31 @@ class Upstreams:
             settings: Timeouts and limits; their URL and key are not used.
             random: Chooses among upstreams by their weights.
             clock: Returns the time in seconds, for the health of upstreams.
-            trust_env: Whether ``HTTP_PROXY`` and the like are followed, and ``.netrc`` is read.
             observer: Receives responses and failures.
             tracer: Makes a trace span for each request.
         """
         self.all = tuple(upstreams)
         self._settings = settings
-        self._rules = HealthRules(
-            max_failures=settings.max_failures, cooldown_s=settings.cooldown_s
-        )
         self._health = {each.name: Health() for each in self.all}
-        self._random = random or Random()
-        self._clock = clock
-        self._trust_env = trust_env
+        self._random, self._clock = random or Random(), clock
         self._observer, self._tracer = observer, tracer
         self._session: aiohttp.ClientSession | None = None
 
-    @classmethod
-    def of(
-        cls, config: Config, *, observer: Observer | None = None, tracer: Tracer | None = None
-    ) -> Self:
-        """Make the client for the upstreams of a configuration."""
-        return cls(config.upstreams, config.upstream, observer=observer, tracer=tracer)
-
-    async def open(self) -> None:
-        """Make the HTTP session; no connection is opened yet."""
-        self._session = new_session(self._settings, trust_env=self._trust_env)
-
-    async def close(self) -> None:
-        """Close all connections."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
-
     async def __aenter__(self) -> Self:
-        await self.open()
+        """Make the HTTP session; no connection is opened yet."""
+        self._session = new_session(self._settings)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.close()
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
 
     def states(self) -> dict[str, str]:
         """Return the state of each upstream by name, ``up`` or ``down``, in configured order."""
         return {name: "up" if each.is_up else "down" for name, each in self._health.items()}
 
-    async def send(self, ask: UpstreamRequest) -> UpstreamReply:
+    async def send(self, ask: UpstreamRequest, *, to: Upstream | None = None) -> UpstreamReply:
         """Send a request, and return the response once its headers are there.
 
         If an upstream cannot be reached, or its status is 429, 500, 502, 503 or 504, the next
@@ -131,32 +111,15 @@ class Upstreams:
         After a time-out no other upstream is asked. If the caller's task is cancelled, so is the
         request.
 
+        Args:
+            ask: The request.
+            to: The only upstream to ask; ``None``: all that serve the model.
+
         Raises:
             Problem: 502, 503 or 504 if no upstream answered; 404 if none serves the model.
             Exception: If the iterator of the body's pieces raises it.
         """
-        candidates = self._candidates(ask.model)
-        try:
-            return await self._best(candidates, ask)
-        except errors.UnansweredError as error:
-            raise error.problem from error
-
-    async def send_to(self, upstream: Upstream, ask: UpstreamRequest) -> UpstreamReply:
-        """Send a request to one upstream and no other, and return its response.
-
-        Raises:
-            Problem: 502 or 504 if the upstream did not answer.
-        """
-        try:
-            return await self._ask(upstream, ask)
-        except errors.UnansweredError as error:
-            raise error.problem from error
-
-    async def _best(self, candidates: Sequence[Upstream], ask: UpstreamRequest) -> UpstreamReply:
-        """Ask upstreams in turn, and return the first good response.
-
-        If none is good, return the last response; without any response, raise the last failure.
-        """
+        candidates = self._candidates(ask.model) if to is None else (to,)
         held: UpstreamReply | None = None
         failure: errors.UnansweredError | None = None
         try:
@@ -164,8 +127,9 @@ class Upstreams:
                 try:
                     reply = await self._ask(upstream, ask)
                 except errors.UnansweredError as error:
-                    if not error.may_try_others:
-                        raise
+                    # After a time-out the model may still be working: asking another costs twice.
+                    if error.kind == "timeout":
+                        raise error.problem from error
                     failure = error
                 else:
                     if held is not None:
@@ -181,7 +145,7 @@ class Upstreams:
             raise
         if held is None:
             assert failure is not None
-            raise failure
+            raise failure.problem from failure
         return held
 
     def _candidates(self, model: str | None) -> tuple[Upstream, ...]:
@@ -199,7 +163,7 @@ class Upstreams:
 
     async def _ask(self, upstream: Upstream, ask: UpstreamRequest) -> UpstreamReply:
         name, started = upstream.name, time.monotonic()
-        self._health[name] = self._health[name].asked(now=self._clock(), rules=self._rules)
+        self._health[name] = self._health[name].asked(now=self._clock(), rules=self._settings)
         try:
             response = await self._response(upstream, ask)
         except errors.UnansweredError as error:
@@ -208,16 +172,13 @@ class Upstreams:
         if response.status in _FAILURES:
             self._failed(name, "status")
         else:
-            self._succeeded(name)
+            if not self._health[name].is_up:
+                _log.warning("upstream %s is up again", name)
+            self._health[name] = Health()
         if self._observer is not None:
             self._observer.upstream_answered(name, seconds=time.monotonic() - started)
-        return UpstreamReply(
-            response,
-            upstream=name,
-            model=ask.model,
-            idle_timeout_s=self._settings.idle_timeout_s,
-            broke=lambda kind: self._failed(name, kind),
-        )
+        idle_s, broke = self._settings.idle_timeout_s, partial(self._failed, name)
+        return UpstreamReply(response, upstream=name, idle_timeout_s=idle_s, broke=broke)
 
     async def _response(self, upstream: Upstream, ask: UpstreamRequest) -> aiohttp.ClientResponse:
         """Return the response of an upstream; try again if a kept connection was already closed."""
@@ -240,7 +201,7 @@ class Upstreams:
     async def _request(
         self, upstream: Upstream, ask: UpstreamRequest, is_reused: list[bool]
     ) -> aiohttp.ClientResponse:
-        assert self._session is not None, "open() comes first"
+        assert self._session is not None, "the client was not entered"
         headers = ask.headers_for(upstream)
         loop = asyncio.get_running_loop()
         timeout_s = self._settings.response_timeout_s
@@ -269,9 +230,8 @@ class Upstreams:
 
     def _unanswered(self, name: str, error: Exception) -> errors.UnansweredError:
         reason = type(error).__name__
-        if isinstance(error, aiohttp.ConnectionTimeoutError):
-            return errors.unreachable(name, reason)
-        if isinstance(error, TimeoutError):
+        is_connecting = isinstance(error, aiohttp.ConnectionTimeoutError)
+        if isinstance(error, TimeoutError) and not is_connecting:
             return errors.late(name, self._settings.response_timeout_s)
         if isinstance(error, aiohttp.ClientResponseError | ValueError):
             return errors.invalid(name, reason)
@@ -281,17 +241,7 @@ class Upstreams:
         if self._observer is not None:
             self._observer.upstream_failed(name, kind)
         before = self._health[name]
-        after = before.failed(now=self._clock(), rules=self._rules)
-        self._health[name] = after
+        self._health[name] = after = before.failed(now=self._clock(), rules=self._settings)
         if before.is_up and not after.is_up:
-            _log.warning(
-                "upstream %s is down after %d failures in a row, the last: %s",
-                name,
-                after.n_failures,
-                kind,
-            )
-
-    def _succeeded(self, name: str) -> None:
-        if not self._health[name].is_up:
-            _log.warning("upstream %s is up again", name)
-        self._health[name] = self._health[name].succeeded()
+            text = "upstream %s is down after %d failures in a row, the last: %s"
+            _log.warning(text, name, after.n_failures, kind)

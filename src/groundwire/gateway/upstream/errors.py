@@ -58,12 +58,6 @@ class UnansweredError(GroundwireError):
         super().__init__(upstream, problem, kind)
         self.upstream, self.problem, self.kind = upstream, problem, kind
 
-    @property
-    def may_try_others(self) -> bool:
-        """Whether another upstream may be asked after this error."""
-        # After a time-out the first model may still be working: asking another one costs twice.
-        return self.kind != "timeout"
-
 
 def unreachable(upstream: str, reason: str) -> UnansweredError:
     """Return the error of a connection that failed, or was lost before the response's headers."""

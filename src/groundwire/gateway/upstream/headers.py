@@ -16,17 +16,9 @@ Pairs = list[tuple[str, str]]
 #: included.
 HOP_BY_HOP = frozenset(
     {
-        "connection",
-        "expect",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authentication-info",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
+        *("connection", "keep-alive", "proxy-connection", "expect", "te", "trailer", "upgrade"),
+        *("proxy-authenticate", "proxy-authentication-info", "proxy-authorization"),
         "transfer-encoding",
-        "upgrade",
     }
 )
 
@@ -35,12 +27,8 @@ HOP_BY_HOP = frozenset(
 #: method, since the gateway has decided by the method of the request.
 _STAYS = frozenset(
     {
-        "content-length",
-        "cookie",
-        "host",
-        "x-http-method",
-        "x-http-method-override",
-        "x-method-override",
+        *("content-length", "cookie", "host"),
+        *("x-http-method", "x-http-method-override", "x-method-override"),
     }
 )
 

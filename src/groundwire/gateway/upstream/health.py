@@ -8,23 +8,12 @@ caller went away, delays the next trial but does not prevent it.
 
 from dataclasses import dataclass, replace
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HealthRules:
-    """Limits for upstreams that fail.
-
-    Attributes:
-        max_failures: Failures in a row after which an upstream is down.
-        cooldown_s: Seconds after which an upstream that is down is tried again.
-    """
-
-    max_failures: int
-    cooldown_s: float
+from groundwire.config.tree import UpstreamDefaults
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """The health of one upstream.
+    """The health of one upstream: by default that of one whose last request succeeded.
 
     Attributes:
         n_failures: Failures in a row, up to now.
@@ -44,7 +33,7 @@ class Health:
         """Return whether the upstream may get a request: it is up, or due to be tried."""
         return self.down_until is None or now >= self.down_until
 
-    def asked(self, *, now: float, rules: HealthRules) -> "Health":
+    def asked(self, *, now: float, rules: UpstreamDefaults) -> "Health":
         """Return the health after a request was sent to the upstream.
 
         If the upstream was due to be tried, that request tries it, and no other request does
@@ -54,15 +43,8 @@ class Health:
             return self
         return replace(self, down_until=now + rules.cooldown_s)
 
-    def failed(self, *, now: float, rules: HealthRules) -> "Health":
+    def failed(self, *, now: float, rules: UpstreamDefaults) -> "Health":
         """Return the health after a request failed."""
         n_failures = self.n_failures + 1
         is_down = n_failures >= rules.max_failures
         return Health(n_failures=n_failures, down_until=now + rules.cooldown_s if is_down else None)
-
-    def succeeded(self) -> "Health":
-        """Return the health after a request succeeded: up, without failures."""
-        return _UP
-
-
-_UP = Health()

@@ -21,7 +21,6 @@ class UpstreamReply:
         headers: The headers that the caller may see, with names in lower case; repeated ones are
             kept. The body is still in the coding that Content-Encoding names.
         upstream: Name of the upstream.
-        model: The model that the request was routed by.
     """
 
     def __init__(
@@ -29,7 +28,6 @@ class UpstreamReply:
         response: aiohttp.ClientResponse,
         *,
         upstream: str,
-        model: str | None,
         idle_timeout_s: float,
         broke: Callable[[Breakage], None],
     ) -> None:
@@ -38,18 +36,13 @@ class UpstreamReply:
         Args:
             response: A response whose body was not read yet.
             upstream: Name of the upstream.
-            model: The model that the request was routed by.
             idle_timeout_s: The most seconds between two pieces of the body.
             broke: Called with the kind of breakage if the body breaks off.
         """
         self.status = response.status
         self.headers = coming_back(response.raw_headers, status=response.status)
-        self.upstream = upstream
-        self.model = model
-        self._response = response
-        self._idle_timeout_s = idle_timeout_s
-        self._broke = broke
-        self._n_bytes = 0
+        self.upstream, self._response = upstream, response
+        self._idle_timeout_s, self._broke, self._n_bytes = idle_timeout_s, broke, 0
         # At its end the response forgets its connection, but _ended needs the protocol object.
         connection = response.connection
         self._protocol = None if connection is None else connection.protocol

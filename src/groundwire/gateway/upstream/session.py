@@ -20,16 +20,12 @@ _ADDED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 _MAX_LINE_BYTES = 65_536
 
 
-def new_session(settings: UpstreamDefaults, *, trust_env: bool) -> aiohttp.ClientSession:
+def new_session(settings: UpstreamDefaults) -> aiohttp.ClientSession:
     """Return an HTTP session that changes nothing about requests and responses.
 
     Bodies stay compressed, no headers such as User-Agent are added, and no cookies are kept.
     """
-    timeout = aiohttp.ClientTimeout(
-        total=None,
-        connect=settings.connect_timeout_s,
-        sock_connect=settings.connect_timeout_s,
-    )
+    connect_s = settings.connect_timeout_s
     tracing = aiohttp.TraceConfig()
     tracing.on_connection_reuseconn.append(_note_reuse)
     return aiohttp.ClientSession(
@@ -39,8 +35,7 @@ def new_session(settings: UpstreamDefaults, *, trust_env: bool) -> aiohttp.Clien
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
         skip_auto_headers=_ADDED,
-        timeout=timeout,
-        trust_env=trust_env,
+        timeout=aiohttp.ClientTimeout(total=None, connect=connect_s, sock_connect=connect_s),
         trace_configs=[tracing],
         max_line_size=_MAX_LINE_BYTES,
         max_field_size=_MAX_LINE_BYTES,

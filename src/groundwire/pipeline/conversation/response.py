@@ -210,6 +210,7 @@ def answer_of(
     n_skipped: int,
     calls: tuple[ToolCall, ...] = (),
     has_reasoning: bool = False,
+    is_cut: bool = False,
 ) -> Answer:
     """Make an answer from its contents, and determine its kind.
 
@@ -233,4 +234,5 @@ def answer_of(
         n_skipped=n_skipped,
         calls=calls,
         has_reasoning=has_reasoning,
+        is_cut=is_cut,
     )
