@@ -18,7 +18,8 @@ from groundwire.engine.models import Manifest
 from groundwire.engine.runtime import Graph, RawScores
 from groundwire.engine.tokenizer import WordPieces
 
-#: Files of a model folder: the graph of the cross-encoder, and its table of word pieces.
+#: Files of a model folder: the graph of the cross-encoder, and the embeddings of word pieces, which
+#: ONNX Runtime loads with the graph.
 CROSS_GRAPH, CROSS_WORDS = "cross.onnx", "cross-words.bin"
 
 

@@ -137,11 +137,12 @@ def longest_runs(
 def line_support(
     ids: NDArray[np.int32], passages: Sequence[Passage], idf: NDArray[np.float32]
 ) -> NDArray[np.int64]:
-    """Return for each piece a code: whether the line with the piece's neighbours has the piece too.
+    """Return for each piece a code: how well the lines that have the piece fit its neighbours.
 
-    "Alice" may occur in the evidence, and yet not in the line that says who founded Acme. A line's
-    score for a piece is its share of the IDF of the twelve pieces before and after that piece. The
-    best score of all lines is compared with the best score of the lines that have the piece.
+    "Alice" may occur in the evidence, and yet not in the line that says who founded Acme. Of the
+    IDF of a piece's neighbours, up to twelve on each side, a line's score is the share of those
+    that the line has. The best score of all lines is compared with that of the lines that have the
+    piece.
 
     Returns:
         Codes by :func:`_support_code`, shape ``(n,)``; 0 where a piece has no known neighbours.

@@ -140,7 +140,8 @@ class Collector:
         Args:
             row: Number of its row in the data.
             answer: The compared answer.
-            said: The detector's probability for the whole answer; ``None`` if it gives none.
+            said: The detector's P(something in the answer is not supported); ``None`` if it gives
+                none.
             latency_ms: Milliseconds that the check took; ``nan`` if there is no verdict.
         """
         context = sha256(answer.context_id.encode("utf-8", "surrogatepass")).digest()

@@ -304,8 +304,9 @@ def _drop(
 def _rate(rows: Iterator[JudgedRow], allowed: float) -> RegressionCheck:
     """Check the rate of answers that the detector calls hallucinated.
 
-    Rows that failed and answers that were not fully checked do not count for the rate. The check
-    passes only if the limit would hold even if all of them were hallucinated.
+    It is their share of the answers that are called hallucinated or grounded; skipped answers never
+    count. The check passes only if the limit would hold even if all others were hallucinated, such
+    as rows that failed.
     """
     outcomes = Counter(
         Outcome.UNAVAILABLE

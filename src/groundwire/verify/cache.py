@@ -16,7 +16,7 @@ _SALT = secrets.token_bytes(32)
 
 
 class CallCache:
-    """Caches the answers of a limited number of calls, without prompts. Threads may share it."""
+    """Caches answers of a limited number of calls; no prompts are kept. Threads may share it."""
 
     def __init__(self, max_calls: int = MAX_CALLS) -> None:
         self._kept: LRUCache[bytes, tuple[Readout, ...]] = LRUCache(max_calls)

@@ -163,7 +163,8 @@ class Labels:
                 and (row := labelled_row(record, of_answer)) is not None
                 and (row["sample"] is not None or not is_sample)
             ]
-            # An answer that was found and drawn has two events, one right after the other.
+            # An answer with findings that was also drawn for the sample has two events, one right
+            # after the other. Only the sample's is yielded.
             drawn = {key for key, row in rows if row["sample"] is not None}
             for key, row in rows:
                 if key not in seen and (row["sample"] is not None or key not in drawn):

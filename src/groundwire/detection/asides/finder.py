@@ -179,8 +179,8 @@ class AsideFinder:
         rest = _PLACE.sub(" ", _URL.sub(" ", text)).replace("^", " ")
         listed = WORD.findall(rest)
         others = [word.casefold() for word in listed if not self._names([word])]
-        # An entry with the id of one source may have any address, because only the entry itself
-        # says where that source is. Otherwise every address has to be known.
+        # An entry for one source may give any address, since nothing else says where that source
+        # is. In others, each address must be in a source, or in a link of an earlier citation.
         is_of_one = len(listed) - len(others) == 1 and "," not in text
         if not is_of_one and not all(url in self._links or self._known.writes(url) for url in urls):
             return False

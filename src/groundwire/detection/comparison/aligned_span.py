@@ -50,7 +50,7 @@ class ComparedText:
         return [word for word in self.words if word.is_content and not word.text[0].isdigit()]
 
     def near(self, start: int, end: int) -> dict[str, int]:
-        """Return the stems around ``[start, end)`` in the text, each with its distance in words."""
+        """Return the stems of ``telling`` near ``[start, end)``, with distances in such words."""
         found: dict[str, int] = {}
         for side in around(self.telling, start, end, _NEAR):
             for distance, word in enumerate(side, start=1):

@@ -12,7 +12,7 @@ from groundwire.text.vocabulary import words
 
 _DENIED = (": false", ": no")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-#: Words in the path of a field that name its place in the data, not its subject.
+#: Words in the path of a field that do not name its subject: its place in the data, and fillers.
 _PLACES = words("attribute attributes business restaurant restaurants is has good for by only")
 _FIELD = re.compile(r"[\w .'()/-]{1,80}: ")
 #: Words of which nearly every English text has some, and that most other languages lack.

@@ -24,8 +24,8 @@ _CLOSELY = 0.7
 _MIN_WORDS = 2
 #: Numbers of best lines that are compared by clauses, by quantifiers, and by one word.
 _CLAUSE_LINES, _COUNTED_LINES, _LINES = 2, 3, 4
-#: Number of words after an "all" in which the things that are counted are sought, and number of
-#: these things that are used.
+#: Number of words after an "all" or a "most" that are searched for the things it counts, and the
+#: most of these things that are used.
 _AFTER_ALL, _MOST_THINGS = 4, 2
 #: The quantifier of a thing is sought in this many words before the thing.
 _BEFORE_THING = 4
@@ -84,7 +84,7 @@ def negations(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleF
 
 
 def opposites(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find words whose opposite is in all lines that have most other content words of the claim."""
+    """Find words of the claim whose opposite is in each best line that has most of its words."""
     if claim.has_negation or len(claim.content) <= _MIN_WORDS:
         return
     for _, word in _said(claim, _OPPOSITE):

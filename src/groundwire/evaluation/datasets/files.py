@@ -183,9 +183,9 @@ def turned_rows(
 def table_lines(
     file: Path, columns: ColumnMapping, lines: Callable[[Path], Iterator[Line]] = lines_of
 ) -> Iterator[Line]:
-    """Yield the raw rows of a file.
+    """Yield the rows of a file; in CSV and TSV, sources that are written as a list are parsed.
 
-    If only some rows have a column that the mapping names, it is null in the other rows.
+    An optional column that the mapping names and only some rows have is null in the other rows.
     """
     lacking = dict.fromkeys(_present(lines(file), columns.optional))
     has_lists = suffix_of(file) not in (".csv", ".tsv")

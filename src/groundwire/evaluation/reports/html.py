@@ -121,7 +121,7 @@ def _counts(scores: Mapping[str, Any]) -> dict[RowKind, int]:
 
 
 def _figures(summary: Summary) -> Iterator[Plot]:
-    """Plot the curves that show the trade-off between thresholds."""
+    """Plot the curves of what is gained and lost as the threshold changes."""
     curves, scores = summary.curves, summary.scores["example"]
     if curves is None or not scores:
         return

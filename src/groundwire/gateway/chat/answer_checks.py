@@ -25,7 +25,7 @@ MAX_ANSWERS = 128
 #: Characters that may end a claim, alone or with one or two characters after them.
 _ENDS = frozenset(".!?;:|\n…。！？；：؟۔।։")
 _LOOK_BACK = 16
-#: If more characters than this wait, they are checked without waiting for the end of a claim.
+#: If more characters than this wait, the check gets them even if no claim may have ended yet.
 _ENOUGH_CHARS = 400
 
 

@@ -93,7 +93,7 @@ class Recorder:
                 ``None`` if it did not wait.
 
         Raises:
-            Problem: 503, if the response may not be sent.
+            Problem: 503, if the audit record cannot be written and the response must not be sent.
         """
         events = self._events(context, answers, "complete")
         may_leave = await self._keep(events, tenant=context.tenant, source="response")
@@ -115,7 +115,7 @@ class Recorder:
             row: The number of the row in a batch; ``None`` outside of batches.
 
         Raises:
-            Problem: 503, if the response may not be sent.
+            Problem: 503, if the audit record cannot be written and the response must not be sent.
         """
         numbered = {} if row is None else {"row": row}
         events = self._events(context, answers, "native", source=NATIVE, **numbered)

@@ -101,9 +101,9 @@ class FalseBlocks:
         detector: The detector, with the threshold in use.
         answers: The labelled answers about which the reviewers agree, the oldest first.
         disputed: The labelled answers about which the reviewers disagree.
-        n_other: The number of answers that were checked by another detector, or at a threshold
-            that does not show the findings of this one, or were drawn with another probability
-            than the newest; they are not used.
+        n_other: The number of answers that are not used: they were checked by another detector or
+            revision, or at a higher threshold, at which probabilities may differ, or were drawn at
+            another rate than the newest, or no facts are kept.
         blocking: The labels and severities of findings that lead to a block.
         blocks_incomplete: Whether the policy also blocks answers that were not read in full.
     """

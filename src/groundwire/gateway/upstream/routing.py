@@ -28,14 +28,14 @@ def serving(model: str, upstreams: Sequence[Upstream]) -> tuple[Upstream, ...]:
 def in_order(
     model: str | None, upstreams: Sequence[Upstream], *, random: Random
 ) -> tuple[Upstream, ...]:
-    """Return upstreams in the order in which to ask them, each if all before it have failed.
+    """Return the upstreams to ask, in order: the next is asked only if all before it have failed.
 
     Args:
-        model: Name of the model, or ``None`` if a request names none. Such requests are often about
-            a file or a batch that one upstream stores, so they always go to the same upstream
-            first: the one with the largest weight.
+        model: Name of the model; only the upstreams that serve it are returned. ``None`` if a
+            request names none: such requests are often about a file or a batch that one upstream
+            stores, so all upstreams are returned, always those with the largest weight first.
         upstreams: All upstreams.
-        random: Draws the order, by the weights of the upstreams.
+        random: Draws the order for a named model, by the weights of the upstreams.
     """
     if model is None:
         return tuple(sorted(upstreams, key=lambda each: -each.weight))
