@@ -79,7 +79,7 @@ def verify(
         verdict = verify_files(found, keys, is_partial=is_partial)
     else:
         verdict = asyncio.run(_verify_store(config, keys))
-    show(asdict(verdict), lambda _: "\n".join(_lines(verdict)), as_json=as_json)
+    show(asdict(verdict), lambda: "\n".join(_lines(verdict)), as_json=as_json)
     if verdict.status is TrailStatus.TAMPERED:
         ctx.exit(ExitStatus.FLAGGED)
     if verdict.status is not TrailStatus.INTACT:

@@ -90,24 +90,22 @@ def name_of(path: Path) -> str:
     return "standard input" if path == STDIN else str(path)
 
 
-def read_text_option(
-    text: str | None, path: Path | None, option: str, file_option: str
-) -> str | None:
+def read_text_option(text: str | None, path: Path | None, option: str) -> str | None:
     """Read the value of a pair of options such as ``--answer`` and ``--answer-file``."""
     if text is not None and path is not None:
-        raise click.UsageError(f"{option} and {file_option} exclude each other: give one of them.")
+        raise click.UsageError(f"{option} and {option}-file exclude each other: give one of them.")
     if text is not None:
-        refuse_file_name(text, option, file_option)
+        refuse_file_name(text, option)
     return text if path is None else read_text(path)
 
 
-def refuse_file_name(text: str, option: str, file_option: str) -> None:
+def refuse_file_name(text: str, option: str) -> None:
     """Refuse the name of a file, with or without an ``@``, as the value of an option for a text."""
     name = text.removeprefix("@")
     if is_file(name):
         raise click.UsageError(
             f"{option} takes a text, and {name!r} is the name of a file. "
-            f"To read the file: {file_option} {shlex.quote(name)}"
+            f"To read the file: {option}-file {shlex.quote(name)}"
         )
 
 
@@ -122,7 +120,7 @@ def is_file(text: str, folder: Path = Path()) -> bool:
 def read_sources(texts: Sequence[str], paths: Sequence[Path]) -> list[Source]:
     """Read the sources of the command line: texts are ``S0``, ``S1``..., files have their names."""
     for text in texts:
-        refuse_file_name(text, "--source", "--source-file")
+        refuse_file_name(text, "--source")
     ids = [f"S{number}" for number in range(len(texts))]
     ids += unique_names(paths, taken=ids)
     contents = [*texts, *map(read_text, paths)]

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import click
 
 from groundwire.cli.batch import Files, results_exist
-from groundwire.cli.detectors import Setup
+from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.inputs import RESULT_FILE
 from groundwire.cli.options import option
 from groundwire.cli.progress import count_rows, progress
-from groundwire.evaluation.loading import AnyDetector, DetectorChoice
+from groundwire.evaluation.loading import AnyDetector
 
 if TYPE_CHECKING:
     from groundwire.evaluation.datasets.files import AnyRow

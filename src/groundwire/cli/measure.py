@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from groundwire.cli.batch import results_exist
-from groundwire.cli.check import DetectorOptions
 from groundwire.cli.console import show
 from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import RESULT_FILE
@@ -15,7 +14,6 @@ from groundwire.cli.labelled import Labelled
 from groundwire.cli.measure_options import Generating, Questions, with_explainer
 from groundwire.cli.options import command, commands, group, option
 from groundwire.cli.status import ExitStatus
-from groundwire.evaluation.loading import DetectorChoice
 
 
 @commands()
@@ -75,7 +73,6 @@ def evaluate_command(
     /,
     *,
     labelled: Labelled = group(Labelled),
-    choice: DetectorChoice = group(DetectorOptions),
     as_json: bool = option("--json"),
 ) -> None:
     """Judge answers and count: rates with intervals, severities, by model and category.
@@ -89,10 +86,10 @@ def evaluate_command(
     from groundwire.evaluation.measure.rates import rates
     from groundwire.evaluation.measure.table import to_text
 
-    setup = with_explainer(ctx.ensure_object(Setup), choice)
-    with labelled.judged(ctx, choice, setup) as path:
+    setup = with_explainer(ctx.ensure_object(Setup))
+    with labelled.judged(ctx, setup) as path:
         found = rates(path)
-    show(found, lambda _: to_text(found), as_json=as_json)
+    show(found, lambda: to_text(found), as_json=as_json)
     ctx.exit(_status(found))
 
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from groundwire.cli.detectors import Setup
+from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.inputs import NAME, FilePath, FiniteRange
 from groundwire.cli.options import option
 from groundwire.cli.progress import progress
 from groundwire.cli.status import ExitStatus
-from groundwire.evaluation.loading import DetectorChoice
 
 if TYPE_CHECKING:
     from groundwire.evaluation.language_model import EndpointAddress
@@ -127,12 +126,12 @@ class Generating:
         return ExitStatus.FLAGGED if done.n_failed else ExitStatus.PASSED
 
 
-def with_explainer(setup: Setup, choice: DetectorChoice) -> Setup:
+def with_explainer(setup: Setup) -> Setup:
     """Return loaders whose detectors are combined with the embedded explainer."""
     from groundwire.evaluation.measure.explained import ExplainedDetector
 
-    def load(wanted: DetectorChoice) -> ExplainedDetector:
-        detector = setup.load(wanted)
+    def load(choice: DetectorChoice) -> ExplainedDetector:
+        detector = setup.load(choice)
         explainer = setup.load_explainer(threads=choice.threads)
         return ExplainedDetector(detector=detector, explainer=explainer)
 

@@ -47,6 +47,6 @@ def migrate(
     state = "it was so before" if before == HEAD else f"it was {before or 'empty'}"
     show(
         {"store": address.shown, "before": before, "revision": HEAD},
-        lambda _: f"{address.shown} is at revision {HEAD}; {state}.",
+        lambda: f"{address.shown} is at revision {HEAD}; {state}.",
         as_json=as_json,
     )

@@ -174,8 +174,10 @@ def _detector(data: Mapping[str, Any]) -> DetectorInfo:
 
 
 @contextmanager
-def requiring_results(path: Path) -> Iterator[None]:
-    """Report errors of parsing as an error that names the file and says that it has no results.
+def requiring_results(
+    path: Path, line: int | None = None, problem: str = "a row of it is not as results are"
+) -> Iterator[None]:
+    """Report errors of parsing as an error that names the file, the line and the problem.
 
     Raises:
         ResultsError: If the block raises one of :data:`UNLIKE_RESULTS`.
@@ -185,8 +187,8 @@ def requiring_results(path: Path) -> Iterator[None]:
     except InputError:
         raise
     except UNLIKE_RESULTS as error:
-        problem = f"a row of it is not as results are ({type(error).__name__}: {error})"
-        raise ResultsError(path, None, problem) from error
+        text = f"{problem} ({type(error).__name__}: {error})"
+        raise ResultsError(path, line, text) from error
 
 
 def require_same(path: Path, before: Header, now: Header) -> None:

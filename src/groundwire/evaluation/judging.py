@@ -33,9 +33,10 @@ def judge_block(detector: AnyDetector, block: Block) -> Iterator[JudgedRow]:
 
 def judged_row(row: NumberedAnswer, verdict: Detection | GroundwireError) -> JudgedRow:
     """Make a row of results from an answer and its detection or error."""
-    answer, detection, error = row.answer, None, None
+    answer, detection, error, seconds = row.answer, None, None, 0.0
     if isinstance(verdict, Detection):
         detection = verdict.to_dict()
+        seconds = round(verdict.timings_ms.get("total", 0.0) / 1000, 6)
         if verdict.outcome is Outcome.UNAVAILABLE:
             error = {"type": "DetectionError", "message": "the outcome is unavailable"}
     else:
@@ -58,7 +59,7 @@ def judged_row(row: NumberedAnswer, verdict: Detection | GroundwireError) -> Jud
         ),
         detection=detection,
         error=error,
-        seconds=_seconds(verdict),
+        seconds=seconds,
         sha256=row.sha256,
     )
 
@@ -85,9 +86,3 @@ def _sources(answer: LabelledAnswer) -> tuple[dict[str, object], ...]:
         {"id": each.id, "chars": len(each.text), "sha256": sha256(each.text.encode()).hexdigest()}
         for each in answer.example.sources
     )
-
-
-def _seconds(verdict: Detection | GroundwireError) -> float:
-    if not isinstance(verdict, Detection):
-        return 0.0
-    return round(verdict.timings_ms.get("total", 0.0) / 1000, 6)

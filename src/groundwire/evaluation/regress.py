@@ -12,7 +12,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Self
 
-from groundwire.detection.values import JsonRecord, Outcome
+from groundwire.detection.values import JsonRecord, Outcome, fields_as_data
 from groundwire.errors import InputError, SettingError
 from groundwire.evaluation.confusion import ComparedAnswer, detection_in
 from groundwire.evaluation.evaluation import Evaluation
@@ -82,15 +82,15 @@ class Regression:
     """The result of a comparison with a baseline and limits.
 
     Attributes:
-        checks: The checks: drops of scores in the order asked for, then the rate, then counts.
         n: Number of rows of the data.
+        checks: The checks: drops of scores in the order asked for, then the rate, then counts.
         n_newly_wrong: Number of answers whose verdict was right in the baseline and is wrong now;
             ``None`` unless the baseline is a file of results.
         newly_wrong: Ids of the first of these answers.
     """
 
-    checks: tuple[RegressionCheck, ...]
     n: int
+    checks: tuple[RegressionCheck, ...]
     n_newly_wrong: int | None = None
     newly_wrong: tuple[str, ...] = ()
 
@@ -101,13 +101,7 @@ class Regression:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON data."""
-        return {
-            "passed": self.is_passed,
-            "n": self.n,
-            "checks": [check.to_dict() for check in self.checks],
-            "n_newly_wrong": self.n_newly_wrong,
-            "newly_wrong": list(self.newly_wrong),
-        }
+        return {"passed": self.is_passed, **fields_as_data(self)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,7 @@
 """The metrics of benchmarks, against numbers worked out by hand and scikit-learn's."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -32,6 +34,7 @@ def judged(
     both, predicted, gold = characters
     overlap = Overlap(both=both, predicted=predicted, gold=gold)
     return ComparedAnswer(
+        row=0,
         id="",
         task=task,
         context_id=context,
@@ -49,7 +52,7 @@ def judged(
 
 
 def columns(*answers: ComparedAnswer) -> Columns:
-    return Columns.of(answers)
+    return Columns.of(replace(each, row=row) for row, each in enumerate(answers, 1))
 
 
 #: Two right and one wrong of task a; one right and one wrong of task b.

@@ -82,8 +82,8 @@ class Metric:
         """Whether the metric uses only answers whose hallucinated characters are known."""
         return self.statistic in (characters_f1, characters_iou)
 
-    def of(self, answers: Columns, *, seed: int = SEED) -> BenchScore:
-        """Compute the metric of answers; ``seed`` is the seed of the resampling."""
+    def of(self, answers: Columns) -> BenchScore:
+        """Compute the metric of answers."""
         nothing = BenchScore(value=None, low=None, high=None, n=0)
         if self.task:
             if self.task not in (by_task := answers.by_task()):
@@ -93,7 +93,7 @@ class Metric:
             answers = answers.take(answers.has_spans)
         if not len(answers):
             return nothing
-        found = self._mean(answers, seed) if self.is_mean_of_tasks else self._one(answers, seed)
+        found = self._mean(answers) if self.is_mean_of_tasks else self._one(answers)
         ends = found.interval()
         value, low, high = map(defined, (found.value, ends.low, ends.high))
         n_undefined = ends.n_undefined
@@ -112,15 +112,15 @@ class Metric:
         flagged = replace(answers, flagged=every, failed=~every, probability=every.astype(float))
         return self.of(flagged)
 
-    def _one(self, answers: Columns, seed: int) -> Replicates:
+    def _one(self, answers: Columns, seed: int = SEED) -> Replicates:
         return self.statistic(answers, Bootstrap.of(answers.contexts, seed=seed))
 
-    def _mean(self, answers: Columns, seed: int) -> Replicates:
+    def _mean(self, answers: Columns) -> Replicates:
         # Each task has a seed of its own, so that the draws of the tasks are independent.
         found = [
-            self._one(of_task, seed + i) for i, of_task in enumerate(answers.by_task().values())
+            self._one(of_task, SEED + i) for i, of_task in enumerate(answers.by_task().values())
         ]
-        whole = Bootstrap.of(answers.contexts, seed=seed)
+        whole = Bootstrap.of(answers.contexts)
         draws = np.mean([each.draws for each in found], axis=0)
         return Replicates(float(np.mean([each.value for each in found])), draws, whole)
 

@@ -112,7 +112,14 @@ def read_questions(
     path: Path, mapping: ColumnMapping | None = None
 ) -> Iterator[NumberedQuestion | FailedRow]:
     """Yield the rows of a table of questions with sources, as :func:`read_labelled` does."""
-    return read_files(files_of(path), question_reader(mapping))
+    columns = mapping or ColumnMapping()
+    reader = RowReader(
+        columns,
+        lambda values, row, digest: NumberedQuestion(
+            row=row, question=columns.question(values, row), sha256=digest
+        ),
+    )
+    return read_files(files_of(path), reader)
 
 
 def read_files(
@@ -281,21 +288,13 @@ def answer_reader(
 ) -> RowReader[NumberedAnswer]:
     """Make a reader of labelled answers; ``renames`` is as for :class:`RowReader`."""
     columns = mapping or ColumnMapping()
-
-    def make(values: Values, row: int, digest: str) -> NumberedAnswer:
-        return NumberedAnswer(row=row, answer=columns.answer(values, row), sha256=digest)
-
-    return RowReader(columns, make, renames=renames)
-
-
-def question_reader(mapping: ColumnMapping | None = None) -> RowReader[NumberedQuestion]:
-    """Make a reader of questions with their sources."""
-    columns = mapping or ColumnMapping()
-
-    def make(values: Values, row: int, digest: str) -> NumberedQuestion:
-        return NumberedQuestion(row=row, question=columns.question(values, row), sha256=digest)
-
-    return RowReader(columns, make)
+    return RowReader(
+        columns,
+        lambda values, row, digest: NumberedAnswer(
+            row=row, answer=columns.answer(values, row), sha256=digest
+        ),
+        renames=renames,
+    )
 
 
 def _hash(name: str) -> bytes:

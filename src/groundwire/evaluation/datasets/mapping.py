@@ -382,11 +382,5 @@ def _span(value: object, answer: str) -> GoldSpan:
         )
     kind = str(value.get("label") or value.get("label_type") or "")
     is_conflict = any(word in kind.lower() for word in _CONFLICTS)
-    return GoldSpan(
-        start=start,
-        end=end,
-        label=Label.CONTRADICTED if is_conflict else Label.UNSUPPORTED,
-        kind=kind,
-        implicit_true=value.get("implicit_true") is True,
-        due_to_null=value.get("due_to_null") is True,
-    )
+    label = Label.CONTRADICTED if is_conflict else Label.UNSUPPORTED
+    return GoldSpan(start=start, end=end, label=label, kind=kind)

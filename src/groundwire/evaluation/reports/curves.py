@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from groundwire.evaluation.confusion import ComparedAnswer
-from groundwire.evaluation.metrics import AnswerCounts, Floats, Ranking, ratio
+from groundwire.evaluation.metrics import AnswerCounts, Floats, Ranking
 
 Point = tuple[float, float]
 
@@ -58,34 +58,24 @@ def curves_of(judged: Sequence[ComparedAnswer]) -> Curves | None:
     flagged = np.array([answer.is_flagged for answer in judged], np.bool_)
     counts = AnswerCounts.of(flagged, hallucinated)
     wrong, right = _above(Ranking.of([answer.probability for answer in judged], hallucinated))
-    n_flagged = wrong + right
-    n_passed = counts.n - counts.n_flagged
-    rate = counts.n_hallucinated / counts.n
-    passed = counts.n - n_flagged[:-1]  # without the lowest threshold, which flags all
+    n, n_hallucinated, n_passed = counts.n, counts.n_hallucinated, counts.n - counts.n_flagged
+    recall, rate = wrong / n_hallucinated, n_hallucinated / n
+    passed = (n - wrong - right)[-2::-1]  # without the lowest threshold, which flags all
+    missed = (n_hallucinated - wrong)[-2::-1]
     return Curves(
         precision_recall=Curve(
-            points=_points(wrong / counts.n_hallucinated, wrong / n_flagged),
+            points=_points(recall, wrong / (wrong + right)),
             at=(counts.recall, counts.precision) if counts.n_flagged else None,
             chance=((0, rate), (1, rate)),
         ),
         roc=Curve(
-            points=(
-                (0.0, 0.0),
-                *_points(right / (counts.n - counts.n_hallucinated), wrong / counts.n_hallucinated),
-            ),
+            points=((0.0, 0.0), *_points(right / (n - n_hallucinated), recall)),
             at=(counts.false_positive_rate, counts.recall),
             chance=((0, 0), (1, 1)),
         ),
         risk_coverage=Curve(
-            points=(
-                *_points(
-                    (passed / counts.n)[::-1], ((counts.n_hallucinated - wrong[:-1]) / passed)[::-1]
-                ),
-                (1.0, rate),
-            ),
-            at=(n_passed / counts.n, ratio(counts.n_hallucinated - counts.n_both, n_passed))
-            if n_passed
-            else None,
+            points=(*_points(passed / n, missed / passed), (1.0, rate)),
+            at=(n_passed / n, (n_hallucinated - counts.n_both) / n_passed) if n_passed else None,
             chance=((0, rate), (1, rate)),
         ),
     )

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Any
 
-from groundwire.detection.values import Claim, Detection, Label, Score
+from groundwire.detection.values import Claim, DetectorInfo, Label, Score
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.no_verdict import counts_without_verdict
 from groundwire.evaluation.reports import tables
-from groundwire.evaluation.reports.kinds import MEANINGS, ReportRow, RowKind
+from groundwire.evaluation.reports.kinds import ReportRow, RowKind
 from groundwire.evaluation.reports.plots import Plot, at, of_bins, of_curve, top_of
 from groundwire.evaluation.reports.summary import Summary
 from groundwire.evaluation.reports.words import MARK_MEANINGS, Mark, marked
@@ -53,7 +53,6 @@ def to_html(summary: Summary) -> str:
         filters=_filters(summary),
         facts=_facts,
         RowKind=RowKind,
-        meanings=MEANINGS,
         percent=percent,
         marked=marked,
         claim_facts=_claim_facts,
@@ -167,7 +166,8 @@ def _facts(example: ReportRow) -> Iterator[str]:
         yield f"task {row.task}"
     if detection is not None:
         yield f"outcome {detection.outcome}"
-        yield from _doubt(example, detection)
+        if example.judged is not None and example.judged.has_verdict:
+            yield _doubt(example.judged.probability, detection.detector)
         if detection.probability is not None:
             yield f"P(answer hallucinated) {detection.probability:.2f}"
     for name, value in row.columns.items():
@@ -175,14 +175,10 @@ def _facts(example: ReportRow) -> Iterator[str]:
             yield f"{name} {value}"
 
 
-def _doubt(example: ReportRow, detection: Detection) -> Iterator[str]:
-    if example.judged is None or not example.judged.has_verdict:
-        return
-    doubt, threshold = example.judged.probability, detection.detector.threshold
-    if detection.detector.score is Score.SIMILARITY:
-        yield f"lowest similarity {1 - doubt:.2f} (threshold {threshold:g})"
-    else:
-        yield f"highest doubt of a claim {doubt:.2f} (threshold {threshold:g})"
+def _doubt(doubt: float, detector: DetectorInfo) -> str:
+    if detector.score is Score.SIMILARITY:
+        return f"lowest similarity {1 - doubt:.2f} (threshold {detector.threshold:g})"
+    return f"highest doubt of a claim {doubt:.2f} (threshold {detector.threshold:g})"
 
 
 def _claim_facts(claim: Claim) -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import IO, Any
 
-from groundwire.evaluation.reports.kinds import MEANINGS, ReportRow, RowKind
+from groundwire.evaluation.reports.kinds import ReportRow, RowKind
 from groundwire.evaluation.reports.summary import Summary, examples_of
 from groundwire.evaluation.reports.words import marked_text
 from groundwire.render.html import stream_template
@@ -60,7 +60,7 @@ def _test(example: ReportRow, *, has_labels: bool) -> dict[str, Any]:
     if row.error is not None:
         type_, message = row.error["type"], one_line(row.error["message"])
     else:
-        type_, message = str(example.kind), MEANINGS[example.kind]
+        type_, message = str(example.kind), example.kind.meaning
     return {
         "id": one_line(row.id),
         "row": row.row,
