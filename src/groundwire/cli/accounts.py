@@ -4,8 +4,6 @@ It works on the database itself, without a running gateway. So it can make the f
 new password for somebody who has lost theirs.
 """
 
-from typing import TYPE_CHECKING
-
 import click
 
 from groundwire.cli.console import say
@@ -13,9 +11,6 @@ from groundwire.cli.options import argument, command, commands, group, option
 from groundwire.cli.serve import require_gateway
 from groundwire.cli.settings import StoreOptions
 from groundwire.cli.store_change import end, run
-
-if TYPE_CHECKING:
-    from groundwire.config import Config
 
 
 @commands()
@@ -58,7 +53,8 @@ def set_(
             admin (change everything).  [default of a new account: viewer]
         has_new_password: Make a new password, also for an account that exists.
     """
-    config = _config(ctx, store)
+    require_gateway()
+    config = store.read(ctx)
     from groundwire.control.accounts import AccountRole, Accounts, new_password
 
     password, own = new_password(), None if role is None else AccountRole(role)
@@ -79,7 +75,8 @@ def set_(
 @command("list", short_help="List accounts.", under=accounts)
 def list_(ctx: click.Context, /, *, store: StoreOptions = group(StoreOptions)) -> None:
     """List all accounts by name, with role and last sign-in."""
-    config = _config(ctx, store)
+    require_gateway()
+    config = store.read(ctx)
     from groundwire.control.accounts import Accounts
 
     for each in run(config, lambda store: Accounts(store).all()).value:
@@ -96,7 +93,8 @@ def remove(
     store: StoreOptions = group(StoreOptions),
 ) -> None:
     """Remove an account; its sessions end."""
-    config = _config(ctx, store)
+    require_gateway()
+    config = store.read(ctx)
     from groundwire.control.accounts import Accounts
 
     done = run(
@@ -106,8 +104,3 @@ def remove(
     )
     say(f"Removed {done.value.name}.")
     end(ctx, done)
-
-
-def _config(ctx: click.Context, store: StoreOptions) -> "Config":
-    require_gateway()
-    return store.read(ctx)

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,7 @@ from groundwire.text.files.reading import STDIN, decode
 class FilePath(click.Path):
     """Click type of a file's path. It refuses an empty name, which would be the current folder."""
 
-    def convert(  # noqa: D102  # as click declares it
-        self,
-        value: str | os.PathLike[str],
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> Any:  # noqa: ANN401
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401, D102
         if not os.fspath(value):
             self.fail("it is empty. Name a file, or leave the option out.", param, ctx)
         return super().convert(value, param, ctx)
@@ -32,12 +28,7 @@ class FilePath(click.Path):
 class FiniteRange(click.FloatRange):
     """Click type of a finite number in a range; click's own type accepts NaN."""
 
-    def convert(  # noqa: D102  # as click declares it
-        self,
-        value: Any,  # noqa: ANN401
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> Any:  # noqa: ANN401
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401, D102
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value!r} is no finite number.", param, ctx)
@@ -134,10 +125,8 @@ def unique_names(paths: Sequence[Path], *, taken: Iterable[str] = ()) -> list[st
     names = []
     for path in paths:
         name = _name(path) if own[_name(path)] == 1 else path.as_posix()
-        number, unique = 1, name
-        while unique in used:
-            number += 1
-            unique = f"{name}#{number}"
+        numbered = (f"{name}#{number}" for number in count(2))
+        unique = next(each for each in chain([name], numbered) if each not in used)
         used.add(unique)
         names.append(unique)
     return names

@@ -17,7 +17,7 @@ from groundwire.cli.status import ExitStatus
 
 if TYPE_CHECKING:
     from groundwire.evaluation.language_model import EndpointAddress
-    from groundwire.evaluation.measure.generate import Generated, Prompting
+    from groundwire.evaluation.measure.generate import Generated
     from groundwire.evaluation.measure.questions import AnyQuestion
 
 
@@ -90,24 +90,19 @@ class Generating:
             )
         return address
 
-    def prompting(self) -> "Prompting":
-        """Read the models to ask, and the parameters of their calls."""
-        from groundwire.evaluation.measure.generate import SYSTEM, Prompting
+    def to(self, questions: Questions, output: Path) -> ExitStatus:
+        """Ask for the answers that are missing, and write the table of answers."""
+        from groundwire.evaluation.language_model import LanguageModel
+        from groundwire.evaluation.measure.generate import SYSTEM, Prompting, generate
 
-        return Prompting(
+        prompting = Prompting(
             models=tuple(dict.fromkeys(self.models)),
             temperature=self.temperature,
             max_tokens=self.max_tokens,
             seed=self.seed,
             system=SYSTEM if self.system is None else self.system,
         )
-
-    def to(self, questions: Questions, output: Path) -> ExitStatus:
-        """Ask for the answers that are missing, and write the table of answers."""
-        from groundwire.evaluation.language_model import LanguageModel
-        from groundwire.evaluation.measure.generate import generate
-
-        prompting, address = self.prompting(), self.address()
+        address = self.address()
         with (
             LanguageModel(address, timeout_s=self.timeout_s, max_retries=self.retries) as model,
             progress(lambda: None, is_interactive=sys.stderr.isatty()) as report,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from groundwire import __version__
-from groundwire.detection.values import DetectorInfo, Score
+from groundwire.detection.values import DetectorInfo, JsonRecord, Score
 from groundwire.errors import InputError
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.loading import DifferentDetectorError
@@ -85,7 +85,7 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedRow:
+class JudgedRow(JsonRecord):
     """One answer with its labels and its detection.
 
     Attributes:
@@ -129,11 +129,6 @@ class JudgedRow:
     def is_unreadable(self) -> bool:
         """Whether the row of the data could not be read."""
         return self.error is not None and not self.answer
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row as JSON data."""
-        data = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**data, "sources": list(self.sources), "gold": list(self.gold)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:

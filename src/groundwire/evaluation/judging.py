@@ -6,7 +6,7 @@ from hashlib import sha256
 from groundwire.detection.values import Detection, Outcome
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
-from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
+from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.judged_row import JudgedRow
 from groundwire.evaluation.loading import AnyDetector, judge_all
 
@@ -42,6 +42,7 @@ def judged_row(row: NumberedAnswer, verdict: Detection | GroundwireError) -> Jud
     else:
         error = {"type": type(verdict).__name__, "message": str(verdict)}
     is_known = answer.known is not Known.NOTHING
+    hashed = [(each, sha256(each.text.encode()).hexdigest()) for each in answer.example.sources]
     return JudgedRow(
         row=row.row,
         id=answer.id,
@@ -50,7 +51,9 @@ def judged_row(row: NumberedAnswer, verdict: Detection | GroundwireError) -> Jud
         columns=dict(answer.columns),
         question=answer.example.question,
         answer=answer.example.answer,
-        sources=_sources(answer),
+        sources=tuple(
+            {"id": each.id, "chars": len(each.text), "sha256": digest} for each, digest in hashed
+        ),
         known=str(answer.known),
         hallucinated=answer.is_hallucinated if is_known else None,
         gold=tuple(
@@ -78,11 +81,4 @@ def failed_row(row: FailedRow) -> JudgedRow:
         detection=None,
         error={"type": row.kind, "message": row.message},
         sha256=row.sha256,
-    )
-
-
-def _sources(answer: LabelledAnswer) -> tuple[dict[str, object], ...]:
-    return tuple(
-        {"id": each.id, "chars": len(each.text), "sha256": sha256(each.text.encode()).hexdigest()}
-        for each in answer.example.sources
     )

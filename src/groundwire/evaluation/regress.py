@@ -195,8 +195,7 @@ def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) ->
     now = Evaluation.read(results).to_dict()
     if limits.drops and baseline is None:
         raise RegressError("A drop is one from a baseline, and there is none. Give --baseline.")
-    checks = []
-    pairs: Sequence[tuple[ComparedAnswer, ComparedAnswer]] | None = None
+    checks, broken = list[RegressionCheck](), None
     moved: Mapping[str, Replicates] = {}
     if baseline is not None:
         _require_same(now, baseline.scores)
@@ -204,6 +203,7 @@ def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) ->
             known, found = _labelled(baseline.results), _labelled(results)
             pairs = [(known[row], found[row]) for row in sorted(found)]
             moved = differences([after for _, after in pairs], [was for was, _ in pairs])
+            broken = [after.id for was, after in pairs if was.is_right and not after.is_right]
         checks += [
             _drop(name, allowed, now, baseline.scores, moved)
             for name, allowed in limits.drops.items()
@@ -211,12 +211,11 @@ def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) ->
     if limits.rate is not None:
         checks.append(_rate(read_judged(results), limits.rate))
     checks += _not_more(now, None if baseline is None else baseline.scores)
-    broken = [after.id for before, after in pairs or () if before.is_right and not after.is_right]
     return Regression(
-        checks=tuple(checks),
         n=now["n"],
-        n_newly_wrong=None if pairs is None else len(broken),
-        newly_wrong=tuple(broken[:20]),
+        checks=tuple(checks),
+        n_newly_wrong=None if broken is None else len(broken),
+        newly_wrong=tuple((broken or ())[:20]),
     )
 
 

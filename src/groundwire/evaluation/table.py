@@ -38,7 +38,6 @@ def to_text(scores: Mapping[str, Any]) -> str:
         without=WITHOUT,
         failures=[*failures_to_text(scores)],
         percent=percent,
-        one_line=one_line,
     )
 
 

@@ -26,7 +26,6 @@ def to_text(result: BenchResult, *, wall_s: float | None = None) -> str:
         scores=scores_to_text(result.evaluation.to_dict(wall_s=wall_s)),
         table="\n".join(aligned(rows, left=(0, len(rows[0]) - 1))),
         notes=notes,
-        one_line=one_line,
     )
 
 

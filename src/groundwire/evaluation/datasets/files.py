@@ -4,6 +4,7 @@ A row that cannot be read becomes a :class:`FailedRow`; reading continues with t
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import count
@@ -160,19 +161,6 @@ def read_files(
             yield reader.read(row, str(file), b"", error.problem)
 
 
-def all_answers(rows: Iterable[AnyRow]) -> Iterator[LabelledAnswer]:
-    """Yield the answers of rows.
-
-    Raises:
-        DatasetError: At the first row that could not be read.
-    """
-    for row in rows:
-        if isinstance(row, FailedRow):
-            path, _, line = row.place.rpartition(":")
-            raise DatasetError(Path(path), int(line), row.problem.removesuffix("."))
-        yield row.answer
-
-
 def turned_rows(
     values: Values | str, turn: Turn | None, file: Path, line: int
 ) -> Iterable[Values | str]:
@@ -263,24 +251,20 @@ class RowReader(Generic[_Row]):
             if _hash(id_) in self._ids:
                 raise RowError(f"the id {id_[:80]!r} is there for the second time")
         except InputError as error:
+            task = ""
+            with suppress(InputError):  # the task may be unreadable too
+                task = self.columns.task_of(known)
             return FailedRow(
                 row=row,
                 id=id_,
                 place=place,
                 problem=self.columns.reason_of(known) or str(error),
                 sha256=digest,
-                task=self._task_of(known),
+                task=task,
                 columns=self.columns.others_of(known),
             )
         self._ids.add(_hash(id_))
         return made
-
-    def _task_of(self, values: Values) -> str:
-        """Read the task of a failed row; empty if the task cannot be read either."""
-        try:
-            return self.columns.task_of(values)
-        except InputError:
-            return ""
 
 
 def answer_reader(

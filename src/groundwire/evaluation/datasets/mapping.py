@@ -147,7 +147,8 @@ class ColumnMapping:
 
         Task, model and quality are included, although they are fields.
         """
-        used = self._used(row)
+        kept = ("task", "model", "quality")
+        used = {self._column(row, name) for name in COLUMNS if name not in kept}
         return {
             str(name): str(value)
             for name, value in row.items()
@@ -237,12 +238,6 @@ class ColumnMapping:
         if name in self.columns:
             return self.columns[name]
         return find_key(row, COLUMNS[name])
-
-    def _used(self, row: Mapping[str, Any]) -> set[str]:
-        """Collect the columns that hold fields, except those by which results can be grouped."""
-        keeps = ("task", "model", "quality")
-        names = (self._column(row, name) for name in COLUMNS if name not in keeps)
-        return {name for name in names if name is not None}
 
     def _get(self, row: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - of a table
         if name in self.columns:

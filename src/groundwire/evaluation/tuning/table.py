@@ -38,7 +38,6 @@ def to_text(tuning: Tuning) -> str:
             f"{100 * share:g} %: {percent(defined(cost.counts.precision_at(share)))}"
             for share in PREVALENCES
         ),
-        one_line=one_line,
     )
     # A template would escape characters of names, which the configuration needs as they are.
     return f"{text}\n\n# in the configuration:\n{snippet}" if snippet else text
@@ -97,7 +96,6 @@ def promise(tuning: Tuning, tuned: Tuned) -> str:
         DRAWN=DRAWN,
         LOW=LOW,
         MIN_CONTEXTS=MIN_CONTEXTS,
-        one_line=one_line,
     )
 
 

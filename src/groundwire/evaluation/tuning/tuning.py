@@ -106,7 +106,6 @@ class Tuned:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the threshold, its guarantee and its scores as JSON data."""
-        promised = self.guarantee
         return {
             "group": self.group,
             "n_answers": self.counts.n,
@@ -115,17 +114,7 @@ class Tuned:
             "n_failed": self.n_failed,
             "threshold": self.threshold,
             "is_cut_off": self.is_cut_off,
-            "guarantee": None
-            if promised is None
-            else {
-                "holds": promised.index is not None,
-                "n": promised.n,
-                "n_losses": promised.n_losses,
-                "n_available": promised.n_available,
-                "n_needed": promised.n_needed,
-                "answers_lost": defined(promised.answers_lost),
-                "best": promised.best,
-            },
+            "guarantee": None if self.guarantee is None else self.guarantee.to_dict(),
             "at_threshold": None if self.cost is None else self.cost.to_dict(),
             "cross_fitted": None if self.crossed is None else self.crossed.to_dict(),
             "curve": list(self.curve),
