@@ -9,7 +9,7 @@ from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.no_verdict import counts_without_verdict
 from groundwire.evaluation.reports import tables
 from groundwire.evaluation.reports.kinds import ReportRow, RowKind
-from groundwire.evaluation.reports.plots import Plot, at, of_bins, of_curve, top_of
+from groundwire.evaluation.reports.plots import Plot, at, of_bins, of_curve
 from groundwire.evaluation.reports.summary import Summary
 from groundwire.evaluation.reports.words import MARK_MEANINGS, Mark, marked
 from groundwire.evaluation.table import percent
@@ -121,30 +121,15 @@ def _counts(scores: Mapping[str, Any]) -> dict[RowKind, int]:
 
 def _figures(summary: Summary) -> Iterator[Plot]:
     """Plot the curves of what is gained and lost as the threshold changes."""
-    curves, scores = summary.curves, summary.scores["example"]
-    if curves is None or not scores:
+    if not (scores := summary.scores["example"]):
         return
-    yield of_curve(
-        curves.precision_recall,
-        name="Precision and recall",
-        says=f"AUPRC {percent(scores['auprc'])} %: of what is flagged, how much is hallucinated.",
-        axes=("Recall", "Precision"),
-        is_stepped=True,
-    )
-    yield of_curve(
-        curves.roc,
-        name="ROC",
-        says=f"AUROC {percent(scores['auroc'])} %: what finding more costs in false alarms.",
-        axes=("False-positive rate", "Recall"),
-    )
-    yield of_curve(
-        curves.risk_coverage,
-        name="Risk and coverage",
-        says="If only the answers with the least doubt are let through, so many of them are "
+    says = (
+        f"AUPRC {percent(scores['auprc'])} %: of what is flagged, how much is hallucinated.",
+        f"AUROC {percent(scores['auroc'])} %: what finding more costs in false alarms.",
+        "If only the answers with the least doubt are let through, so many of them are "
         "hallucinated.",
-        axes=("Let through", "Hallucinated among them"),
-        top=top_of(curves.risk_coverage),
     )
+    yield from map(of_curve, summary.curves, says)
 
 
 def _filters(summary: Summary) -> list[tuple[str, str, list[tuple[str, str]]]]:
