@@ -7,7 +7,7 @@ new password for somebody who has lost theirs.
 import click
 
 from groundwire.cli.console import say
-from groundwire.cli.options import argument, command, commands, group, option
+from groundwire.cli.options import argument, command, commands, option
 from groundwire.cli.serve import require_gateway
 from groundwire.cli.settings import StoreOptions
 from groundwire.cli.store_change import end, run
@@ -42,7 +42,7 @@ def set_(
     name: str = argument("NAME"),
     role: str | None = option("--role", "ROLE", click.Choice(["viewer", "reviewer", "admin"])),
     has_new_password: bool = option("--new-password"),
-    store: StoreOptions = group(StoreOptions),
+    store: StoreOptions,
 ) -> None:
     """Make an account, or give an account another role or password, which ends its sessions.
 
@@ -73,7 +73,7 @@ def set_(
 
 
 @command("list", short_help="List accounts.", under=accounts)
-def list_(ctx: click.Context, /, *, store: StoreOptions = group(StoreOptions)) -> None:
+def list_(ctx: click.Context, /, *, store: StoreOptions) -> None:
     """List all accounts by name, with role and last sign-in."""
     require_gateway()
     config = store.read(ctx)
@@ -85,13 +85,7 @@ def list_(ctx: click.Context, /, *, store: StoreOptions = group(StoreOptions)) -
 
 
 @command(short_help="Remove an account.", under=accounts)
-def remove(
-    ctx: click.Context,
-    /,
-    *,
-    name: str = argument("NAME"),
-    store: StoreOptions = group(StoreOptions),
-) -> None:
+def remove(ctx: click.Context, /, *, name: str = argument("NAME"), store: StoreOptions) -> None:
     """Remove an account; its sessions end."""
     require_gateway()
     config = store.read(ctx)

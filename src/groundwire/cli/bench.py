@@ -10,7 +10,7 @@ from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.evaluate import status_of
 from groundwire.cli.inputs import NAME
 from groundwire.cli.judging import OutputOptions, judge
-from groundwire.cli.options import argument, command, group, option
+from groundwire.cli.options import argument, command, option
 
 
 @command()
@@ -25,9 +25,9 @@ def bench(
     data_revision: str | None = option("--data-revision", "COMMIT", NAME),
     tasks: tuple[str, ...] = option("--task", "NAME"),
     limit: int | None = option("--limit", "N", click.IntRange(min=1)),
-    output: OutputOptions = group(OutputOptions),
+    output: OutputOptions,
     as_json: bool = option("--json"),
-    choice: DetectorChoice = group(DetectorChoice),
+    choice: DetectorChoice,
 ) -> None:
     """Score a detector on a benchmark, beside the published scores of others.
 

@@ -15,7 +15,7 @@ from groundwire.cli.inputs import (
     read_text_option,
     refuse_shared_stdin,
 )
-from groundwire.cli.options import command, group, is_given, names_of, option
+from groundwire.cli.options import command, is_given, names_of, option
 from groundwire.cli.progress import waiting
 from groundwire.cli.status import exit_status
 from groundwire.detection.example import Example
@@ -65,11 +65,11 @@ def check(
     ctx: click.Context,
     /,
     *,
-    single: AnswerOptions = group(AnswerOptions),
+    single: AnswerOptions,
     as_json: bool = option("--json"),
     html: Path | None = option("--html", type=RESULT_FILE),
     color: ColorChoice = COLOR,
-    choice: DetectorChoice = group(DetectorChoice),
+    choice: DetectorChoice,
     conversation: Path | None = option("--conversation", type=TEXT_FILE),
     config: Path | None = option("--config", type=TEXT_FILE),
     batch: Path | None = option("--batch", type=TEXT_FILE),

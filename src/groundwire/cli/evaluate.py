@@ -11,7 +11,7 @@ from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.inputs import FiniteRange
 from groundwire.cli.judging import OutputOptions
 from groundwire.cli.labelled import judged_data
-from groundwire.cli.options import command, group, option
+from groundwire.cli.options import command, option
 from groundwire.cli.progress import count_rows
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import InputError
@@ -26,11 +26,11 @@ def evaluate(
     /,
     *,
     data: Path = option("--data", "FILE", click.Path(exists=True, path_type=Path), required=True),
-    rows: DataOptions = group(DataOptions),
+    rows: DataOptions,
     prevalences: tuple[float, ...] = option("--prevalence", "SHARE", FiniteRange(0, 1)),
-    output: OutputOptions = group(OutputOptions),
+    output: OutputOptions,
     as_json: bool = option("--json"),
-    choice: DetectorChoice = group(DetectorChoice),
+    choice: DetectorChoice,
 ) -> None:
     """Score a detector on labelled answers, with intervals.
 

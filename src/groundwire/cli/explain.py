@@ -6,7 +6,7 @@ from groundwire.cli.check import AnswerOptions, detected
 from groundwire.cli.console import COLOR, ColorChoice, show_colored
 from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.inputs import NAME, FiniteRange
-from groundwire.cli.options import command, group, option
+from groundwire.cli.options import command, option
 from groundwire.cli.status import exit_status
 
 _SHARE = FiniteRange(0, 1, min_open=True)
@@ -17,10 +17,10 @@ def explain(
     ctx: click.Context,
     /,
     *,
-    single: AnswerOptions = group(AnswerOptions),
+    single: AnswerOptions,
     as_json: bool = option("--json"),
     color: ColorChoice = COLOR,
-    choice: DetectorChoice = group(DetectorChoice),
+    choice: DetectorChoice,
     explainer: str | None = option("--model", "NAME_OR_PATH", NAME),
     model_revision: str | None = option("--model-revision", "COMMIT", NAME),
     threshold: float = option("--threshold", "X", _SHARE, default=0.9),

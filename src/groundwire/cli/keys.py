@@ -14,7 +14,7 @@ import click
 
 from groundwire.cli.console import say
 from groundwire.cli.inputs import NAME, FiniteRange
-from groundwire.cli.options import argument, command, commands, group, option
+from groundwire.cli.options import argument, command, commands, option
 from groundwire.cli.serve import require_gateway
 from groundwire.cli.settings import StoreOptions
 from groundwire.cli.store_change import end, run
@@ -41,7 +41,7 @@ class OwnerOptions:
     role: str | None = option(
         "--admin", "[ROLE]", click.Choice(["admin", "auditor"]), is_flag=False, flag_value="admin"
     )
-    store: StoreOptions = group(StoreOptions)
+    store: StoreOptions
 
     def read(self, ctx: click.Context) -> "Config":
         """Read the configuration in effect. If it cannot be used, the command ends."""
@@ -78,7 +78,7 @@ def create(
     ctx: click.Context,
     /,
     *,
-    owner: OwnerOptions = group(OwnerOptions),
+    owner: OwnerOptions,
     name: str | None = option("--name", "TEXT"),
     days: float | None = option(
         "--expires-in", "DAYS", FiniteRange(min=0, min_open=True, max=36_500)
@@ -114,13 +114,7 @@ def create(
 
 
 @command("list", short_help="List keys.", under=keys)
-def list_(
-    ctx: click.Context,
-    /,
-    *,
-    owner: OwnerOptions = group(OwnerOptions),
-    as_json: bool = option("--json"),
-) -> None:
+def list_(ctx: click.Context, /, *, owner: OwnerOptions, as_json: bool = option("--json")) -> None:
     """List the keys of a tenant or of the admin plane, with their ids, the latest first.
 
     Args:
@@ -133,13 +127,7 @@ def list_(
 
 
 @command(short_help="Revoke a key.", under=keys)
-def revoke(
-    ctx: click.Context,
-    /,
-    *,
-    key_id: str = argument("KEY"),
-    owner: OwnerOptions = group(OwnerOptions),
-) -> None:
+def revoke(ctx: click.Context, /, *, key_id: str = argument("KEY"), owner: OwnerOptions) -> None:
     """Revoke a key for good. KEY is its id in the list."""
     config = owner.read(ctx)
     registry = _registry(config)

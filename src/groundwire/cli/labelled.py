@@ -13,7 +13,7 @@ from groundwire.cli.data_options import DataOptions
 from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.inputs import READ_FILE
 from groundwire.cli.judging import Judged, OutputOptions, judge
-from groundwire.cli.options import group, names_of, option
+from groundwire.cli.options import names_of, option
 
 #: Names of the options that go with ``--data``: how it is judged, and where results are kept.
 _OF_JUDGING = (*names_of(DataOptions), *names_of(OutputOptions), *names_of(DetectorChoice))
@@ -33,9 +33,9 @@ class Labelled:
 
     data: Path | None = option("--data", "FILE", click.Path(exists=True, path_type=Path))
     results: Path | None = option("--results", type=READ_FILE)
-    rows: DataOptions = group(DataOptions)
-    output: OutputOptions = group(OutputOptions)
-    choice: DetectorChoice = group(DetectorChoice)
+    rows: DataOptions
+    output: OutputOptions
+    choice: DetectorChoice
 
     def check(self, ctx: click.Context) -> None:
         """Refuse options that do not go together."""

@@ -14,7 +14,7 @@ from groundwire.cli.check import refuse_options
 from groundwire.cli.config import read_config
 from groundwire.cli.console import say
 from groundwire.cli.inputs import NAME, TEXT_FILE, in_url
-from groundwire.cli.options import command, given_options, given_settings, group, names_of, option
+from groundwire.cli.options import command, given_options, given_settings, names_of, option
 from groundwire.cli.settings import read_variable, require, with_values
 from groundwire.text.files.reading import STDIN
 
@@ -180,8 +180,8 @@ def mcp(
     /,
     *,
     transport: str = option("--transport", "NAME", click.Choice([STDIO, HTTP]), default=STDIO),
-    http: HttpOptions = group(HttpOptions),
-    server: ServerOptions = group(ServerOptions),
+    http: HttpOptions,
+    server: ServerOptions,
     client: str | None = option(
         "--print-config",
         "CLIENT",

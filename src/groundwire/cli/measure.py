@@ -12,7 +12,7 @@ from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import RESULT_FILE
 from groundwire.cli.labelled import Labelled
 from groundwire.cli.measure_options import Generating, Questions, with_explainer
-from groundwire.cli.options import command, commands, group, option
+from groundwire.cli.options import command, commands, option
 from groundwire.cli.status import ExitStatus
 
 
@@ -41,8 +41,8 @@ def generate_command(
     ctx: click.Context,
     /,
     *,
-    questions: Questions = group(Questions),
-    generating: Generating = group(Generating),
+    questions: Questions,
+    generating: Generating,
     output: Path = option("--output", type=RESULT_FILE, required=True),
     force: bool = option("--force"),
 ) -> None:
@@ -69,11 +69,7 @@ def generate_command(
 
 @command("evaluate", under=measure)
 def evaluate_command(
-    ctx: click.Context,
-    /,
-    *,
-    labelled: Labelled = group(Labelled),
-    as_json: bool = option("--json"),
+    ctx: click.Context, /, *, labelled: Labelled, as_json: bool = option("--json")
 ) -> None:
     """Judge answers and count: rates with intervals, severities, by model and category.
 

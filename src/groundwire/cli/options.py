@@ -2,17 +2,18 @@
 
 The help of an option is the entry of its parameter under ``Args:`` in the function's docstring, or
 under ``Attributes:`` in the docstring of the class. The help shows the rest of a docstring, from
-``Examples:`` or ``Exit status:`` on, below the options. A command looks like this::
+``Examples:`` or ``Exit status:`` on, below the options. A class of options is a dataclass; a
+parameter that is annotated with it gets an object made of their values. A command looks like this::
 
     @command()
-    def greet(*, name: str | None = option("--name", "TEXT"), tone: Tone = group(Tone)) -> None:
+    def greet(*, name: str | None = option("--name", "TEXT"), tone: Tone) -> None:
         \"\"\"The help of the command, with a section Args for the help of --name.\"\"\"
 """
 
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import wraps
 from types import UnionType
 from typing import Any, get_args, get_origin
@@ -55,13 +56,6 @@ class Declared:
     setting: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Group:
-    """Marks a parameter whose value is made from a class of options (``options``)."""
-
-    options: type
-
-
 def option(
     names: str,
     metavar: str | None = None,
@@ -90,14 +84,6 @@ def option(
 def argument(metavar: str | None = None, type: Any = None, **settings: Any) -> Any:  # noqa: ANN401
     """Declare an argument; the parameters are those of :func:`option`."""
     return Declared((), {"metavar": metavar, "type": type, **settings})
-
-
-def group(options: type) -> Any:  # noqa: ANN401 - the default of a parameter of any type
-    """Declare a class of options as the default of a parameter.
-
-    The parameter gets an object of its annotated class, made from the values of the options.
-    """
-    return Group(options)
 
 
 def command(
@@ -191,8 +177,8 @@ def _declared(source: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, s
     """Yield the options and arguments of a command's function or a class of options, with help."""
     _, helps = described(_without_epilog(source))
     for each in inspect.signature(source).parameters.values():
-        if isinstance(each.default, Group):
-            yield from _declared(each.default.options)
+        if is_dataclass(each.annotation):
+            yield from _declared(each.annotation)
         elif isinstance(each.default, Declared):
             yield each, helps.get(each.name)
 
@@ -201,8 +187,8 @@ def _arguments(source: Callable[..., Any], given: Mapping[str, Any]) -> dict[str
     """Choose the arguments of a function or a class of options from the values of all options."""
     found = {}
     for each in inspect.signature(source).parameters.values():
-        if isinstance(each.default, Group):
-            found[each.name] = each.annotation(**_arguments(each.default.options, given))
+        if is_dataclass(each.annotation):
+            found[each.name] = each.annotation(**_arguments(each.annotation, given))
         elif isinstance(each.default, Declared):
             found[each.name] = given[each.name]
     return found

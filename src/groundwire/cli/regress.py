@@ -10,7 +10,7 @@ from groundwire.cli.annotations import github, wants_github
 from groundwire.cli.console import show
 from groundwire.cli.inputs import READ_FILE
 from groundwire.cli.labelled import Labelled
-from groundwire.cli.options import command, group, option
+from groundwire.cli.options import command, option
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import GroundwireError
 
@@ -32,7 +32,7 @@ def regress(
         "--annotations", type=click.Choice(("github", "none", "auto")), default="auto"
     ),
     as_json: bool = option("--json"),
-    labelled: Labelled = group(Labelled),
+    labelled: Labelled,
 ) -> None:
     """Compare scores with a baseline, and fail if they fell.
 

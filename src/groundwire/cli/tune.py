@@ -5,7 +5,7 @@ import click
 from groundwire.cli.console import show
 from groundwire.cli.inputs import NAME
 from groundwire.cli.labelled import Labelled
-from groundwire.cli.options import command, group, option
+from groundwire.cli.options import command, option
 from groundwire.cli.status import ExitStatus
 from groundwire.evaluation.tuning.target import LOW
 
@@ -20,7 +20,7 @@ def tune(
     by: str | None = option("--by", "COLUMN", NAME),
     seed: int = option("--seed", type=click.IntRange(0), default=0),
     as_json: bool = option("--json"),
-    labelled: Labelled = group(Labelled),
+    labelled: Labelled,
 ) -> None:
     """Choose a threshold by labelled answers, with a guarantee where there can be one.
 

@@ -14,7 +14,7 @@ from groundwire.cli.console import COLOR, ColorChoice, show_colored
 from groundwire.cli.conversation import read_json
 from groundwire.cli.evidence import Named, NamedType, read_evidence
 from groundwire.cli.inputs import RESULT_FILE, TEXT_FILE, read_text_option, refuse_shared_stdin
-from groundwire.cli.options import command, given_settings, group, option
+from groundwire.cli.options import command, given_settings, option
 from groundwire.cli.settings import is_of_file, with_values
 from groundwire.cli.status import ExitStatus
 
@@ -92,7 +92,7 @@ def verify(
     as_json: bool = option("--json"),
     html: Path | None = option("--html", type=RESULT_FILE),
     color: ColorChoice = COLOR,
-    given: VerifySettings = group(VerifySettings),
+    given: VerifySettings,
     config: Path | None = option("--config", type=TEXT_FILE),
 ) -> None:
     r"""Verify an answer claim by claim: does each follow from what it cites?

@@ -18,10 +18,7 @@ PREVALENCES = (0.01, 0.05, 0.1, 0.2, 0.5)
 
 
 def scores_of(
-    answers: Columns,
-    *,
-    prevalences: Sequence[float] = PREVALENCES,
-    n_resamples: int = N_RESAMPLES,
+    answers: Columns, *, prevalences: Sequence[float] = PREVALENCES, n_resamples: int = N_RESAMPLES
 ) -> dict[str, Any]:
     """Compute the scores of a group of answers as JSON data; undefined ones are ``null``.
 
