@@ -101,23 +101,17 @@ def command(
         under: The group that the command belongs to.
         settings: Further arguments of :func:`click.command`.
     """
+    make = click.command if under is None else under.command
 
     def made(function: Callable[..., Any]) -> click.Command:
-        make = click.command if under is None else under.command
         return make(name, **{"epilog": _epilog(function), **settings})(_with_options(function))
 
     return made
 
 
-def commands(**settings: Any) -> Callable[[Callable[..., Any]], click.Group]:  # noqa: ANN401
+def commands(**settings: Any) -> Callable[[Callable[..., Any]], SuggestingGroup]:  # noqa: ANN401
     """Make a group of commands from a function; the parameters are those of :func:`command`."""
-
-    def made(function: Callable[..., Any]) -> click.Group:
-        given: dict[str, Any] = {"cls": SuggestingGroup, "epilog": _epilog(function), **settings}
-        found: click.Group = click.group(**given)(_with_options(function))
-        return found
-
-    return made
+    return command(cls=SuggestingGroup, **settings)  # type: ignore[return-value] # click makes a cls
 
 
 def _without_epilog(source: Callable[..., Any]) -> str:
@@ -177,7 +171,7 @@ def _declared(source: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, s
     """Yield the options and arguments of a command's function or a class of options, with help."""
     _, helps = described(_without_epilog(source))
     for each in inspect.signature(source).parameters.values():
-        if is_dataclass(each.annotation):
+        if _is_options(each.annotation):
             yield from _declared(each.annotation)
         elif isinstance(each.default, Declared):
             yield each, helps.get(each.name)
@@ -187,7 +181,7 @@ def _arguments(source: Callable[..., Any], given: Mapping[str, Any]) -> dict[str
     """Choose the arguments of a function or a class of options from the values of all options."""
     found = {}
     for each in inspect.signature(source).parameters.values():
-        if is_dataclass(each.annotation):
+        if _is_options(each.annotation):
             found[each.name] = each.annotation(**_arguments(each.annotation, given))
         elif isinstance(each.default, Declared):
             found[each.name] = given[each.name]
@@ -215,6 +209,10 @@ def _parameter(parameter: inspect.Parameter, text: str | None) -> click.Paramete
         if plain in (int, float):
             settings.setdefault("type", plain)
     return click.Option([*declared.names, name], **{"help": text} | settings)
+
+
+def _is_options(annotation: Any) -> bool:  # noqa: ANN401
+    return is_dataclass(annotation)
 
 
 def _without_none(annotation: Any) -> Any:  # noqa: ANN401

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
-from groundwire.detection.values import Detection, Outcome
+from groundwire.detection.values import Detection, Outcome, fields_as_data
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
 from groundwire.evaluation.datasets.labelled import Known
@@ -56,10 +56,7 @@ def judged_row(row: NumberedAnswer, verdict: Detection | GroundwireError) -> Jud
         ),
         known=str(answer.known),
         hallucinated=answer.is_hallucinated if is_known else None,
-        gold=tuple(
-            {"start": each.start, "end": each.end, "label": str(each.label), "kind": each.kind}
-            for each in answer.spans
-        ),
+        gold=tuple(map(fields_as_data, answer.spans)),
         detection=detection,
         error=error,
         seconds=seconds,

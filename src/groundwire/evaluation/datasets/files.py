@@ -3,7 +3,7 @@
 A row that cannot be read becomes a :class:`FailedRow`; reading continues with the next row.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -192,15 +192,14 @@ def table_lines(
         yield line, content, row if has_lists else columns.unpacked(row)
 
 
-def _present(lines: Iterable[Line], columns: Collection[str]) -> set[str]:
+def _present(lines: Iterable[Line], columns: frozenset[str]) -> set[str]:
     """Return the given columns that at least one row has; a column in no row is misnamed."""
-    missing = set(columns)
-    if missing:
-        for _, _, values in lines:
-            missing -= set() if isinstance(values, str) else values.keys()
-            if not missing:
-                break
-    return set(columns) - missing
+    found: set[str] = set()
+    for _, _, values in lines if columns else ():
+        found |= set() if isinstance(values, str) else columns & values.keys()
+        if found == columns:
+            break
+    return found
 
 
 class RowReader(Generic[_Row]):

@@ -15,9 +15,6 @@ from groundwire.evaluation.reports.curves import Curve, curves_of
 from groundwire.evaluation.reports.kinds import ReportRow, RowKind
 from groundwire.evaluation.results_file import read_header, read_judged
 
-#: Default limit on the examples of a page; an example takes a few kilobytes.
-N_EXAMPLES = 300
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
@@ -44,12 +41,12 @@ class Summary:
         return sum(self.counts.values()) - len(self.examples)
 
 
-def summarize(path: Path, *, n_examples: int = N_EXAMPLES) -> Summary:
+def summarize(path: Path, *, n_examples: int = 300) -> Summary:
     """Summarize a results file.
 
     Args:
         path: The file.
-        n_examples: Highest number of examples to keep.
+        n_examples: Highest number of examples to keep; an example takes a few kilobytes.
 
     Raises:
         ResultsError: If the file is not a file of results.

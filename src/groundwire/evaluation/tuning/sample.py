@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from pathlib import Path
 from typing import Self
 
@@ -158,46 +157,43 @@ def sample_of(header: Header, rows: Iterable[JudgedRow], *, by: str | None = Non
             have the same number.
     """
     counts, numbers = RowCounts(), dict[str, int]()
-    found: list[tuple[int, int, float, bool, bool, str]] = []
+    found: dict[int, tuple[int, float, bool, bool, str]] = {}
     columns: set[str] = set()
-    has_column = by is None
     for row in rows:
         detection = detection_in(row)
         judged = ComparedAnswer.of(row, detection)
         counts.add(row, is_unchecked=judged.is_unchecked)
         if row.hallucinated is None:
             continue
+        if row.row in found:
+            raise SampleError(
+                f"the results have row {row.row:,} twice, and it would count twice. Judge the data "
+                "again."
+            )
         values = {"task": row.task, **row.columns}
         columns.update(values)
-        has_column = has_column or by in values
         context = numbers.setdefault(row.context_id, len(numbers))
         group = "" if by is None else values.get(by, "")
         worst = np.nan
         if judged.has_verdict and detection is not None:
             worst = _worst(detection, header.detector.score)
-        found.append((row.row, context, worst, row.hallucinated, not judged.has_verdict, group))
-    if found and not has_column:
+        found[row.row] = (context, worst, row.hallucinated, not judged.has_verdict, group)
+    if found and by is not None and by not in columns:
         known = ", ".join(sorted(columns))
         raise SampleError(f"no row has the column {by!r}. Columns here: {known}.")
-    if len({each[-1] for each in found}) > MAX_GROUPS:
+    # Sorted by row, so that random draws do not depend on the order in which rows were judged.
+    kept = [found[number] for number in sorted(found)]
+    if len({each[-1] for each in kept}) > MAX_GROUPS:
         raise SampleError(
             f"the column {by!r} has more than {MAX_GROUPS:,} values. Name one that tells a few "
             "groups apart."
         )
-    # Sorted by row, so that random draws do not depend on the order in which rows were judged.
-    found.sort()
-    for before, after in pairwise(found):
-        if before[0] == after[0]:
-            raise SampleError(
-                f"the results have row {after[0]:,} twice, and it would count twice. Judge the "
-                "data again."
-            )
     sample = LabelledSample(
-        np.array([each[1] for each in found], np.intp),
-        np.array([each[2] for each in found], np.float64),
-        np.array([each[3] for each in found], np.bool_),
-        np.array([each[4] for each in found], np.bool_),
-        np.array([each[5] for each in found], np.str_),
+        np.array([each[0] for each in kept], np.intp),
+        np.array([each[1] for each in kept], np.float64),
+        np.array([each[2] for each in kept], np.bool_),
+        np.array([each[3] for each in kept], np.bool_),
+        np.array([each[4] for each in kept], np.str_),
     )
     return ReadSample(header=header, sample=sample, rows=counts, by=by)
 
