@@ -1,4 +1,4 @@
-"""The detectors that commands use, which may judge several answers, and results that they made."""
+"""The detectors that commands use, and a function that judges several answers with one."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

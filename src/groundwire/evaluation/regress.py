@@ -202,7 +202,7 @@ def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) ->
         if baseline.results is not None:
             known, found = _labelled(baseline.results), _labelled(results)
             pairs = [(known[row], found[row]) for row in sorted(found)]
-            moved = differences([after for _, after in pairs], [was for was, _ in pairs])
+            moved = differences(pairs)
             broken = [after.id for was, after in pairs if was.is_right and not after.is_right]
         checks += [
             _drop(name, allowed, now, baseline.scores, moved)

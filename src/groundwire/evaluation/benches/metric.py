@@ -5,13 +5,14 @@ over the answers of one task, or as the unweighted mean of the tasks.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from math import nan
 from typing import Any, Self
 
 import numpy as np
 
 from groundwire.evaluation.columns import Columns
-from groundwire.evaluation.intervals import SEED, Bootstrap, Replicates
+from groundwire.evaluation.intervals import SEED, Bootstrap, Replicates, ScoreInterval
 from groundwire.evaluation.metrics import Floats, f1_of, ratios
 from groundwire.evaluation.scores import defined, rankings
 from groundwire.evaluation.sums import answer_sums, score
@@ -21,28 +22,19 @@ Statistic = Callable[[Columns, Bootstrap], Replicates]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BenchScore:
-    """A metric of answers with its 95 % interval, in [0, 1].
+class BenchScore(ScoreInterval):
+    """A metric of answers with its 95 % interval, in [0, 1]; ``nan`` where it is undefined.
 
     Attributes:
-        value: The metric of all answers, without resampling; ``None`` if it is undefined.
-        low: Lower end of the interval; ``None`` if there is no interval.
-        high: Upper end of the interval; ``None`` if there is no interval.
         n: Number of answers.
-        n_undefined: Number of resamples in which the metric is undefined; the interval leaves them
-            out.
     """
 
-    value: float | None
-    low: float | None
-    high: float | None
     n: int
-    n_undefined: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score as JSON data."""
-        ends = [self.low, self.high]
-        return {"value": self.value, "ci95": ends, "n": self.n, "n_undefined": self.n_undefined}
+        value, *ends = map(defined, (self.value, self.low, self.high))
+        return {"value": value, "ci95": ends, "n": self.n, "n_undefined": self.n_undefined}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +76,7 @@ class Metric:
 
     def of(self, answers: Columns) -> BenchScore:
         """Compute the metric of answers."""
-        nothing = BenchScore(value=None, low=None, high=None, n=0)
+        nothing = BenchScore(value=nan, low=nan, high=nan, n=0)
         if self.task:
             if self.task not in (by_task := answers.by_task()):
                 return nothing
@@ -94,10 +86,7 @@ class Metric:
         if not len(answers):
             return nothing
         found = self._mean(answers) if self.is_mean_of_tasks else self._one(answers)
-        ends = found.interval()
-        value, low, high = map(defined, (found.value, ends.low, ends.high))
-        n_undefined = ends.n_undefined
-        return BenchScore(value=value, low=low, high=high, n=len(answers), n_undefined=n_undefined)
+        return BenchScore(**asdict(found.interval()), n=len(answers))
 
     def of_flagging_all(self, answers: Columns) -> BenchScore | None:
         """Compute the metric of a detector that flags every answer, as a baseline.
