@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from groundwire.detection.values import as_data
 from groundwire.evaluation.benches.checking import Counts, FileCheck, check_counts
 from groundwire.evaluation.benches.metric import BenchScore
 from groundwire.evaluation.benches.registry import Bench
@@ -126,9 +127,9 @@ class BenchResult:
                 "citation": bench.citation,
                 "url": bench.url,
             },
-            "results": _plain(self.scores),
-            "variants": {name: _plain(scores) for name, scores in self.variants.items()},
-            "flag_all": _plain(self.flag_all),
+            "results": as_data(self.scores),
+            "variants": as_data(self.variants),
+            "flag_all": as_data(self.flag_all),
             "check": self.check.to_dict(),
             "is_comparable": self.is_comparable,
             "differences": list(self.differences),
@@ -157,7 +158,3 @@ def _scores(bench: Bench, answers: Columns) -> Scores:
 
 def _count(answers: Columns) -> Counts:
     return len(answers), int(answers.hallucinated.sum())
-
-
-def _plain(scores: Scores) -> dict[str, Any]:
-    return {name: None if each is None else each.to_dict() for name, each in scores.items()}
