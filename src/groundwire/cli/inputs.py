@@ -40,9 +40,7 @@ class NameType(click.ParamType):  # type: ignore[type-arg] # not generic in olde
 
     name = "text"
 
-    def convert(  # noqa: D102  # as click declares it
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> str:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: D102
         if value == "":
             self.fail("it is empty. Name one, or leave the option out.", param, ctx)
         return value

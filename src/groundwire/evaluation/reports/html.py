@@ -11,7 +11,7 @@ from groundwire.evaluation.reports import tables
 from groundwire.evaluation.reports.kinds import ReportRow, RowKind
 from groundwire.evaluation.reports.plots import Plot, at, of_bins, of_curve
 from groundwire.evaluation.reports.summary import Summary
-from groundwire.evaluation.reports.words import MARK_MEANINGS, Mark, marked
+from groundwire.evaluation.reports.words import Mark, marked
 from groundwire.evaluation.table import percent
 from groundwire.render import describe_detector, excerpt
 from groundwire.render.descriptions import REASONS
@@ -46,7 +46,7 @@ def to_html(summary: Summary) -> str:
         tables=tables,
         without="; ".join(counts_without_verdict(scores)),
         marks=[
-            (mark, MARK_MEANINGS[mark])
+            mark
             for mark in Mark
             if any((each.row.known == Known.SPANS) != (mark is Mark.FLAGGED) for each in examples)
         ],
