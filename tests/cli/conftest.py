@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from groundwire.cli import cli
-from groundwire.cli.detectors import Setup
-from groundwire.evaluation.loading import AnyDetector, DetectorChoice
+from groundwire.cli.detectors import DetectorChoice, Setup
+from groundwire.evaluation.loading import AnyDetector
 from tests.fakes import FixedDetector
 
 

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from groundwire.cli.detectors import DetectorChoice
 from groundwire.detection.example import Example
 from groundwire.detection.values import Detection
 from groundwire.errors import GroundwireError, UnknownModelError
-from groundwire.evaluation.loading import AnyDetector, DetectorChoice
+from groundwire.evaluation.loading import AnyDetector
 from groundwire.text.files import reading
 from groundwire.text.files.reading import count_lines
 from tests.cli.conftest import CommandLine

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from groundwire.cli.detectors import DetectorChoice
 from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.detector import Detector
 from groundwire.errors import MissingExtraError, SettingError
-from groundwire.evaluation.loading import AnyDetector, DetectorChoice
+from groundwire.evaluation.loading import AnyDetector
 from tests.cli.conftest import CommandLine
 from tests.fakes import FixedDetector
 

@@ -426,6 +426,7 @@ def _held(
 
     said, so = marks
     return ComparedAnswer(
+        row=i,
         id=str(i),
         task="T",
         context_id=str(i // 2),

@@ -7,6 +7,7 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,13 +15,13 @@ import click
 
 from groundwire import __version__
 from groundwire.cli.detectors import Setup
-from groundwire.cli.lazy import LazyGroup
+from groundwire.cli.options import SuggestingGroup
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import GroundwireError
 
 #: Name of a command → its line in the list of commands. The lines are here, so that
 #: ``groundwire --help`` need not import the commands.
-LINES = {
+COMMANDS = {
     "check": "Check an answer, or a file of answers.",
     "explain": "Say why words of an answer are marked.",
     "playground": "Try checks in a browser, on this machine.",
@@ -45,9 +46,6 @@ LINES = {
     "config": "Check a configuration, or show what is in effect.",
     "doctor": "Say what works here and what is missing.",
 }
-_PLACES = {name: f"groundwire.cli.{name}:{name}" for name in LINES}
-_PLACES["train"] = "groundwire_training.cli:train"
-COMMANDS = {name: (_PLACES[name], line) for name, line in LINES.items()}
 
 EXAMPLES = """\b
 Examples:
@@ -71,13 +69,25 @@ class FailedError(click.ClickException):
         click.echo(f"error: {visible(self.format_message())}", file=file, err=True)
 
 
-class Commands(LazyGroup):
-    """The group of all commands. It shows failures of commands as messages."""
+class Commands(SuggestingGroup):
+    """The group of all commands: it imports a command only to call it, and shows its failures."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands, most used first."""
+        return [*COMMANDS]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands in the help, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([*COMMANDS.items()])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command by its name; ``train`` needs the package groundwire-training."""
+        if cmd_name not in COMMANDS:
+            return None
+        package = "groundwire_training.cli" if cmd_name == "train" else f"groundwire.cli.{cmd_name}"
         try:
-            return super().get_command(ctx, cmd_name)
+            module = import_module(package)
         except ModuleNotFoundError as error:
             if str(error.name).partition(".")[0] != "groundwire_training":
                 raise
@@ -85,6 +95,9 @@ class Commands(LazyGroup):
                 "groundwire train is in a package of its own, groundwire-training, which is not "
                 "installed. Install it from a checkout: pip install '.[train]' ./training"
             ) from error
+        command = getattr(module, cmd_name)
+        assert isinstance(command, click.Command)
+        return command
 
     def make_context(
         self,
@@ -126,7 +139,6 @@ def _showing_failures() -> Iterator[None]:
 
 @click.group(
     cls=Commands,
-    lazy=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=EXAMPLES,
 )

@@ -4,18 +4,13 @@ It works on the database itself, without a running gateway. So it can make the f
 new password for somebody who has lost theirs.
 """
 
-from typing import TYPE_CHECKING
-
 import click
 
 from groundwire.cli.console import say
-from groundwire.cli.options import argument, command, commands, group, option
+from groundwire.cli.options import argument, command, commands, option
 from groundwire.cli.serve import require_gateway
 from groundwire.cli.settings import StoreOptions
 from groundwire.cli.store_change import end, run
-
-if TYPE_CHECKING:
-    from groundwire.config import Config
 
 
 @commands()
@@ -47,7 +42,7 @@ def set_(
     name: str = argument("NAME"),
     role: str | None = option("--role", "ROLE", click.Choice(["viewer", "reviewer", "admin"])),
     has_new_password: bool = option("--new-password"),
-    store: StoreOptions = group(StoreOptions),
+    store: StoreOptions,
 ) -> None:
     """Make an account, or give an account another role or password, which ends its sessions.
 
@@ -58,7 +53,8 @@ def set_(
             admin (change everything).  [default of a new account: viewer]
         has_new_password: Make a new password, also for an account that exists.
     """
-    config = _config(ctx, store)
+    require_gateway()
+    config = store.read(ctx)
     from groundwire.control.accounts import AccountRole, Accounts, new_password
 
     password, own = new_password(), None if role is None else AccountRole(role)
@@ -77,9 +73,10 @@ def set_(
 
 
 @command("list", short_help="List accounts.", under=accounts)
-def list_(ctx: click.Context, /, *, store: StoreOptions = group(StoreOptions)) -> None:
+def list_(ctx: click.Context, /, *, store: StoreOptions) -> None:
     """List all accounts by name, with role and last sign-in."""
-    config = _config(ctx, store)
+    require_gateway()
+    config = store.read(ctx)
     from groundwire.control.accounts import Accounts
 
     for each in run(config, lambda store: Accounts(store).all()).value:
@@ -88,15 +85,10 @@ def list_(ctx: click.Context, /, *, store: StoreOptions = group(StoreOptions)) -
 
 
 @command(short_help="Remove an account.", under=accounts)
-def remove(
-    ctx: click.Context,
-    /,
-    *,
-    name: str = argument("NAME"),
-    store: StoreOptions = group(StoreOptions),
-) -> None:
+def remove(ctx: click.Context, /, *, name: str = argument("NAME"), store: StoreOptions) -> None:
     """Remove an account; its sessions end."""
-    config = _config(ctx, store)
+    require_gateway()
+    config = store.read(ctx)
     from groundwire.control.accounts import Accounts
 
     done = run(
@@ -106,8 +98,3 @@ def remove(
     )
     say(f"Removed {done.value.name}.")
     end(ctx, done)
-
-
-def _config(ctx: click.Context, store: StoreOptions) -> "Config":
-    require_gateway()
-    return store.read(ctx)

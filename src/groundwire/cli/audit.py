@@ -1,6 +1,5 @@
 """``groundwire audit``: verifies the audit trail."""
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -9,10 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from groundwire.cli.console import show
-from groundwire.cli.options import command, commands, group, option
+from groundwire.cli.options import command, commands, option
 from groundwire.cli.progress import count_of
 from groundwire.cli.settings import StoreOptions, require
 from groundwire.cli.status import ExitStatus
+from groundwire.cli.store_change import run
 from groundwire.errors import SettingError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def verify(
     ctx: click.Context,
     /,
     *,
-    store: StoreOptions = group(StoreOptions),
+    store: StoreOptions,
     files: tuple[Path, ...] = option("--file", type=_FILE),
     is_partial: bool = option("--partial"),
     key_files: tuple[Path, ...] = option("--key-file", type=_FILE),
@@ -72,14 +72,15 @@ def verify(
     from groundwire.control.audit.signing import existing_keys
     from groundwire.control.audit.verdict import TrailStatus
     from groundwire.control.audit.verify_file import verify_files
+    from groundwire.control.audit.verify_store import verify_store
 
     keys = existing_keys(config, more=key_files)
     found = files or _configured_files(config, store)
     if found:
         verdict = verify_files(found, keys, is_partial=is_partial)
     else:
-        verdict = asyncio.run(_verify_store(config, keys))
-    show(asdict(verdict), lambda _: "\n".join(_lines(verdict)), as_json=as_json)
+        verdict = run(config, lambda store: verify_store(store, keys)).value
+    show(asdict(verdict), lambda: "\n".join(_lines(verdict)), as_json=as_json)
     if verdict.status is TrailStatus.TAMPERED:
         ctx.exit(ExitStatus.FLAGGED)
     if verdict.status is not TrailStatus.INTACT:
@@ -94,14 +95,6 @@ def _configured_files(config: "Config", store: StoreOptions) -> Sequence[Path]:
     if path == "-":
         raise SettingError("audit.path", path, "a file here: give the one it was kept in as --file")
     return (Path(path),)
-
-
-async def _verify_store(config: "Config", keys: Sequence[bytes]) -> "TrailVerdict":
-    from groundwire.control.audit.verify_store import verify_store
-    from groundwire.control.store.opening import existing_store
-
-    async with existing_store(config) as store:
-        return await verify_store(store, keys)
 
 
 def _what(verdict: "TrailVerdict") -> str:

@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from groundwire.cli.detectors import Setup
+from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.inputs import is_file
 from groundwire.cli.progress import count_rows, progress
 from groundwire.cli.status import ExitStatus, exit_status
@@ -27,12 +27,7 @@ from groundwire.evaluation.datasets.files import table_lines
 from groundwire.evaluation.datasets.lines import Line, json_lines
 from groundwire.evaluation.datasets.lines import count_rows as n_rows_of
 from groundwire.evaluation.datasets.mapping import ColumnMapping
-from groundwire.evaluation.loading import (
-    AnyDetector,
-    DetectorChoice,
-    DifferentDetectorError,
-    judge_all,
-)
+from groundwire.evaluation.loading import AnyDetector, DifferentDetectorError, judge_all
 from groundwire.text.files.reading import STDIN, fingerprint, in_blocks
 from groundwire.text.files.writing import Writer, drop_cut_line, not_results
 
@@ -198,21 +193,6 @@ def _row_key(number: int, source: str) -> bytes:
     return f"{number} {source}\n".encode()
 
 
-@contextmanager
-def open_writer(path: Path | None, *, resume: bool) -> Iterator[Writer]:
-    """Open the output.
-
-    Args:
-        path: The file; ``None`` is standard output.
-        resume: Whether to append to the file; otherwise its content is replaced.
-    """
-    if path is None:
-        yield Writer(sys.stdout.buffer)
-        return
-    with path.open("ab" if resume else "wb") as stream:
-        yield Writer(stream)
-
-
 def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
     """Check every row, print a summary on standard error, and exit with the worst status.
 
@@ -234,10 +214,12 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
         raise InputError(f"{name} has no rows. A row has an answer and its sources.")
     if first and not n_before:
         examine_first(first[0], files)
+    output = files.output.open("ab" if files.resume else "wb") if files.output else None
     with (
-        open_writer(files.output, resume=files.resume) as writer,
+        output or nullcontext(sys.stdout.buffer) as stream,
         progress(partial(n_rows_of, files.batch), is_interactive=_is_interactive(files)) as report,
     ):
+        writer = Writer(stream)
         try:
             for row, verdict in judge_rows(detector, chain(first, rows)):
                 result = row.result(verdict)

@@ -5,14 +5,12 @@ from pathlib import Path
 
 import click
 
-from groundwire.cli.check import DetectorOptions
 from groundwire.cli.console import show
-from groundwire.cli.detectors import Setup
+from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.evaluate import status_of
 from groundwire.cli.inputs import NAME
 from groundwire.cli.judging import OutputOptions, judge
-from groundwire.cli.options import argument, command, group, option
-from groundwire.evaluation.loading import DetectorChoice
+from groundwire.cli.options import argument, command, option
 
 
 @command()
@@ -27,9 +25,9 @@ def bench(
     data_revision: str | None = option("--data-revision", "COMMIT", NAME),
     tasks: tuple[str, ...] = option("--task", "NAME"),
     limit: int | None = option("--limit", "N", click.IntRange(min=1)),
-    output: OutputOptions = group(OutputOptions),
+    output: OutputOptions,
     as_json: bool = option("--json"),
-    choice: DetectorChoice = group(DetectorOptions),
+    choice: DetectorChoice,
 ) -> None:
     """Score a detector on a benchmark, beside the published scores of others.
 
@@ -87,5 +85,5 @@ def bench(
     with judge(setup, choice, files, read(), hashes=hashes, count=lambda: limit) as done:
         result = BenchResult.read(done.path, wanted, part, limit=limit, tasks=tasks, commit=commit)
     data_of = result.to_dict(wall_s=done.wall_s)
-    show(data_of, lambda _: to_text(result, wall_s=done.wall_s), as_json=as_json)
+    show(data_of, lambda: to_text(result, wall_s=done.wall_s), as_json=as_json)
     ctx.exit(status_of(result.evaluation))

@@ -6,29 +6,20 @@ from pathlib import Path
 
 import click
 
-from groundwire.cli.console import COLOR, ColorChoice, show
-from groundwire.cli.detectors import Setup
+from groundwire.cli.console import COLOR, ColorChoice, show_colored
+from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.inputs import (
-    NAME,
     RESULT_FILE,
     TEXT_FILE,
     read_sources,
     read_text_option,
     refuse_shared_stdin,
 )
-from groundwire.cli.options import command, group, is_given, names_of, option
+from groundwire.cli.options import command, is_given, names_of, option
 from groundwire.cli.progress import waiting
 from groundwire.cli.status import exit_status
 from groundwire.detection.example import Example
-from groundwire.detection.values import Detection, read_operating_point
-from groundwire.evaluation.loading import DetectorChoice
-
-
-def _read_point(ctx: click.Context, param: click.Parameter, value: str) -> str | float:
-    try:
-        return read_operating_point(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error), ctx, param) from error
+from groundwire.detection.values import Detection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,39 +51,13 @@ class AnswerOptions:
                 "--batch FILE."
             )
         refuse_shared_stdin([*self.source_file, self.question_file, self.answer_file])
-        answer = read_text_option(self.answer, self.answer_file, "--answer", "--answer-file")
+        answer = read_text_option(self.answer, self.answer_file, "--answer")
         assert answer is not None
         return Example.of(
             sources=read_sources(self.source, self.source_file),
-            question=read_text_option(
-                self.question, self.question_file, "--question", "--question-file"
-            ),
+            question=read_text_option(self.question, self.question_file, "--question"),
             answer=answer,
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DetectorOptions:
-    """The options that choose a detector; commands get them as a :class:`DetectorChoice`.
-
-    Attributes:
-        operating_point: precision, balanced, recall, or a threshold above 0 and at most 1. Words
-            are marked if the probability that they are unsupported reaches it; with the detector
-            similarity, sentences are marked whose similarity is below it.
-        model: reader, similarity, similarity:hash, a folder, or the id of a hub model.  [default:
-            reader]
-        revision: The commit of a hub model.
-        threads: CPU threads to use.
-        device: cpu or cuda:N, for models from a folder or the hub.
-    """
-
-    operating_point: str = option(
-        "--operating-point", "POINT", callback=_read_point, default="balanced"
-    )
-    model: str | None = option("--detector", "NAME_OR_PATH", NAME)
-    revision: str | None = option("--revision", "COMMIT", NAME)
-    threads: int | None = option("--threads", "N", click.IntRange(1, 256))
-    device: str = option("--device", "DEVICE", NAME, default="cpu")
 
 
 @command()
@@ -100,11 +65,11 @@ def check(
     ctx: click.Context,
     /,
     *,
-    single: AnswerOptions = group(AnswerOptions),
+    single: AnswerOptions,
     as_json: bool = option("--json"),
     html: Path | None = option("--html", type=RESULT_FILE),
     color: ColorChoice = COLOR,
-    choice: DetectorChoice = group(DetectorOptions),
+    choice: DetectorChoice,
     conversation: Path | None = option("--conversation", type=TEXT_FILE),
     config: Path | None = option("--config", type=TEXT_FILE),
     batch: Path | None = option("--batch", type=TEXT_FILE),
@@ -182,12 +147,7 @@ def check(
     if html is not None:
         page = render.to_html(detection, question=example.question, sources=example.sources)
         html.write_text(page, encoding="utf-8")
-    show(
-        detection.to_dict(),
-        lambda colored: render.to_terminal(detection, color=colored),
-        as_json=as_json,
-        color=color,
-    )
+    show_colored(detection, render.to_terminal, as_json=as_json, color=color)
     ctx.exit(exit_status([detection.outcome]))
 
 

@@ -68,7 +68,7 @@ def show(
     read = read_config(ctx, file)
     from groundwire.config.show import to_data, to_yaml
 
-    show_result(to_data(read), lambda _: to_yaml(read).rstrip("\n"), as_json=as_json)
+    show_result(to_data(read), lambda: to_yaml(read).rstrip("\n"), as_json=as_json)
 
 
 def describe(config: "Config", *, name: str) -> Iterator[str]:

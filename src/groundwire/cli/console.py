@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import click
 
@@ -22,22 +22,29 @@ COLOR = option(
 )
 
 
-def show(
-    data: object, text: Callable[[bool], str], *, as_json: bool, color: ColorChoice = "never"
+def show(data: object, text: Callable[[], str], *, as_json: bool) -> None:
+    """Print a result: its data as JSON, or the text that a function makes of it."""
+    click.echo(to_json(data, indent=2) if as_json else text(), color=False)
+
+
+def show_colored(
+    result: Any,  # noqa: ANN401 - any type that has to_dict
+    to_terminal: Callable[..., str],
+    *,
+    as_json: bool,
+    color: ColorChoice,
 ) -> None:
-    """Print a result, as JSON or as text.
+    """Print a result as JSON, or as text that may be coloured.
 
     Args:
-        data: The result as JSON data.
-        text: Function that makes the text of the result; its argument says whether to colour it.
+        result: The result; its method ``to_dict`` returns the JSON data.
+        to_terminal: Function that makes the text; its argument ``color`` says whether to colour it.
         as_json: Whether to print JSON.
         color: When to use colour.
     """
-    if as_json:
-        click.echo(to_json(data, indent=2))
-    else:
-        colored = wants_color(color)
-        click.echo(text(colored), color=colored)
+    colored = wants_color(color)
+    text = to_json(result.to_dict(), indent=2) if as_json else to_terminal(result, color=colored)
+    click.echo(text, color=colored)
 
 
 def wants_color(choice: ColorChoice) -> bool:

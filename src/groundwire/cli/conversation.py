@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from groundwire.cli.config import read_config
-from groundwire.cli.console import ColorChoice, show
-from groundwire.cli.detectors import Setup
+from groundwire.cli.console import ColorChoice, show_colored
+from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.inputs import name_of, read_text, refuse_shared_stdin
 from groundwire.cli.options import is_given
 from groundwire.cli.settings import with_values
 from groundwire.cli.status import exit_status
 from groundwire.detection.values import Outcome
 from groundwire.errors import InputError
-from groundwire.evaluation.loading import DetectorChoice
 
 if TYPE_CHECKING:
     from groundwire.config import Config
@@ -63,12 +62,7 @@ def check_conversation(
         checked = pipeline.check_response(pipeline.open(request), response)
     is_missing = _is_answer_missing(checked)
     if as_json or not is_missing:
-        show(
-            checked.to_dict(),
-            lambda colored: response_to_terminal(checked, color=colored),
-            as_json=as_json,
-            color=color,
-        )
+        show_colored(checked, response_to_terminal, as_json=as_json, color=color)
     if is_missing:
         raise InputError(
             "A check was due, and the response has no answer text, so nothing was checked. Give "

@@ -16,12 +16,11 @@ import click
 import groundwire.engine  # noqa: F401 - it turns telemetry off before ONNX Runtime is imported
 from groundwire import __version__
 from groundwire.cli.console import show
-from groundwire.cli.detectors import Setup
+from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.options import command, option
 from groundwire.cli.status import ExitStatus
 from groundwire.detection.values import Outcome
 from groundwire.errors import GroundwireError
-from groundwire.evaluation.loading import DetectorChoice
 
 #: Packages that checks of answers need. Each is imported, since an installed package can be broken.
 PACKAGES = ("numpy", "onnxruntime", "tokenizers", "cachetools", "click", "rich")
@@ -37,6 +36,11 @@ LANGUAGES = (
     "English. Other languages in Latin letters are read, less well. A sentence with over 30 % of "
     "its letters in another script is not read, nor is a word without word pieces: that lowers the "
     "coverage (reason: language) and never counts as supported."
+)
+
+#: The detector that commands load without options.
+DEFAULT_CHOICE = DetectorChoice(
+    operating_point="balanced", model=None, revision=None, threads=None, device="cpu"
 )
 
 _T = TypeVar("_T")
@@ -89,7 +93,7 @@ def doctor(ctx: click.Context, /, *, as_json: bool = option("--json")) -> None:
     ]
     works = all(finding.ok is not False for finding in findings)
     report = {"ok": works, "version": __version__, "findings": list(map(asdict, findings))}
-    show(report, lambda _: "\n".join(_lines(findings, works=works)), as_json=as_json)
+    show(report, lambda: "\n".join(_lines(findings, works=works)), as_json=as_json)
     ctx.exit(ExitStatus.PASSED if works else ExitStatus.FAILED)
 
 
@@ -143,7 +147,7 @@ def check_example(setup: Setup) -> Checkup:
     """Load the detector, and check an answer whose wrong words are known."""
     name, fix = "self-check", "Run the command with --json and report what it prints."
     try:
-        detector, load_ms = _timed(lambda: setup.load(DetectorChoice()))
+        detector, load_ms = _timed(lambda: setup.load(DEFAULT_CHOICE))
         detection, check_ms = _timed(
             lambda: detector.detect(
                 sources=[EXAMPLE_SOURCE], question=EXAMPLE_QUESTION, answer=EXAMPLE_ANSWER

@@ -5,18 +5,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from groundwire.cli.check import DetectorOptions
 from groundwire.cli.console import show
 from groundwire.cli.data_options import DataOptions
-from groundwire.cli.detectors import Setup
+from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.inputs import FiniteRange
 from groundwire.cli.judging import OutputOptions
 from groundwire.cli.labelled import judged_data
-from groundwire.cli.options import command, group, option
+from groundwire.cli.options import command, option
 from groundwire.cli.progress import count_rows
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import InputError
-from groundwire.evaluation.loading import DetectorChoice
 
 if TYPE_CHECKING:
     from groundwire.evaluation.evaluation import Evaluation
@@ -28,11 +26,11 @@ def evaluate(
     /,
     *,
     data: Path = option("--data", "FILE", click.Path(exists=True, path_type=Path), required=True),
-    rows: DataOptions = group(DataOptions),
+    rows: DataOptions,
     prevalences: tuple[float, ...] = option("--prevalence", "SHARE", FiniteRange(0, 1)),
-    output: OutputOptions = group(OutputOptions),
+    output: OutputOptions,
     as_json: bool = option("--json"),
-    choice: DetectorChoice = group(DetectorOptions),
+    choice: DetectorChoice,
 ) -> None:
     """Score a detector on labelled answers, with intervals.
 
@@ -65,7 +63,7 @@ def evaluate(
 
         found = Evaluation.read(done.path, prevalences=prevalences or PREVALENCES)
     scores = found.to_dict(wall_s=done.wall_s)
-    show(scores, lambda _: to_text(scores), as_json=as_json)
+    show(scores, lambda: to_text(scores), as_json=as_json)
     ctx.exit(status_of(found))
 
 

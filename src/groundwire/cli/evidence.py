@@ -1,13 +1,13 @@
-"""Reads the input of ``groundwire verify``: spans of evidence with ids, and steps of a trace."""
+"""Reads the evidence of ``groundwire verify``: spans with ids."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeAlias
 
 import click
 
 from groundwire.cli.conversation import read_json
-from groundwire.cli.inputs import TEXT_FILE, name_of, read_text
+from groundwire.cli.inputs import FilePath, name_of, read_text
 from groundwire.detection.rows import json_kind
 from groundwire.errors import InputError
 
@@ -18,32 +18,26 @@ _WANTED = '[{"sid": "S0", "text": "..."}]'
 Named: TypeAlias = tuple[str, str | Path]
 
 
-def read_named_files(
-    ctx: click.Context, param: click.Parameter, values: Sequence[str]
-) -> tuple[Named, ...]:
-    """Read the values of an option such as ``--span S0=evidence.txt``; the files must exist."""
-    found = _read_named(ctx, param, values, "S0=evidence.txt")
-    return tuple((sid, TEXT_FILE.convert(name, param, ctx)) for sid, name in found)
+class NamedType(click.ParamType):  # type: ignore[type-arg] # not generic in older versions of click
+    """Click type of evidence with an id, such as ``S0=evidence.txt`` or ``S0=text``.
 
+    Args:
+        of: Click type of the part after the id; ``None`` for a text.
+    """
 
-def read_named_texts(
-    ctx: click.Context, param: click.Parameter, values: Sequence[str]
-) -> tuple[Named, ...]:
-    """Read the values of an option such as ``--span-text S0=text``."""
-    return tuple(_read_named(ctx, param, values, 'S0="text"'))
+    name = "text"
 
+    def __init__(self, of: FilePath | None = None) -> None:
+        self._of = of
 
-def _read_named(
-    ctx: click.Context, param: click.Parameter, values: Sequence[str], example: str
-) -> list[tuple[str, str]]:
-    found = []
-    for each in values:
-        sid, equals, value = each.partition("=")
+    def convert(  # noqa: D102  # as click declares it
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Named:
+        sid, equals, rest = value.partition("=")
         if not sid.strip() or not equals:
-            message = f"{each[:80]!r} has no id. Give one, such as {example}."
-            raise click.BadParameter(message, ctx, param)
-        found.append((sid.strip(), value))
-    return found
+            example = 'S0="text"' if self._of is None else "S0=evidence.txt"
+            self.fail(f"{value[:80]!r} has no id. Give one, such as {example}.", param, ctx)
+        return sid.strip(), rest if self._of is None else self._of.convert(rest, param, ctx)
 
 
 def read_evidence(listed: Path | None, named: Iterable[Named]) -> list[object]:
@@ -58,32 +52,16 @@ def read_evidence(listed: Path | None, named: Iterable[Named]) -> list[object]:
         NotUtf8Error: If a file is not UTF-8.
         OSError: If a file cannot be read.
     """
-    found = [] if listed is None else read_spans_file(listed)
+    found: list[object] = []
+    if listed is not None:
+        data = read_json(listed, wanted=_WANTED)
+        if not isinstance(data, list):
+            raise InputError(
+                f"{name_of(listed)} holds no spans: it is a JSON {json_kind(data)}. It should hold "
+                f"a list such as {_WANTED}."
+            )
+        found = data
     return found + [
         {"sid": sid, "text": value if isinstance(value, str) else read_text(value)}
         for sid, value in named
     ]
-
-
-def read_spans_file(path: Path) -> list[object]:
-    """Read the spans of a file, which must be a JSON list.
-
-    Raises:
-        InputError: If the file has no JSON list.
-    """
-    data = read_json(path, wanted=_WANTED)
-    if isinstance(data, list):
-        return data
-    raise InputError(
-        f"{name_of(path)} holds no spans: it is a JSON {json_kind(data)}. It should hold a list "
-        f"such as {_WANTED}."
-    )
-
-
-def read_trace(path: Path) -> object:
-    """Read the steps of a trace from a JSON file: a list, or an object that has it.
-
-    Raises:
-        InputError: If the file is no JSON.
-    """
-    return read_json(path, wanted='[{"idx": 0, "claim": "...", "cites": ["S0"]}]')

@@ -2,13 +2,12 @@
 
 import click
 
-from groundwire.cli.check import AnswerOptions, DetectorOptions, detected
-from groundwire.cli.console import COLOR, ColorChoice, show
-from groundwire.cli.detectors import Setup
+from groundwire.cli.check import AnswerOptions, detected
+from groundwire.cli.console import COLOR, ColorChoice, show_colored
+from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.inputs import NAME, FiniteRange
-from groundwire.cli.options import command, group, option
+from groundwire.cli.options import command, option
 from groundwire.cli.status import exit_status
-from groundwire.evaluation.loading import DetectorChoice
 
 _SHARE = FiniteRange(0, 1, min_open=True)
 
@@ -18,10 +17,10 @@ def explain(
     ctx: click.Context,
     /,
     *,
-    single: AnswerOptions = group(AnswerOptions),
+    single: AnswerOptions,
     as_json: bool = option("--json"),
     color: ColorChoice = COLOR,
-    choice: DetectorChoice = group(DetectorOptions),
+    choice: DetectorChoice,
     explainer: str | None = option("--model", "NAME_OR_PATH", NAME),
     model_revision: str | None = option("--model-revision", "COMMIT", NAME),
     threshold: float = option("--threshold", "X", _SHARE, default=0.9),
@@ -65,10 +64,5 @@ def explain(
     ).explain(detection, example.sources)
     from groundwire.render.findings import findings_to_terminal
 
-    show(
-        explained.to_dict(),
-        lambda colored: findings_to_terminal(explained, color=colored),
-        as_json=as_json,
-        color=color,
-    )
+    show_colored(explained, findings_to_terminal, as_json=as_json, color=color)
     ctx.exit(exit_status([explained.detection.outcome]))

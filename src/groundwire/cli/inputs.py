@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,7 @@ from groundwire.text.files.reading import STDIN, decode
 class FilePath(click.Path):
     """Click type of a file's path. It refuses an empty name, which would be the current folder."""
 
-    def convert(  # noqa: D102  # as click declares it
-        self,
-        value: str | os.PathLike[str],
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> Any:  # noqa: ANN401
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401, D102
         if not os.fspath(value):
             self.fail("it is empty. Name a file, or leave the option out.", param, ctx)
         return super().convert(value, param, ctx)
@@ -32,12 +28,7 @@ class FilePath(click.Path):
 class FiniteRange(click.FloatRange):
     """Click type of a finite number in a range; click's own type accepts NaN."""
 
-    def convert(  # noqa: D102  # as click declares it
-        self,
-        value: Any,  # noqa: ANN401
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> Any:  # noqa: ANN401
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401, D102
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value!r} is no finite number.", param, ctx)
@@ -49,9 +40,7 @@ class NameType(click.ParamType):  # type: ignore[type-arg] # not generic in olde
 
     name = "text"
 
-    def convert(  # noqa: D102  # as click declares it
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> str:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: D102
         if value == "":
             self.fail("it is empty. Name one, or leave the option out.", param, ctx)
         return value
@@ -90,24 +79,22 @@ def name_of(path: Path) -> str:
     return "standard input" if path == STDIN else str(path)
 
 
-def read_text_option(
-    text: str | None, path: Path | None, option: str, file_option: str
-) -> str | None:
+def read_text_option(text: str | None, path: Path | None, option: str) -> str | None:
     """Read the value of a pair of options such as ``--answer`` and ``--answer-file``."""
     if text is not None and path is not None:
-        raise click.UsageError(f"{option} and {file_option} exclude each other: give one of them.")
+        raise click.UsageError(f"{option} and {option}-file exclude each other: give one of them.")
     if text is not None:
-        refuse_file_name(text, option, file_option)
+        refuse_file_name(text, option)
     return text if path is None else read_text(path)
 
 
-def refuse_file_name(text: str, option: str, file_option: str) -> None:
+def refuse_file_name(text: str, option: str) -> None:
     """Refuse the name of a file, with or without an ``@``, as the value of an option for a text."""
     name = text.removeprefix("@")
     if is_file(name):
         raise click.UsageError(
             f"{option} takes a text, and {name!r} is the name of a file. "
-            f"To read the file: {file_option} {shlex.quote(name)}"
+            f"To read the file: {option}-file {shlex.quote(name)}"
         )
 
 
@@ -122,7 +109,7 @@ def is_file(text: str, folder: Path = Path()) -> bool:
 def read_sources(texts: Sequence[str], paths: Sequence[Path]) -> list[Source]:
     """Read the sources of the command line: texts are ``S0``, ``S1``..., files have their names."""
     for text in texts:
-        refuse_file_name(text, "--source", "--source-file")
+        refuse_file_name(text, "--source")
     ids = [f"S{number}" for number in range(len(texts))]
     ids += unique_names(paths, taken=ids)
     contents = [*texts, *map(read_text, paths)]
@@ -136,10 +123,8 @@ def unique_names(paths: Sequence[Path], *, taken: Iterable[str] = ()) -> list[st
     names = []
     for path in paths:
         name = _name(path) if own[_name(path)] == 1 else path.as_posix()
-        number, unique = 1, name
-        while unique in used:
-            number += 1
-            unique = f"{name}#{number}"
+        numbered = (f"{name}#{number}" for number in count(2))
+        unique = next(each for each in chain([name], numbered) if each not in used)
         used.add(unique)
         names.append(unique)
     return names

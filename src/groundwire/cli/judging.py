@@ -5,7 +5,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import click
 
 from groundwire.cli.batch import Files, results_exist
-from groundwire.cli.detectors import Setup
+from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.inputs import RESULT_FILE
 from groundwire.cli.options import option
 from groundwire.cli.progress import count_rows, progress
-from groundwire.evaluation.loading import AnyDetector, DetectorChoice
+from groundwire.evaluation.loading import AnyDetector
 
 if TYPE_CHECKING:
     from groundwire.evaluation.datasets.files import AnyRow
@@ -90,7 +90,13 @@ def judge(
     from groundwire.evaluation.judged_row import Header
     from groundwire.evaluation.run import run
 
-    with _results_file(files) as path:
+    with ExitStack() as stack:
+        path = files.output
+        if path is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="groundwire-"))
+            path = Path(folder) / "results.jsonl"
+        elif path.exists() and not files.resume and not files.force:
+            raise results_exist(path)
         start = time.monotonic()
         with (
             _loaded(setup, choice) as detector,
@@ -118,17 +124,6 @@ def _loaded(setup: Setup, choice: DetectorChoice) -> "Iterator[AnyDetector]":
     finally:
         if close := getattr(detector, "close", None):
             close()
-
-
-@contextmanager
-def _results_file(files: Files) -> Iterator[Path]:
-    if files.output is None:
-        with tempfile.TemporaryDirectory(prefix="groundwire-") as folder:
-            yield Path(folder) / "results.jsonl"
-        return
-    if files.output.exists() and not files.resume and not files.force:
-        raise results_exist(files.output)
-    yield files.output
 
 
 @contextmanager

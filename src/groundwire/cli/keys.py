@@ -4,32 +4,27 @@ It needs no running gateway, so somebody who has lost the last admin key can mak
 gateways soon notice its changes (``store.poll_s``).
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from groundwire.cli.console import say
 from groundwire.cli.inputs import NAME, FiniteRange
-from groundwire.cli.options import argument, command, commands, group, option
+from groundwire.cli.options import argument, command, commands, option
 from groundwire.cli.serve import require_gateway
 from groundwire.cli.settings import StoreOptions
-from groundwire.cli.store_change import StoreChange, end, run
+from groundwire.cli.store_change import end, run
 from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.config import Config
-    from groundwire.control.audit import AuditEvent
-    from groundwire.control.audit.control_events import ControlEvents
+    from groundwire.control.store import Store
     from groundwire.control.tenants.record import KeyRecord
     from groundwire.control.tenants.registry import Registry
-
-_T = TypeVar("_T")
-
-_Work = Callable[["Registry"], Awaitable[_T]]
-_Events = Callable[[_T, "ControlEvents"], Sequence["AuditEvent"]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +41,7 @@ class OwnerOptions:
     role: str | None = option(
         "--admin", "[ROLE]", click.Choice(["admin", "auditor"]), is_flag=False, flag_value="admin"
     )
-    store: StoreOptions = group(StoreOptions)
+    store: StoreOptions
 
     def read(self, ctx: click.Context) -> "Config":
         """Read the configuration in effect. If it cannot be used, the command ends."""
@@ -83,7 +78,7 @@ def create(
     ctx: click.Context,
     /,
     *,
-    owner: OwnerOptions = group(OwnerOptions),
+    owner: OwnerOptions,
     name: str | None = option("--name", "TEXT"),
     days: float | None = option(
         "--expires-in", "DAYS", FiniteRange(min=0, min_open=True, max=36_500)
@@ -96,13 +91,14 @@ def create(
         days: The number of days that it is valid.  [default: until it is revoked]
     """
     config = owner.read(ctx)
+    registry = _registry(config)
     expires_at = None if days is None else datetime.now(UTC) + timedelta(days=days)
 
     from groundwire.control.keys import Role
 
-    done = _run(
+    done = run(
         config,
-        lambda registry: registry.create_key(
+        lambda store: registry(store).create_key(
             tenant=owner.tenant,
             role=None if owner.role is None else Role(owner.role),
             name=name,
@@ -118,36 +114,26 @@ def create(
 
 
 @command("list", short_help="List keys.", under=keys)
-def list_(
-    ctx: click.Context,
-    /,
-    *,
-    owner: OwnerOptions = group(OwnerOptions),
-    as_json: bool = option("--json"),
-) -> None:
+def list_(ctx: click.Context, /, *, owner: OwnerOptions, as_json: bool = option("--json")) -> None:
     """List the keys of a tenant or of the admin plane, with their ids, the latest first.
 
     Args:
         as_json: Print the keys as JSON Lines.
     """
     config = owner.read(ctx)
-    for each in _run(config, lambda registry: registry.keys(owner.tenant)).value:
+    registry = _registry(config)
+    for each in run(config, lambda store: registry(store).keys(owner.tenant)).value:
         click.echo(to_json(_data(each)) if as_json else _line(each))
 
 
 @command(short_help="Revoke a key.", under=keys)
-def revoke(
-    ctx: click.Context,
-    /,
-    *,
-    key_id: str = argument("KEY"),
-    owner: OwnerOptions = group(OwnerOptions),
-) -> None:
+def revoke(ctx: click.Context, /, *, key_id: str = argument("KEY"), owner: OwnerOptions) -> None:
     """Revoke a key for good. KEY is its id in the list."""
     config = owner.read(ctx)
-    done = _run(
+    registry = _registry(config)
+    done = run(
         config,
-        lambda registry: registry.revoke_key(key_id, tenant=owner.tenant),
+        lambda store: registry(store).revoke_key(key_id, tenant=owner.tenant),
         lambda revoked, events: events.key_revoked(revoked),
     )
     revoked = done.value
@@ -155,19 +141,12 @@ def revoke(
     end(ctx, done)
 
 
-def _run(config: "Config", work: _Work[_T], events: _Events[_T] | None = None) -> StoreChange[_T]:
-    """Read or change tenants and keys in the database, and record a change in the audit trail.
-
-    Args:
-        config: The configuration that names the database.
-        work: Reads or changes tenants and keys.
-        events: Makes the audit events of a change; ``None`` if nothing is changed.
-    """
+def _registry(config: "Config") -> "Callable[[Store], Registry]":
+    """Return a function that opens the tenants and keys of a database."""
     from groundwire.control.tenants.configured import ConfiguredTenants
     from groundwire.control.tenants.registry import Registry
 
-    configured = ConfiguredTenants.of(config)
-    return run(config, lambda store: work(Registry(store, configured=configured)), events)
+    return partial(Registry, configured=ConfiguredTenants.of(config))
 
 
 def _data(record: "KeyRecord") -> dict[str, Any]:

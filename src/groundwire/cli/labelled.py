@@ -8,16 +8,15 @@ from pathlib import Path
 
 import click
 
-from groundwire.cli.check import DetectorOptions, refuse_options
+from groundwire.cli.check import refuse_options
 from groundwire.cli.data_options import DataOptions
-from groundwire.cli.detectors import Setup
+from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.inputs import READ_FILE
 from groundwire.cli.judging import Judged, OutputOptions, judge
-from groundwire.cli.options import group, names_of, option
-from groundwire.evaluation.loading import DetectorChoice
+from groundwire.cli.options import names_of, option
 
 #: Names of the options that go with ``--data``: how it is judged, and where results are kept.
-_OF_JUDGING = (*names_of(DataOptions), *names_of(OutputOptions), *names_of(DetectorOptions))
+_OF_JUDGING = (*names_of(DataOptions), *names_of(OutputOptions), *names_of(DetectorChoice))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +28,14 @@ class Labelled:
         results: Results that groundwire evaluate --output wrote; nothing is judged again.
         rows: The rows of the data to judge, and how they are read.
         output: The file in which results are kept.
+        choice: The detector that judges the data.
     """
 
     data: Path | None = option("--data", "FILE", click.Path(exists=True, path_type=Path))
     results: Path | None = option("--results", type=READ_FILE)
-    rows: DataOptions = group(DataOptions)
-    output: OutputOptions = group(OutputOptions)
+    rows: DataOptions
+    output: OutputOptions
+    choice: DetectorChoice
 
     def check(self, ctx: click.Context) -> None:
         """Refuse options that do not go together."""
@@ -49,14 +50,11 @@ class Labelled:
             refuse_options(ctx, _OF_JUDGING, "concerns --data: results are as they were judged.")
 
     @contextmanager
-    def judged(
-        self, ctx: click.Context, choice: DetectorChoice, setup: Setup | None = None
-    ) -> Iterator[Path]:
+    def judged(self, ctx: click.Context, setup: Setup | None = None) -> Iterator[Path]:
         """Yield the path of the results; with ``--data``, judge the answers first.
 
         Args:
             ctx: Context of the command.
-            choice: The detector to load.
             setup: The functions that load detectors; ``None``: those in the context.
         """
         self.check(ctx)
@@ -65,7 +63,7 @@ class Labelled:
             yield self.results
             return
         setup = setup or ctx.ensure_object(Setup)
-        with judged_data(setup, choice, self.data, self.rows, self.output) as done:
+        with judged_data(setup, self.choice, self.data, self.rows, self.output) as done:
             yield done.path
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from groundwire.cli.console import say
-from groundwire.cli.options import command, group, option
+from groundwire.cli.options import command, option
 from groundwire.cli.serve import require_gateway
 from groundwire.cli.settings import StoreOptions
 from groundwire.cli.store_change import end, run
@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 @command(short_help="Print the labels that reviewers gave to answers.")
 def labels(
-    ctx: click.Context,
-    /,
-    *,
-    tenant: str | None = option("--tenant", "ID"),
-    store: StoreOptions = group(StoreOptions),
+    ctx: click.Context, /, *, tenant: str | None = option("--tenant", "ID"), store: StoreOptions
 ) -> None:
     """Print the answers that reviewers have labelled in the console, as JSON Lines.
 

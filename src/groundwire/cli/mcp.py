@@ -14,7 +14,7 @@ from groundwire.cli.check import refuse_options
 from groundwire.cli.config import read_config
 from groundwire.cli.console import say
 from groundwire.cli.inputs import NAME, TEXT_FILE, in_url
-from groundwire.cli.options import command, given_options, given_settings, group, names_of, option
+from groundwire.cli.options import command, given_options, given_settings, names_of, option
 from groundwire.cli.settings import read_variable, require, with_values
 from groundwire.text.files.reading import STDIN
 
@@ -180,8 +180,8 @@ def mcp(
     /,
     *,
     transport: str = option("--transport", "NAME", click.Choice([STDIO, HTTP]), default=STDIO),
-    http: HttpOptions = group(HttpOptions),
-    server: ServerOptions = group(ServerOptions),
+    http: HttpOptions,
+    server: ServerOptions,
     client: str | None = option(
         "--print-config",
         "CLIENT",
@@ -308,10 +308,12 @@ def read_access(own: HttpOptions) -> "Access":
         UsageError: If other machines can reach the server, and there is no token, or no host name
             was allowed.
     """
+    from groundwire.config.keys import KeyText, hash_of
     from groundwire.config.kinds import is_loopback_host
     from groundwire.mcp.http import Access
 
-    token_hash = _token_hash(own.token_env)
+    name = own.token_env
+    token_hash = None if name is None else hash_of(read_variable(name, KeyText, what="token"))
     if is_loopback_host(own.host):
         return Access(token_hash=token_hash, hosts=own.hosts, origins=own.origins)
     if token_hash is None:
@@ -326,9 +328,3 @@ def read_access(own: HttpOptions) -> "Access":
         )
     hosts = own.hosts or (in_url(own.host),)
     return Access(token_hash=token_hash, hosts=hosts, origins=own.origins, is_local=False)
-
-
-def _token_hash(variable: str | None) -> str | None:
-    from groundwire.config.keys import KeyText, hash_of
-
-    return None if variable is None else hash_of(read_variable(variable, KeyText, what="token"))

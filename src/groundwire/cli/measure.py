@@ -7,15 +7,13 @@ from typing import Any
 import click
 
 from groundwire.cli.batch import results_exist
-from groundwire.cli.check import DetectorOptions
 from groundwire.cli.console import show
 from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import RESULT_FILE
 from groundwire.cli.labelled import Labelled
 from groundwire.cli.measure_options import Generating, Questions, with_explainer
-from groundwire.cli.options import command, commands, group, option
+from groundwire.cli.options import command, commands, option
 from groundwire.cli.status import ExitStatus
-from groundwire.evaluation.loading import DetectorChoice
 
 
 @commands()
@@ -43,8 +41,8 @@ def generate_command(
     ctx: click.Context,
     /,
     *,
-    questions: Questions = group(Questions),
-    generating: Generating = group(Generating),
+    questions: Questions,
+    generating: Generating,
     output: Path = option("--output", type=RESULT_FILE, required=True),
     force: bool = option("--force"),
 ) -> None:
@@ -71,12 +69,7 @@ def generate_command(
 
 @command("evaluate", under=measure)
 def evaluate_command(
-    ctx: click.Context,
-    /,
-    *,
-    labelled: Labelled = group(Labelled),
-    choice: DetectorChoice = group(DetectorOptions),
-    as_json: bool = option("--json"),
+    ctx: click.Context, /, *, labelled: Labelled, as_json: bool = option("--json")
 ) -> None:
     """Judge answers and count: rates with intervals, severities, by model and category.
 
@@ -89,10 +82,10 @@ def evaluate_command(
     from groundwire.evaluation.measure.rates import rates
     from groundwire.evaluation.measure.table import to_text
 
-    setup = with_explainer(ctx.ensure_object(Setup), choice)
-    with labelled.judged(ctx, choice, setup) as path:
+    setup = with_explainer(ctx.ensure_object(Setup))
+    with labelled.judged(ctx, setup) as path:
         found = rates(path)
-    show(found, lambda _: to_text(found), as_json=as_json)
+    show(found, lambda: to_text(found), as_json=as_json)
     ctx.exit(_status(found))
 
 

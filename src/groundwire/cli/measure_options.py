@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from groundwire.cli.detectors import Setup
+from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.inputs import NAME, FilePath, FiniteRange
 from groundwire.cli.options import option
 from groundwire.cli.progress import progress
 from groundwire.cli.status import ExitStatus
-from groundwire.evaluation.loading import DetectorChoice
 
 if TYPE_CHECKING:
     from groundwire.evaluation.language_model import EndpointAddress
-    from groundwire.evaluation.measure.generate import Generated, Prompting
+    from groundwire.evaluation.measure.generate import Generated
     from groundwire.evaluation.measure.questions import AnyQuestion
 
 
@@ -91,24 +90,19 @@ class Generating:
             )
         return address
 
-    def prompting(self) -> "Prompting":
-        """Read the models to ask, and the parameters of their calls."""
-        from groundwire.evaluation.measure.generate import SYSTEM, Prompting
+    def to(self, questions: Questions, output: Path) -> ExitStatus:
+        """Ask for the answers that are missing, and write the table of answers."""
+        from groundwire.evaluation.language_model import LanguageModel
+        from groundwire.evaluation.measure.generate import SYSTEM, Prompting, generate
 
-        return Prompting(
+        prompting = Prompting(
             models=tuple(dict.fromkeys(self.models)),
             temperature=self.temperature,
             max_tokens=self.max_tokens,
             seed=self.seed,
             system=SYSTEM if self.system is None else self.system,
         )
-
-    def to(self, questions: Questions, output: Path) -> ExitStatus:
-        """Ask for the answers that are missing, and write the table of answers."""
-        from groundwire.evaluation.language_model import LanguageModel
-        from groundwire.evaluation.measure.generate import generate
-
-        prompting, address = self.prompting(), self.address()
+        address = self.address()
         with (
             LanguageModel(address, timeout_s=self.timeout_s, max_retries=self.retries) as model,
             progress(lambda: None, is_interactive=sys.stderr.isatty()) as report,
@@ -127,12 +121,12 @@ class Generating:
         return ExitStatus.FLAGGED if done.n_failed else ExitStatus.PASSED
 
 
-def with_explainer(setup: Setup, choice: DetectorChoice) -> Setup:
+def with_explainer(setup: Setup) -> Setup:
     """Return loaders whose detectors are combined with the embedded explainer."""
     from groundwire.evaluation.measure.explained import ExplainedDetector
 
-    def load(wanted: DetectorChoice) -> ExplainedDetector:
-        detector = setup.load(wanted)
+    def load(choice: DetectorChoice) -> ExplainedDetector:
+        detector = setup.load(choice)
         explainer = setup.load_explainer(threads=choice.threads)
         return ExplainedDetector(detector=detector, explainer=explainer)
 

@@ -17,7 +17,7 @@ def models(*, as_json: bool = option("--json")) -> None:
     manifests = list_models()
     show(
         [describe(manifest) for manifest in manifests],
-        lambda _: "\n".join(line for manifest in manifests for line in _lines(manifest)),
+        lambda: "\n".join(line for manifest in manifests for line in _lines(manifest)),
         as_json=as_json,
     )
 

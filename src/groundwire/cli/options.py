@@ -2,17 +2,18 @@
 
 The help of an option is the entry of its parameter under ``Args:`` in the function's docstring, or
 under ``Attributes:`` in the docstring of the class. The help shows the rest of a docstring, from
-``Examples:`` or ``Exit status:`` on, below the options. A command looks like this::
+``Examples:`` or ``Exit status:`` on, below the options. A class of options is a dataclass; a
+parameter that is annotated with it gets an object made of their values. A command looks like this::
 
     @command()
-    def greet(*, name: str | None = option("--name", "TEXT"), tone: Tone = group(Tone)) -> None:
+    def greet(*, name: str | None = option("--name", "TEXT"), tone: Tone) -> None:
         \"\"\"The help of the command, with a section Args for the help of --name.\"\"\"
 """
 
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import wraps
 from types import UnionType
 from typing import Any, get_args, get_origin
@@ -21,10 +22,23 @@ import click
 from click.core import ParameterSource
 
 from groundwire.cli.inputs import FilePath
-from groundwire.cli.lazy import SuggestingGroup
 from groundwire.text.docstrings import described
+from groundwire.text.spelling import did_you_mean
 
 _EPILOG = re.compile(r"^(?:Examples?|Exit status)\b.*:\n.*", re.MULTILINE | re.DOTALL)
+
+
+class SuggestingGroup(click.Group):
+    """A group of commands. The error for an unknown command suggests one with a similar name."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the arguments begin with."""
+        known = self.list_commands(ctx)
+        if not ctx.resilient_parsing and args[0] not in known and not args[0].startswith("-"):
+            ctx.fail(f"No such command {args[0]!r}.{did_you_mean(args[0], known)}")
+        return super().resolve_command(ctx, args)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,13 +54,6 @@ class Declared:
     names: tuple[str, ...]
     settings: Mapping[str, Any]
     setting: str = ""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Group:
-    """Marks a parameter whose value is made from a class of options (``options``)."""
-
-    options: type
 
 
 def option(
@@ -79,14 +86,6 @@ def argument(metavar: str | None = None, type: Any = None, **settings: Any) -> A
     return Declared((), {"metavar": metavar, "type": type, **settings})
 
 
-def group(options: type) -> Any:  # noqa: ANN401 - the default of a parameter of any type
-    """Declare a class of options as the default of a parameter.
-
-    The parameter gets an object of its annotated class, made from the values of the options.
-    """
-    return Group(options)
-
-
 def command(
     name: str | None = None,
     *,
@@ -102,29 +101,17 @@ def command(
         under: The group that the command belongs to.
         settings: Further arguments of :func:`click.command`.
     """
+    make = click.command if under is None else under.command
 
     def made(function: Callable[..., Any]) -> click.Command:
-        make = click.command if under is None else under.command
-        return make(name, **{"epilog": _epilog(function), **settings})(_with_context(function))
+        return make(name, **{"epilog": _epilog(function), **settings})(_with_options(function))
 
     return made
 
 
-def commands(**settings: Any) -> Callable[[Callable[..., Any]], click.Group]:  # noqa: ANN401
+def commands(**settings: Any) -> Callable[[Callable[..., Any]], SuggestingGroup]:  # noqa: ANN401
     """Make a group of commands from a function; the parameters are those of :func:`command`."""
-
-    def made(function: Callable[..., Any]) -> click.Group:
-        given: dict[str, Any] = {"cls": SuggestingGroup, "epilog": _epilog(function), **settings}
-        found: click.Group = click.group(**given)(_with_context(function))
-        return found
-
-    return made
-
-
-def _with_context(function: Callable[..., Any]) -> Callable[..., Any]:
-    declared = _with_options(function)
-    has_context = next(iter(inspect.signature(function).parameters), "") == "ctx"
-    return click.pass_context(declared) if has_context else declared
+    return command(cls=SuggestingGroup, **settings)  # type: ignore[return-value] # click makes a cls
 
 
 def _without_epilog(source: Callable[..., Any]) -> str:
@@ -140,7 +127,7 @@ def _epilog(function: Callable[..., Any]) -> str | None:
 
 
 def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that its signature declares."""
+    """Give a command the options that its signature declares, and click's context if it asks."""
     text, _ = described(_without_epilog(function))
 
     @wraps(function)
@@ -148,13 +135,15 @@ def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, **_arguments(function, given))
 
     collected.__doc__ = text
-    collected.__click_params__ = [*_parameters(function)][::-1]  # type: ignore[attr-defined] # click reads it
-    return collected
+    params = [_parameter(each, text) for each, text in _declared(function)]
+    collected.__click_params__ = params[::-1]  # type: ignore[attr-defined] # click reads it
+    has_context = next(iter(inspect.signature(function).parameters), "") == "ctx"
+    return click.pass_context(collected) if has_context else collected
 
 
 def names_of(options: type) -> tuple[str, ...]:
     """Return the names of the parameters that a class of options declares."""
-    return tuple(each.name for each in _declared(options))
+    return tuple(each.name for each, _ in _declared(options))
 
 
 def is_given(ctx: click.Context, name: str) -> bool:
@@ -173,45 +162,35 @@ def given_options(options: object) -> dict[str, Any]:
 
 
 def _given(options: object) -> Iterator[tuple[Declared, Any]]:
-    for each in _declared(type(options)):
+    for each, _ in _declared(type(options)):
         if (value := getattr(options, each.name)) is not None:
             yield each.default, value
 
 
-def _declared(source: Callable[..., Any]) -> Iterator[inspect.Parameter]:
-    """Yield the options and arguments that a command's function or a class of options declares."""
-    for each in inspect.signature(source).parameters.values():
-        if isinstance(each.default, Group):
-            yield from _declared(each.default.options)
-        elif isinstance(each.default, Declared):
-            yield each
-
-
-def _parameters(source: Callable[..., Any]) -> Iterator[click.Parameter]:
-    """Make click's options and arguments of a command's function or a class of options."""
+def _declared(source: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, str | None]]:
+    """Yield the options and arguments of a command's function or a class of options, with help."""
     _, helps = described(_without_epilog(source))
     for each in inspect.signature(source).parameters.values():
-        if isinstance(each.default, Group):
-            yield from _parameters(each.default.options)
+        if _is_options(each.annotation):
+            yield from _declared(each.annotation)
         elif isinstance(each.default, Declared):
-            yield _parameter(each, each.default, helps.get(each.name))
+            yield each, helps.get(each.name)
 
 
 def _arguments(source: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Choose the arguments of a function or a class of options from the values of all options."""
     found = {}
     for each in inspect.signature(source).parameters.values():
-        if isinstance(each.default, Group):
-            found[each.name] = each.annotation(**_arguments(each.default.options, given))
+        if _is_options(each.annotation):
+            found[each.name] = each.annotation(**_arguments(each.annotation, given))
         elif isinstance(each.default, Declared):
             found[each.name] = given[each.name]
     return found
 
 
-def _parameter(
-    parameter: inspect.Parameter, declared: Declared, text: str | None
-) -> click.Parameter:
-    name, annotation = parameter.name, parameter.annotation
+def _parameter(parameter: inspect.Parameter, text: str | None) -> click.Parameter:
+    """Make an option or argument of click from a parameter and its help."""
+    name, annotation, declared = parameter.name, parameter.annotation, parameter.default
     settings = {key: value for key, value in declared.settings.items() if value is not None}
     plain = _without_none(annotation)
     is_repeated = get_origin(plain) is tuple
@@ -230,6 +209,10 @@ def _parameter(
         if plain in (int, float):
             settings.setdefault("type", plain)
     return click.Option([*declared.names, name], **{"help": text} | settings)
+
+
+def _is_options(annotation: Any) -> bool:  # noqa: ANN401
+    return is_dataclass(annotation)
 
 
 def _without_none(annotation: Any) -> Any:  # noqa: ANN401

@@ -32,25 +32,20 @@ def progress(count: Callable[[], int | None], *, is_interactive: bool) -> Iterat
         is_interactive: Whether to draw on a terminal.
     """
     start = time.monotonic()
+
+    def rate(n_rows: int) -> str:
+        return f"{n_rows / max(time.monotonic() - start, 1e-9):.1f}"
+
     if not is_interactive:
         say = lines()
-
-        def report(line: int, n_rows: int) -> None:
-            del line
-            rate = n_rows / max(time.monotonic() - start, 1e-9)
-            say(lambda: f"{count_rows(n_rows)}, {rate:.1f} rows/s")
-
-        yield report
+        yield lambda _, n_rows: say(lambda: f"{count_rows(n_rows)}, {rate(n_rows)} rows/s")
         return
     texts = ("{task.percentage:>3.0f}%", "{task.fields[rows]}", "{task.fields[rate]} rows/s")
     with bar(*texts) as drawn:
         task = drawn.add_task("", total=count(), rows=count_rows(0), rate="-")
-
-        def draw(line: int, n_rows: int) -> None:
-            rate = n_rows / max(time.monotonic() - start, 1e-9)
-            drawn.update(task, completed=line, rows=count_rows(n_rows), rate=f"{rate:.1f}")
-
-        yield draw
+        yield lambda line, n_rows: drawn.update(
+            task, completed=line, rows=count_rows(n_rows), rate=rate(n_rows)
+        )
 
 
 @contextmanager

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from groundwire.cli.annotations import github, wants_github
-from groundwire.cli.check import DetectorOptions
 from groundwire.cli.console import show
 from groundwire.cli.inputs import READ_FILE
 from groundwire.cli.labelled import Labelled
-from groundwire.cli.options import command, group, option
+from groundwire.cli.options import command, option
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import GroundwireError
-from groundwire.evaluation.loading import DetectorChoice
 
 if TYPE_CHECKING:
     from groundwire.evaluation.regress import Regression, RegressionCheck
@@ -34,8 +32,7 @@ def regress(
         "--annotations", type=click.Choice(("github", "none", "auto")), default="auto"
     ),
     as_json: bool = option("--json"),
-    labelled: Labelled = group(Labelled),
-    choice: DetectorChoice = group(DetectorOptions),
+    labelled: Labelled,
 ) -> None:
     """Compare scores with a baseline, and fail if they fell.
 
@@ -78,12 +75,12 @@ def regress(
         # The arguments are read before anything is judged, so that their errors come first.
         limits = AllowedChanges.of(drops, max_rate)
         before = None if baseline is None else Baseline.read(baseline)
-        with labelled.judged(ctx, choice) as path:
+        with labelled.judged(ctx) as path:
             found = compare(path, before, limits)
     except GroundwireError as error:
         annotate([str(error)])
         raise
-    show(found.to_dict(), lambda _: to_text(found), as_json=as_json)
+    show(found.to_dict(), lambda: to_text(found), as_json=as_json)
     annotate(check.sentence for check in found.checks if not check.is_passed)
     ctx.exit(ExitStatus.PASSED if found.is_passed else ExitStatus.FLAGGED)
 

@@ -17,7 +17,7 @@ import click
 from groundwire.cli.config import read_config
 from groundwire.cli.console import say
 from groundwire.cli.inputs import NAME, TEXT_FILE, in_url
-from groundwire.cli.options import command, given_settings, group, option
+from groundwire.cli.options import command, given_settings, option
 from groundwire.cli.settings import is_of_file, read_variable, require, with_values
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class ServeOptions:
 
 
 @command()
-def serve(ctx: click.Context, /, *, options: ServeOptions = group(ServeOptions)) -> None:
+def serve(ctx: click.Context, /, *, options: ServeOptions) -> None:
     """Stand between applications and a language model, and check its answers.
 
     Serves the upstream's API under /v1, so a client needs only another base URL and another key.

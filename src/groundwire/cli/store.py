@@ -5,7 +5,7 @@ import asyncio
 import click
 
 from groundwire.cli.console import show
-from groundwire.cli.options import command, commands, group, option
+from groundwire.cli.options import command, commands, option
 from groundwire.cli.settings import StoreOptions, require
 
 
@@ -21,11 +21,7 @@ def store() -> None:
 
 @command(short_help="Bring its tables up to date.", under=store)
 def migrate(
-    ctx: click.Context,
-    /,
-    *,
-    place: StoreOptions = group(StoreOptions),
-    as_json: bool = option("--json"),
+    ctx: click.Context, /, *, place: StoreOptions, as_json: bool = option("--json")
 ) -> None:
     """Bring the tables up to date, from nothing or from any earlier revision.
 
@@ -47,6 +43,6 @@ def migrate(
     state = "it was so before" if before == HEAD else f"it was {before or 'empty'}"
     show(
         {"store": address.shown, "before": before, "revision": HEAD},
-        lambda _: f"{address.shown} is at revision {HEAD}; {state}.",
+        lambda: f"{address.shown} is at revision {HEAD}; {state}.",
         as_json=as_json,
     )

@@ -2,13 +2,11 @@
 
 import click
 
-from groundwire.cli.check import DetectorOptions
 from groundwire.cli.console import show
 from groundwire.cli.inputs import NAME
 from groundwire.cli.labelled import Labelled
-from groundwire.cli.options import command, group, option
+from groundwire.cli.options import command, option
 from groundwire.cli.status import ExitStatus
-from groundwire.evaluation.loading import DetectorChoice
 from groundwire.evaluation.tuning.target import LOW
 
 
@@ -22,8 +20,7 @@ def tune(
     by: str | None = option("--by", "COLUMN", NAME),
     seed: int = option("--seed", type=click.IntRange(0), default=0),
     as_json: bool = option("--json"),
-    labelled: Labelled = group(Labelled),
-    choice: DetectorChoice = group(DetectorOptions),
+    labelled: Labelled,
 ) -> None:
     """Choose a threshold by labelled answers, with a guarantee where there can be one.
 
@@ -56,16 +53,14 @@ def tune(
 
     wanted = TuningTarget.parse(target)  # a wrong target is an error before judging begins
     require_confidence(confidence)
-    with labelled.judged(ctx, choice) as path:
+    with labelled.judged(ctx) as path:
         read = read_sample(path, by=by)
-    found = choose(
-        *(read.header, read.sample, wanted), confidence=confidence, by=by, seed=seed, rows=read.rows
-    )
+    found = choose(read, wanted, confidence=confidence, seed=seed)
     promises = {
         "promises": [promise(found, each) for each in found.groups],
         "proviso": None if found.target.value is None else BEFOREHAND,
         "configuration": to_yaml(found),
     }
-    show(found.to_dict() | promises, lambda _: to_text(found), as_json=as_json)
+    show(found.to_dict() | promises, lambda: to_text(found), as_json=as_json)
     is_right = found.is_held and found.rows.is_complete
     ctx.exit(ExitStatus.PASSED if is_right else ExitStatus.FLAGGED)

@@ -10,16 +10,11 @@ import click
 
 from groundwire.cli.check import refuse_options
 from groundwire.cli.config import read_config
-from groundwire.cli.console import COLOR, ColorChoice, show
-from groundwire.cli.evidence import (
-    Named,
-    read_evidence,
-    read_named_files,
-    read_named_texts,
-    read_trace,
-)
+from groundwire.cli.console import COLOR, ColorChoice, show_colored
+from groundwire.cli.conversation import read_json
+from groundwire.cli.evidence import Named, NamedType, read_evidence
 from groundwire.cli.inputs import RESULT_FILE, TEXT_FILE, read_text_option, refuse_shared_stdin
-from groundwire.cli.options import command, given_settings, group, option
+from groundwire.cli.options import command, given_settings, option
 from groundwire.cli.settings import is_of_file, with_values
 from groundwire.cli.status import ExitStatus
 
@@ -28,6 +23,7 @@ if TYPE_CHECKING:
     from groundwire.verify.report import VerificationReport
     from groundwire.verify.subject import Subject
 
+_STEPS = '[{"idx": 0, "claim": "...", "cites": ["S0"]}]'
 _NO_STEPS = "The trace has no steps, so nothing was verified. Pass a trace with steps."
 
 
@@ -89,14 +85,14 @@ def verify(
     answer: str | None = option("--answer", "TEXT"),
     answer_file: Path | None = option("--answer-file", type=TEXT_FILE),
     trace: Path | None = option("--trace", type=TEXT_FILE),
-    span: tuple[Named, ...] = option("--span", "ID=FILE", callback=read_named_files),
-    span_text: tuple[Named, ...] = option("--span-text", "ID=TEXT", callback=read_named_texts),
+    span: tuple[Named, ...] = option("--span", "ID=FILE", NamedType(TEXT_FILE)),
+    span_text: tuple[Named, ...] = option("--span-text", "ID=TEXT", NamedType()),
     listed: Path | None = option("--spans", type=TEXT_FILE),
     citations: bool = option("--citations"),
     as_json: bool = option("--json"),
     html: Path | None = option("--html", type=RESULT_FILE),
     color: ColorChoice = COLOR,
-    given: VerifySettings = group(VerifySettings),
+    given: VerifySettings,
     config: Path | None = option("--config", type=TEXT_FILE),
 ) -> None:
     r"""Verify an answer claim by claim: does each follow from what it cites?
@@ -153,8 +149,10 @@ def verify(
     from groundwire.text.screen import visible
     from groundwire.verify.subject import AnswerSubject, TraceSubject
 
-    text = read_text_option(answer, answer_file, "--answer", "--answer-file")
-    subject: Subject = AnswerSubject(text) if trace is None else TraceSubject(read_trace(trace))
+    text = read_text_option(answer, answer_file, "--answer")
+    subject: Subject = (
+        AnswerSubject(text) if trace is None else TraceSubject(read_json(trace, wanted=_STEPS))
+    )
     spans = read_evidence(listed, [*span, *span_text])
     report = verified(settings, subject, spans, with_citations=citations)
     if html is not None:
@@ -162,12 +160,7 @@ def verify(
     if report.error is not None and not as_json:
         click.echo(f"error: {visible(report.error)}", err=True)
     else:
-        show(
-            report.to_dict(),
-            lambda colored: report_to_terminal(report, color=colored),
-            as_json=as_json,
-            color=color,
-        )
+        show_colored(report, report_to_terminal, as_json=as_json, color=color)
     ctx.exit(status_of(report))
 
 

@@ -89,30 +89,23 @@ class Brier:
     Attributes:
         n: Number of forecasts.
         score: The score; ``nan`` without forecasts.
-        of_base_rate: The score of forecasting the base rate, which is the mean outcome, every time.
+        skill: Brier skill score: 1 for perfect forecasts, 0 for forecasts no better than the base
+            rate, which is the mean outcome; ``nan`` if the event happened always or never.
     """
 
     n: int
     score: float
-    of_base_rate: float
-
-    @property
-    def skill(self) -> float:
-        """Brier skill score: 1 for perfect forecasts, 0 for forecasts no better than the base rate.
-
-        ``nan`` if the event happened always or never.
-        """
-        return 1 - self.score / self.of_base_rate if self.of_base_rate else nan
+    skill: float
 
 
 def brier(probabilities: ArrayLike, outcomes: ArrayLike, *, lowest: float = 0.0) -> Brier:
     """Compute the Brier score of forecasts; arguments and errors are as in :func:`reliability`."""
     said, so = _forecasts(probabilities, outcomes, lowest)
     if not said.size:
-        return Brier(n=0, score=nan, of_base_rate=nan)
+        return Brier(n=0, score=nan, skill=nan)
     rate = so.mean()
     score, of_base_rate = float(((said - so) ** 2).mean()), float(rate * (1 - rate))
-    return Brier(n=said.size, score=score, of_base_rate=of_base_rate)
+    return Brier(n=said.size, score=score, skill=1 - ratio(score, of_base_rate))
 
 
 def _forecasts(

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from math import nan
 from typing import Any, Self
 
 import numpy as np
@@ -15,8 +14,6 @@ from groundwire.evaluation.sums import counted
 
 Counts = NDArray[np.int32]
 
-#: Number of answers that are collected as Python tuples before they are packed into an array.
-_CHUNK = 4096
 _TABLE = np.dtype(
     [
         ("rows", np.int64),
@@ -59,9 +56,8 @@ class Columns:
         pairs: The three numbers as :func:`.metrics.count_pairs` counts them, shape ``(n, 3)``.
         claims: Number of judged claims that neither the detector nor people marked, and number of
             all claims that people did not mark, shape ``(n, 2)``.
-        said: The detector's probability that something in the answer is not supported; ``nan`` if
-            it gives none.
-        latency_ms: Milliseconds that the check took; ``nan`` if there is no verdict.
+        said: As :attr:`.confusion.ComparedAnswer.said`.
+        latency_ms: As :attr:`.confusion.ComparedAnswer.latency_ms`.
     """
 
     task_names: tuple[str, ...]
@@ -80,13 +76,21 @@ class Columns:
     said: Floats
     latency_ms: NDArray[np.float32]
 
-    @staticmethod
-    def of(judged: Iterable[ComparedAnswer]) -> "Columns":
-        """Make columns of compared answers; the rows are numbered from 1 in the order given."""
-        collector = Collector()
-        for row, answer in enumerate(judged, 1):
-            collector.add(row, answer)
-        return collector.columns()
+    @classmethod
+    def of(cls, answers: Iterable[ComparedAnswer]) -> Self:
+        """Make columns of compared answers, which may come in any order and are read once.
+
+        Raises:
+            ValueError: If two answers have the same row number.
+        """
+        tasks: dict[str, int] = {}
+        table = np.fromiter((_record(each, tasks) for each in answers), _TABLE)
+        table = table[np.argsort(table["rows"], kind="stable")]
+        rows = table["rows"]
+        if (twice := np.flatnonzero(rows[1:] == rows[:-1])).size:
+            raise ValueError(f"row {rows[twice[0]]:,} is there twice")
+        columns = {name: np.ascontiguousarray(table[name]) for name in _NAMES}
+        return cls(task_names=tuple(tasks), **columns)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -119,68 +123,22 @@ class Columns:
         return {self.task_names[i]: self.take(self.tasks == i) for i in there}
 
 
-class Collector:
-    """Builds :class:`Columns` from compared answers that are added one by one, in any order."""
-
-    def __init__(self) -> None:
-        self._tasks: dict[str, int] = {}
-        self._chunks: list[NDArray[Any]] = []
-        self._rows: list[tuple[Any, ...]] = []
-
-    def add(
-        self,
-        row: int,
-        answer: ComparedAnswer,
-        *,
-        said: float | None = None,
-        latency_ms: float = nan,
-    ) -> None:
-        """Add an answer.
-
-        Args:
-            row: Number of its row in the data.
-            answer: The compared answer.
-            said: The detector's P(something in the answer is not supported); ``None`` if it gives
-                none.
-            latency_ms: Milliseconds that the check took; ``nan`` if there is no verdict.
-        """
-        context = sha256(answer.context_id.encode("utf-8", "surrogatepass")).digest()
-        self._rows.append(
-            (
-                row,
-                self._tasks.setdefault(answer.task, len(self._tasks)),
-                int.from_bytes(context[:8], "big"),
-                answer.is_flagged,
-                not answer.has_verdict,
-                answer.is_hallucinated,
-                answer.is_complete,
-                answer.has_spans,
-                answer.probability,
-                answer.characters,
-                answer.pairs,
-                (answer.n_clean_passed, answer.n_clean_claims),
-                nan if said is None else said,
-                latency_ms,
-            )
-        )
-        if len(self._rows) == _CHUNK:
-            self._pack()
-
-    def columns(self) -> Columns:
-        """Return the columns, sorted by row number.
-
-        Raises:
-            ValueError: If a row was added twice.
-        """
-        self._pack()
-        table = np.concatenate(self._chunks)
-        table = table[np.argsort(table["rows"], kind="stable")]
-        rows = table["rows"]
-        if (twice := np.flatnonzero(rows[1:] == rows[:-1])).size:
-            raise ValueError(f"row {rows[twice[0]]:,} is there twice")
-        columns = {name: np.ascontiguousarray(table[name]) for name in _NAMES}
-        return Columns(task_names=tuple(self._tasks), **columns)
-
-    def _pack(self) -> None:
-        self._chunks.append(np.array(self._rows, _TABLE))
-        self._rows = []
+def _record(answer: ComparedAnswer, tasks: dict[str, int]) -> tuple[Any, ...]:
+    """Return the values of an answer for :data:`_TABLE`; ``tasks`` numbers the names of tasks."""
+    context = sha256(answer.context_id.encode("utf-8", "surrogatepass")).digest()
+    return (
+        answer.row,
+        tasks.setdefault(answer.task, len(tasks)),
+        int.from_bytes(context[:8], "big"),
+        answer.is_flagged,
+        not answer.has_verdict,
+        answer.is_hallucinated,
+        answer.is_complete,
+        answer.has_spans,
+        answer.probability,
+        answer.characters,
+        answer.pairs,
+        (answer.n_clean_passed, answer.n_clean_claims),
+        answer.said,
+        answer.latency_ms,
+    )

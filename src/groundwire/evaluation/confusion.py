@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import nan
 from typing import Self
 
 from groundwire.detection.detection_json import detection_of
@@ -20,6 +21,7 @@ class ComparedAnswer:
     treat them, and reports say how many there are.
 
     Attributes:
+        row: Number of the answer's row in the data.
         id: Id of the answer, unique within the data.
         task: The kind of question.
         context_id: Id of the answer's sources; answers to the same sources share it.
@@ -40,8 +42,12 @@ class ComparedAnswer:
         is_unchecked: Whether the check did not fail, but judged no claim of the answer.
         has_spans: Whether the labels say which characters are hallucinated. If not, the answer
             counts for no score of characters.
+        said: The detector's probability that something in the answer is not supported; ``nan`` if
+            it gives none, or there is no verdict.
+        latency_ms: Milliseconds that the check took; ``nan`` if there is no verdict.
     """
 
+    row: int
     id: str
     task: str
     context_id: str
@@ -56,6 +62,8 @@ class ComparedAnswer:
     error: str = ""
     is_unchecked: bool = False
     has_spans: bool = True
+    said: float = nan
+    latency_ms: float = nan
 
     @classmethod
     def of(cls, row: JudgedRow, detection: Detection | None) -> Self:
@@ -73,7 +81,10 @@ class ComparedAnswer:
         found = [(span.start, span.end) for span in spans]
         clean = [claim for claim in claims if has_spans and not overlaps(claim, gold)]
         nothing = Overlap(both=0, predicted=0, gold=0)
+        verdict = detection if detection and not error and is_judged(detection) else None
+        said = None if verdict is None else verdict.probability
         return cls(
+            row=row.row,
             id=row.id,
             task=row.task,
             context_id=row.context_id,
@@ -86,8 +97,10 @@ class ComparedAnswer:
             n_clean_passed=sum(claim.reason is None and not claim.spans for claim in clean),
             is_complete=detection is not None and detection.coverage.is_complete,
             error=error,
-            is_unchecked=not error and detection is not None and not is_judged(detection),
+            is_unchecked=not error and verdict is None,
             has_spans=has_spans,
+            said=nan if said is None else said,
+            latency_ms=nan if verdict is None else 1000 * row.seconds,
         )
 
     @property

@@ -1,9 +1,8 @@
 """Scores of a detector on labelled data, computed from a file of results alone."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import nan
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from groundwire.detection.values import Detection
 from groundwire.evaluation.calibration import brier, reliability
-from groundwire.evaluation.columns import Collector, Columns
+from groundwire.evaluation.columns import Columns
 from groundwire.evaluation.confusion import ComparedAnswer, detection_in, overlaps
 from groundwire.evaluation.intervals import N_RESAMPLES, SEED
 from groundwire.evaluation.judged_row import SCHEMA, Header, JudgedRow, requiring_results
@@ -76,9 +75,7 @@ class Evaluation:
             ValueError: If two rows have the same number.
         """
         tally = _Tally()
-        for row in rows:
-            tally.add(row)
-        columns = tally.answers.columns()
+        columns = Columns.of(tally.labelled(rows))
         scores = {
             **scores_of(columns, prevalences=prevalences),
             "tasks": {
@@ -139,29 +136,25 @@ class _Tally:
 
     def __init__(self) -> None:
         self.counts = RowCounts()
-        self.answers = Collector()
         self.reasons: Counter[str] = Counter()
         self.seconds = 0.0
         self.fingerprint = 0
         self._n_marked: Counter[str] = Counter()
         self._n_touched: Counter[str] = Counter()
 
-    def add(self, row: JudgedRow) -> None:
-        """Add the numbers of one row."""
-        self.seconds += row.seconds
-        # A sum of hashes, which does not depend on the order of the rows.
-        self.fingerprint = (self.fingerprint + _fingerprint(row)) % 2**64
-        detection = detection_in(row)
-        judged = ComparedAnswer.of(row, detection)
-        self.counts.add(row, is_unchecked=judged.is_unchecked)
-        if row.hallucinated is None:
-            return
-        said, latency_ms = None, nan
-        if detection is not None:
-            self._add_detection(row, detection)
-            if judged.has_verdict:
-                said, latency_ms = detection.probability, 1000 * row.seconds
-        self.answers.add(row.row, judged, said=said, latency_ms=latency_ms)
+    def labelled(self, rows: Iterable[JudgedRow]) -> Iterator[ComparedAnswer]:
+        """Add the numbers of rows, and yield the labelled ones, compared with their labels."""
+        for row in rows:
+            self.seconds += row.seconds
+            # A sum of hashes, which does not depend on the order of the rows.
+            self.fingerprint = (self.fingerprint + _fingerprint(row)) % 2**64
+            detection = detection_in(row)
+            judged = ComparedAnswer.of(row, detection)
+            self.counts.add(row, is_unchecked=judged.is_unchecked)
+            if row.hallucinated is not None:
+                if detection is not None:
+                    self._add_detection(row, detection)
+                yield judged
 
     def labels(self) -> dict[str, dict[str, Any]]:
         """Count, for each label, the gold spans and those that the detector touched.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from groundwire import __version__
-from groundwire.detection.values import DetectorInfo, Score
+from groundwire.detection.values import DetectorInfo, JsonRecord, Score
 from groundwire.errors import InputError
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.loading import DifferentDetectorError
@@ -85,7 +85,7 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedRow:
+class JudgedRow(JsonRecord):
     """One answer with its labels and its detection.
 
     Attributes:
@@ -130,11 +130,6 @@ class JudgedRow:
         """Whether the row of the data could not be read."""
         return self.error is not None and not self.answer
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row as JSON data."""
-        data = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**data, "sources": list(self.sources), "gold": list(self.gold)}
-
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Read a row from data of :meth:`to_dict`.
@@ -174,8 +169,10 @@ def _detector(data: Mapping[str, Any]) -> DetectorInfo:
 
 
 @contextmanager
-def requiring_results(path: Path) -> Iterator[None]:
-    """Report errors of parsing as an error that names the file and says that it has no results.
+def requiring_results(
+    path: Path, line: int | None = None, problem: str = "a row of it is not as results are"
+) -> Iterator[None]:
+    """Report errors of parsing as an error that names the file, the line and the problem.
 
     Raises:
         ResultsError: If the block raises one of :data:`UNLIKE_RESULTS`.
@@ -185,8 +182,8 @@ def requiring_results(path: Path) -> Iterator[None]:
     except InputError:
         raise
     except UNLIKE_RESULTS as error:
-        problem = f"a row of it is not as results are ({type(error).__name__}: {error})"
-        raise ResultsError(path, None, problem) from error
+        text = f"{problem} ({type(error).__name__}: {error})"
+        raise ResultsError(path, line, text) from error
 
 
 def require_same(path: Path, before: Header, now: Header) -> None:

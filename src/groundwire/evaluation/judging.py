@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
-from groundwire.detection.values import Detection, Outcome
+from groundwire.detection.values import Detection, Outcome, fields_as_data
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
-from groundwire.evaluation.datasets.labelled import Known, LabelledAnswer
+from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.judged_row import JudgedRow
 from groundwire.evaluation.loading import AnyDetector, judge_all
 
@@ -33,14 +33,16 @@ def judge_block(detector: AnyDetector, block: Block) -> Iterator[JudgedRow]:
 
 def judged_row(row: NumberedAnswer, verdict: Detection | GroundwireError) -> JudgedRow:
     """Make a row of results from an answer and its detection or error."""
-    answer, detection, error = row.answer, None, None
+    answer, detection, error, seconds = row.answer, None, None, 0.0
     if isinstance(verdict, Detection):
         detection = verdict.to_dict()
+        seconds = round(verdict.timings_ms.get("total", 0.0) / 1000, 6)
         if verdict.outcome is Outcome.UNAVAILABLE:
             error = {"type": "DetectionError", "message": "the outcome is unavailable"}
     else:
         error = {"type": type(verdict).__name__, "message": str(verdict)}
     is_known = answer.known is not Known.NOTHING
+    hashed = [(each, sha256(each.text.encode()).hexdigest()) for each in answer.example.sources]
     return JudgedRow(
         row=row.row,
         id=answer.id,
@@ -49,16 +51,15 @@ def judged_row(row: NumberedAnswer, verdict: Detection | GroundwireError) -> Jud
         columns=dict(answer.columns),
         question=answer.example.question,
         answer=answer.example.answer,
-        sources=_sources(answer),
+        sources=tuple(
+            {"id": each.id, "chars": len(each.text), "sha256": digest} for each, digest in hashed
+        ),
         known=str(answer.known),
         hallucinated=answer.is_hallucinated if is_known else None,
-        gold=tuple(
-            {"start": each.start, "end": each.end, "label": str(each.label), "kind": each.kind}
-            for each in answer.spans
-        ),
+        gold=tuple(map(fields_as_data, answer.spans)),
         detection=detection,
         error=error,
-        seconds=_seconds(verdict),
+        seconds=seconds,
         sha256=row.sha256,
     )
 
@@ -78,16 +79,3 @@ def failed_row(row: FailedRow) -> JudgedRow:
         error={"type": row.kind, "message": row.message},
         sha256=row.sha256,
     )
-
-
-def _sources(answer: LabelledAnswer) -> tuple[dict[str, object], ...]:
-    return tuple(
-        {"id": each.id, "chars": len(each.text), "sha256": sha256(each.text.encode()).hexdigest()}
-        for each in answer.example.sources
-    )
-
-
-def _seconds(verdict: Detection | GroundwireError) -> float:
-    if not isinstance(verdict, Detection):
-        return 0.0
-    return round(verdict.timings_ms.get("total", 0.0) / 1000, 6)

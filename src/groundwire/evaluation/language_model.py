@@ -98,7 +98,8 @@ class EndpointAddress:
             url = str(Kind(Endpoint).read(given)).rstrip("/")
         except KindError as error:
             raise EndpointSettingError(f"--base-url must be {error.legal}.") from None
-        if key and _is_plain(url):
+        address = cls(base_url=url, api_key=key or NO_KEY)
+        if key and address.is_plain:
             raise EndpointSettingError(
                 f"--base-url is plain HTTP to {urlsplit(url).hostname}: the key would travel "
                 "unencrypted. Use https://, or give no key if the endpoint wants none."
@@ -107,16 +108,12 @@ class EndpointAddress:
             raise EndpointSettingError(
                 f"There is no API key. Set {variable}, or say --no-key if the endpoint wants none."
             )
-        return cls(base_url=url, api_key=key or NO_KEY)
+        return address
 
     @property
     def is_plain(self) -> bool:
         """Whether questions and sources travel to another machine unencrypted."""
-        return _is_plain(self.base_url)
-
-
-def _is_plain(url: str) -> bool:
-    return urlsplit(url).scheme == "http" and not is_loopback(url)
+        return urlsplit(self.base_url).scheme == "http" and not is_loopback(self.base_url)
 
 
 class LanguageModel(ChatClient):

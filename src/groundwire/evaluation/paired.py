@@ -9,39 +9,32 @@ from groundwire.evaluation.scores import of_answers, of_spans
 
 #: A function that computes scores of answers, by name, with the resamples of a bootstrap.
 _Scores = Callable[[Columns, Bootstrap], dict[str, Replicates]]
+#: Answers as they were judged earlier, each with the same answer as it was judged now.
+Pairs = Sequence[tuple[ComparedAnswer, ComparedAnswer]]
 
 
-def differences(
-    now: Sequence[ComparedAnswer], before: Sequence[ComparedAnswer]
-) -> dict[str, Replicates]:
+def differences(pairs: Pairs) -> dict[str, Replicates]:
     """Subtract each earlier score from the same score now, resample by resample.
-
-    Args:
-        now: Answers as they were judged now.
-        before: The same answers, in the same order, as they were judged earlier.
 
     Returns:
         Name of a score → difference. Scores of characters, such as ``span.f1``, are computed from
         the answers whose labels say, in both runs, which characters are hallucinated; they are
         missing if no answer has such labels. Empty without answers.
     """
-    if not now:
+    if not pairs:
         return {}
-    found = _paired(of_answers, now, before)
-    marked = [(a, b) for a, b in zip(now, before, strict=True) if a.has_spans and b.has_spans]
+    found = _paired(of_answers, pairs)
+    marked = [(was, now) for was, now in pairs if was.has_spans and now.has_spans]
     if marked:
-        spans = _paired(_of_characters, *map(list, zip(*marked, strict=True)))
-        found |= {f"span.{name}": each for name, each in spans.items()}
+        found |= {f"span.{name}": each for name, each in _paired(_of_characters, marked).items()}
     return found
 
 
-def _paired(
-    scores: _Scores, now: Sequence[ComparedAnswer], before: Sequence[ComparedAnswer]
-) -> dict[str, Replicates]:
-    after, was = Columns.of(now), Columns.of(before)
-    contexts = Bootstrap.of(after.contexts)
+def _paired(scores: _Scores, pairs: Pairs) -> dict[str, Replicates]:
+    was, now = (Columns.of(side) for side in zip(*pairs, strict=True))
+    contexts = Bootstrap.of(now.contexts)
     known = scores(was, contexts)
-    return {name: difference(each, known[name]) for name, each in scores(after, contexts).items()}
+    return {name: difference(each, known[name]) for name, each in scores(now, contexts).items()}
 
 
 def _of_characters(answers: Columns, contexts: Bootstrap) -> dict[str, Replicates]:

@@ -12,7 +12,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Self
 
-from groundwire.detection.values import JsonRecord, Outcome
+from groundwire.detection.values import JsonRecord, Outcome, fields_as_data
 from groundwire.errors import InputError, SettingError
 from groundwire.evaluation.confusion import ComparedAnswer, detection_in
 from groundwire.evaluation.evaluation import Evaluation
@@ -82,15 +82,15 @@ class Regression:
     """The result of a comparison with a baseline and limits.
 
     Attributes:
-        checks: The checks: drops of scores in the order asked for, then the rate, then counts.
         n: Number of rows of the data.
+        checks: The checks: drops of scores in the order asked for, then the rate, then counts.
         n_newly_wrong: Number of answers whose verdict was right in the baseline and is wrong now;
             ``None`` unless the baseline is a file of results.
         newly_wrong: Ids of the first of these answers.
     """
 
-    checks: tuple[RegressionCheck, ...]
     n: int
+    checks: tuple[RegressionCheck, ...]
     n_newly_wrong: int | None = None
     newly_wrong: tuple[str, ...] = ()
 
@@ -101,13 +101,7 @@ class Regression:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON data."""
-        return {
-            "passed": self.is_passed,
-            "n": self.n,
-            "checks": [check.to_dict() for check in self.checks],
-            "n_newly_wrong": self.n_newly_wrong,
-            "newly_wrong": list(self.newly_wrong),
-        }
+        return {"passed": self.is_passed, **fields_as_data(self)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,15 +195,15 @@ def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) ->
     now = Evaluation.read(results).to_dict()
     if limits.drops and baseline is None:
         raise RegressError("A drop is one from a baseline, and there is none. Give --baseline.")
-    checks = []
-    pairs: Sequence[tuple[ComparedAnswer, ComparedAnswer]] | None = None
+    checks, broken = list[RegressionCheck](), None
     moved: Mapping[str, Replicates] = {}
     if baseline is not None:
         _require_same(now, baseline.scores)
         if baseline.results is not None:
             known, found = _labelled(baseline.results), _labelled(results)
             pairs = [(known[row], found[row]) for row in sorted(found)]
-            moved = differences([after for _, after in pairs], [was for was, _ in pairs])
+            moved = differences(pairs)
+            broken = [after.id for was, after in pairs if was.is_right and not after.is_right]
         checks += [
             _drop(name, allowed, now, baseline.scores, moved)
             for name, allowed in limits.drops.items()
@@ -217,12 +211,11 @@ def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) ->
     if limits.rate is not None:
         checks.append(_rate(read_judged(results), limits.rate))
     checks += _not_more(now, None if baseline is None else baseline.scores)
-    broken = [after.id for before, after in pairs or () if before.is_right and not after.is_right]
     return Regression(
-        checks=tuple(checks),
         n=now["n"],
-        n_newly_wrong=None if pairs is None else len(broken),
-        newly_wrong=tuple(broken[:20]),
+        checks=tuple(checks),
+        n_newly_wrong=None if broken is None else len(broken),
+        newly_wrong=tuple((broken or ())[:20]),
     )
 
 

@@ -18,6 +18,7 @@ from groundwire.evaluation.judged_row import (
     JudgedRow,
     ResultsError,
     require_same,
+    requiring_results,
 )
 from groundwire.text.files.reading import DAMAGE, open_lines
 from groundwire.text.files.writing import Writer, drop_cut_line
@@ -107,11 +108,8 @@ class RowWriter:
 
 
 def _header(path: Path, line: bytes) -> Header:
-    try:
+    with requiring_results(path, 1, "this is no file of results"):
         return Header.from_dict(json.loads(line))
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        problem = f"this is no file of results ({type(error).__name__}: {error})"
-        raise ResultsError(path, 1, problem) from error
 
 
 def _is_of_batch(line: bytes) -> bool:
@@ -124,12 +122,9 @@ def _is_of_batch(line: bytes) -> bool:
 def _row(
     path: Path, number: int, line: bytes, read: Callable[[dict[str, Any]], JudgedRow]
 ) -> JudgedRow:
-    try:
+    with requiring_results(path, number, "this is no row of results"):
         row = read(json.loads(line))
         if type(row.row) is not int or not 0 <= row.row < 2**63:
             raise ValueError(f"row is {row.row!r}")
         int(row.sha256, 16)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        problem = f"this is no row of results ({type(error).__name__}: {error})"
-        raise ResultsError(path, number, problem) from error
     return row

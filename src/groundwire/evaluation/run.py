@@ -82,18 +82,16 @@ def run(
     return Run(n_rows=n_before + n_new, n_new=n_new)
 
 
-def in_contexts(rows: Iterable[AnyRow], n_rows: int = MAX_BLOCK_ROWS) -> Iterator[Block]:
+def in_contexts(rows: Iterable[AnyRow]) -> Iterator[Block]:
     """Group rows into blocks; neighbouring rows of one context stay together.
 
-    Args:
-        rows: The rows.
-        n_rows: Size of a block. A block that has this many rows, or :data:`MAX_BLOCK_BYTES` of
-            text, is extended until its last context ends, but not beyond twice the size.
+    A block that has :data:`MAX_BLOCK_ROWS` rows, or :data:`MAX_BLOCK_BYTES` of text, is extended
+    until its last context ends, but not beyond twice the size.
     """
     block: list[AnyRow] = []
     n_bytes = 0
     for row in rows:
-        fill = max(len(block) / n_rows, n_bytes / MAX_BLOCK_BYTES)
+        fill = max(len(block) / MAX_BLOCK_ROWS, n_bytes / MAX_BLOCK_BYTES)
         if fill >= 2 or (fill >= 1 and _context(row) != _context(block[-1])):
             yield block
             block, n_bytes = [], 0

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from groundwire.evaluation.columns import Columns
-from groundwire.evaluation.intervals import N_RESAMPLES, SEED, Bootstrap, Replicates, ScoreInterval
+from groundwire.evaluation.intervals import N_RESAMPLES, Bootstrap, Replicates, ScoreInterval
 from groundwire.evaluation.metrics import AnswerCounts, Floats, Overlap, Ranking, ratio, ratios
 from groundwire.evaluation.sums import STATISTICS, answer_sums, score
 
@@ -18,11 +18,7 @@ PREVALENCES = (0.01, 0.05, 0.1, 0.2, 0.5)
 
 
 def scores_of(
-    answers: Columns,
-    *,
-    prevalences: Sequence[float] = PREVALENCES,
-    n_resamples: int = N_RESAMPLES,
-    seed: int = SEED,
+    answers: Columns, *, prevalences: Sequence[float] = PREVALENCES, n_resamples: int = N_RESAMPLES
 ) -> dict[str, Any]:
     """Compute the scores of a group of answers as JSON data; undefined ones are ``null``.
 
@@ -31,11 +27,10 @@ def scores_of(
             grounded ones do not count; if no answer has a verdict, no score is defined.
         prevalences: Shares of hallucinated answers, in [0, 1], for which to compute the precision.
         n_resamples: Number of resamples of the bootstrap, which draws contexts.
-        seed: Seed of the bootstrap.
     """
     if not len(answers):
         return {"n_answers": 0, "example": None, "span": None, "span_lettucedetect": None}
-    bootstrap = Bootstrap.of(answers.contexts, n_resamples=n_resamples, seed=seed)
+    bootstrap = Bootstrap.of(answers.contexts, n_resamples=n_resamples)
     scored = answers.counted
     counts = AnswerCounts.of(answers.flagged[scored], answers.hallucinated[scored])
     return {
@@ -45,7 +40,7 @@ def scores_of(
         "n_hallucinated": int(answers.hallucinated.sum()),
         "n_flagged": counts.n_flagged,
         "example": _with_ends(of_answers(answers, bootstrap)),
-        **_spans(answers, n_resamples, seed),
+        **_spans(answers, n_resamples),
         "claims": _claims(answers, bootstrap),
         "baseline_flag_all": {"f1": defined(counts.flag_all_f1)},
         "prevalence": precisions(counts, prevalences),
@@ -89,12 +84,12 @@ def rankings(answers: Columns) -> dict[str, Callable[[Floats], Floats]]:
     }
 
 
-def _spans(answers: Columns, n_resamples: int, seed: int) -> dict[str, Any]:
+def _spans(answers: Columns, n_resamples: int) -> dict[str, Any]:
     marked = answers.take(answers.has_spans)
     marked = marked.take(marked.counted)
     if not len(marked):
         return {"span": None, "span_lettucedetect": None}
-    bootstrap = Bootstrap.of(marked.contexts, n_resamples=n_resamples, seed=seed)
+    bootstrap = Bootstrap.of(marked.contexts, n_resamples=n_resamples)
     overlap = Overlap(*marked.characters.sum(axis=0, dtype=np.int64).tolist())
     return {
         "span": {

@@ -1,6 +1,7 @@
 """Lays out the scores of an evaluation as a text table, in per cent."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import isnan
 from typing import Any
 
 from groundwire.evaluation.intervals import MIN_CONTEXTS
@@ -38,7 +39,6 @@ def to_text(scores: Mapping[str, Any]) -> str:
         without=WITHOUT,
         failures=[*failures_to_text(scores)],
         percent=percent,
-        one_line=one_line,
     )
 
 
@@ -90,8 +90,8 @@ def task_name(task: str) -> str:
 
 
 def percent(value: float | None) -> str:
-    """Format a share in per cent; ``-`` if it is undefined."""
-    return "-" if value is None else f"{100 * value:.1f}"
+    """Format a share in per cent; ``-`` if it is undefined: ``None`` or ``nan``."""
+    return "-" if value is None or isnan(value) else f"{100 * value:.1f}"
 
 
 def with_ends(scores: Mapping[str, Any], name: str) -> str:

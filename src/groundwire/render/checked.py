@@ -70,7 +70,6 @@ def response_to_terminal(response: "CheckedResponse", *, color: bool) -> str:
         timings=_timings,
         short=_short,
         counted=_counted,
-        one_line=one_line,
         describe_outcome=describe_outcome,
         PATHS=PATHS,
         OUTCOME_STYLES=OUTCOME_STYLES,

@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from groundwire.render import descriptions
-from groundwire.text.screen import visible
+from groundwire.text.screen import one_line, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -69,6 +69,7 @@ def _templates() -> "Environment":
         finalize=_shown,
     )
     made.globals.update({name: getattr(descriptions, name) for name in descriptions.__all__})
+    made.globals["one_line"] = one_line
     return made
 
 

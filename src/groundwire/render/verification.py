@@ -95,7 +95,6 @@ def report_to_terminal(report: VerificationReport, *, color: bool) -> str:
         amount=amount,
         short=short,
         counted=_counted,
-        one_line=one_line,
         excerpt=excerpt,
         GRAVE=_GRAVE,
         MAX_UNSCORED_SHOWN=MAX_UNSCORED_SHOWN,

@@ -182,9 +182,16 @@ def _hash(text: str) -> str:
 
 
 def test_a_low_curve_fills_its_plot_and_says_so() -> None:
-    curve = Curve(points=((0.5, 0.05), (1.0, 0.1)), at=(0.5, 0.05), chance=((0, 0.1), (1, 0.1)))
+    curve = Curve(
+        name="Risk",
+        axes=("x", "y"),
+        points=((0.5, 0.05), (1.0, 0.1)),
+        at=(0.5, 0.05),
+        chance=((0, 0.1), (1, 0.1)),
+        is_fitted=True,
+    )
     assert top_of(curve) == 0.1
-    plot = of_curve(curve, name="Risk", says="says", axes=("x", "y"), top=0.1)
+    plot = of_curve(curve, "says")
     assert plot.dots == [((0.5, 0.5), "at the threshold: 50.0 and 5.0 %")]
     # From the middle of the square to its upper right corner.
     assert [at(point) for point in plot.lines[1][0]] == [("194", "128"), ("338", "12")]

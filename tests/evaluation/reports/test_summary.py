@@ -41,7 +41,7 @@ def test_the_examples_that_are_kept_are_the_worst(n: int, results: Path, summary
 def test_a_row_that_is_there_twice_is_told_and_does_not_hide_the_first(tmp_path: Path) -> None:
     summary = summary_of([ROWS[0], ROWS[0], ROWS[3]], tmp_path)
     assert summary.counts[RowKind.TRUE_POSITIVE] == 1
-    assert summary.curves is not None
+    assert summary.curves
 
 
 def test_a_file_that_holds_no_results_is_refused(tmp_path: Path) -> None:
@@ -57,14 +57,13 @@ def test_curves_by_hand(tmp_path: Path) -> None:
     # By doubt: 0.97 hallucinated, 0.97 grounded; 0.02 hallucinated, 0.02 grounded.
     rows = [row("In 1950.", "1950"), row("Not 1950."), row("By Eve.", "Eve"), row("Yes.")]
     judged = [each.judged for each in summary_of(rows, tmp_path).examples]
-    curves = curves_of([each for each in judged if each is not None])
-    assert curves is not None
-    assert curves.precision_recall.points == ((0.5, 0.5), (1.0, 0.5))
-    assert curves.roc.points == ((0.0, 0.0), (0.5, 0.5), (1.0, 1.0))
-    assert curves.risk_coverage.points == ((0.5, 0.5), (1.0, 0.5))
-    assert curves.precision_recall.at == (0.5, 0.5)
-    assert curves.risk_coverage.at == (0.5, 0.5)
+    precision, roc, risk = curves_of([each for each in judged if each is not None])
+    assert precision.points == ((0.5, 0.5), (1.0, 0.5))
+    assert roc.points == ((0.0, 0.0), (0.5, 0.5), (1.0, 1.0))
+    assert risk.points == ((0.5, 0.5), (1.0, 0.5))
+    assert precision.at == (0.5, 0.5)
+    assert risk.at == (0.5, 0.5)
 
 
 def test_there_are_no_curves_of_one_kind_of_answers(tmp_path: Path) -> None:
-    assert summary_of([row("Yes.")], tmp_path).curves is None
+    assert summary_of([row("Yes.")], tmp_path).curves == ()

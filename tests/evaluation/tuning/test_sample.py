@@ -12,6 +12,7 @@ from groundwire.detection.values import DetectorInfo, Score
 from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError
 from groundwire.evaluation.results_file import RowWriter
 from groundwire.evaluation.tuning.sample import (
+    LabelledSample,
     SampleError,
     ThresholdCandidates,
     read_sample,
@@ -78,17 +79,17 @@ def test_a_run_decides_as_another_would_at_any_threshold_from_its_own_on(
 
 def test_rows_without_a_label_do_not_count() -> None:
     rows = judged([Row(score=0.4), Row(score=0.5, hallucinated=None)])
-    assert len(sample_of(rows, Score.PROBABILITY)) == 1
+    assert len(sampled(rows)) == 1
 
 
 def test_what_is_drawn_does_not_depend_on_the_order_in_which_rows_were_judged() -> None:
     rows = judged([Row(score=n / 10, context=str(n % 3)) for n in range(9)])
-    forth, back = (sample_of(each, Score.PROBABILITY) for each in (rows, rows[::-1]))
+    forth, back = (sampled(each) for each in (rows, rows[::-1]))
     assert forth.scores.tolist() == back.scores.tolist()
 
 
 def test_a_failed_check_has_no_score() -> None:
-    sample = sample_of(judged([Row(score=None, hallucinated=True)]), Score.PROBABILITY)
+    sample = sampled(judged([Row(score=None, hallucinated=True)]))
     assert np.isnan(sample.scores).all()
     assert sample.failed.all()
 
@@ -97,7 +98,7 @@ def test_a_failed_check_has_no_score() -> None:
 @pytest.mark.parametrize("reason", ["no_evidence", "language", "too_short"])
 def test_a_check_that_judged_nothing_is_a_failed_one(info: DetectorInfo, reason: str) -> None:
     rows = judged([Row(score=0.0, reason=reason), Row(score=0.7)], info)
-    sample = sample_of(rows, info.score)
+    sample = sampled(rows, info)
     assert sample.failed.tolist() == [True, False]
     assert np.isnan(sample.scores).tolist() == [True, False]
 
@@ -108,7 +109,7 @@ def test_a_claim_that_was_judged_without_a_number_is_no_failed_check() -> None:
     assert row.detection is not None
     claims = [{**claim, "probability": None} for claim in row.detection["claims"]]
     judge = replace(row, detection={**row.detection, "claims": claims})
-    assert not sample_of([judge], Score.PROBABILITY).failed.any()
+    assert not sampled([judge]).failed.any()
 
 
 def test_a_column_that_is_not_there_is_an_error_with_those_that_are(tmp_path: Path) -> None:
@@ -181,6 +182,10 @@ def test_a_row_of_another_shape_is_told_with_its_file(tmp_path: Path) -> None:
     path = kept(tmp_path, [replace(row, detection={"claims": 1})])
     with pytest.raises(ResultsError, match=f"{path.name}: a row of it is not as results are"):
         read_sample(path)
+
+
+def sampled(rows: Sequence[JudgedRow], info: DetectorInfo = READER) -> LabelledSample:
+    return sample_of(Header(detector=info, data={}), rows).sample
 
 
 def kept(folder: Path, rows: Sequence[JudgedRow]) -> Path:

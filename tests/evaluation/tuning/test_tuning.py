@@ -44,8 +44,8 @@ def tuned(
     confidence: float = 0.95,
 ) -> Tuning:
     header = Header(detector=info, data={"d.jsonl": "a" * 64})
-    sample = sample_of(judged(rows() if given is None else given, info), info.score, by=by)
-    return tune(header, sample, TuningTarget.parse(target), by=by, confidence=confidence)
+    read = sample_of(header, judged(rows() if given is None else given, info), by=by)
+    return tune(read, TuningTarget.parse(target), confidence=confidence)
 
 
 @pytest.mark.parametrize(
@@ -199,8 +199,8 @@ def test_rows_that_tell_of_no_threshold_are_told() -> None:
         {"row": n, "id": f"i{n}", "type": "RowError", "message": "bad"} for n in range(1, 8)
     ]
     told = RowCounts(n=20, n_unreadable=6, n_failed_checks=1, n_unlabelled=3, _failures=failures)
-    sample = sample_of(judged(rows()), READER.score)
-    found = tune(Header(detector=READER, data={}), sample, TuningTarget(Aim.F1), rows=told)
+    read = sample_of(Header(detector=READER, data={}), judged(rows()))
+    found = tune(replace(read, rows=told), TuningTarget(Aim.F1))
     text = to_text(found)
     assert "6 rows could not be read" in text
     assert "1 check failed" in text

@@ -17,7 +17,8 @@ from typing import Any
 
 from groundwire.detection.example import Source, SourceLike, read_sources
 from groundwire.detection.values import Label
-from groundwire.evaluation.datasets.files import all_answers, read_labelled
+from groundwire.errors import DatasetError
+from groundwire.evaluation.datasets.files import AnyRow, FailedRow, read_labelled
 from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.datasets.slots import (
     CONTRADICTED,
@@ -68,6 +69,19 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     """Read the rows of a file of JSON lines, gzipped or not."""
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
+
+
+def all_answers(rows: Iterable[AnyRow]) -> Iterator[LabelledAnswer]:
+    """Yield the answers of rows.
+
+    Raises:
+        DatasetError: At the first row that could not be read.
+    """
+    for row in rows:
+        if isinstance(row, FailedRow):
+            path, _, line = row.place.rpartition(":")
+            raise DatasetError(Path(path), int(line), row.problem.removesuffix("."))
+        yield row.answer
 
 
 def ragtruth(path: Path) -> list[LabelledContext]:

@@ -28,7 +28,7 @@ from sklearn.linear_model import LogisticRegression
 
 from groundwire.engine.models import DEFAULT_MODEL, Manifest, find_reader
 from groundwire.evaluation.calibration import reliability
-from groundwire.evaluation.datasets.slots import read_slots
+from groundwire.evaluation.datasets.slots import each_slot
 from groundwire.evaluation.intervals import Bootstrap, ScoreInterval
 from groundwire.evaluation.metrics import Ranking, ratios
 from groundwire.text.segment import segment
@@ -36,6 +36,7 @@ from groundwire.verify.local import LocalVerifier, Looked, graph_hash, ruled
 from groundwire.verify.measured import ClaimMap, Measured
 from groundwire_training.calibrate import validation_records
 from groundwire_training.cited import read_cited
+from groundwire_training.sets import all_answers
 
 #: The documented target: a claim passes if P(supported) reaches it.
 TARGET = 0.95
@@ -128,7 +129,7 @@ def cited(path: Path, group: str) -> Iterator[LabelledClaim]:
 
 def slots(path: Path) -> Iterator[LabelledClaim]:
     """Yield all claims of faithful answers and the wrong claims of variants, with all sources."""
-    for answer in read_slots(path):
+    for answer in all_answers(each_slot(path)):
         text, is_faithful = answer.example.answer, not answer.spans
         # Right claims of a variant are left out, because the faithful answer has them too.
         for place in segment(text):

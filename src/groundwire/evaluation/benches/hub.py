@@ -10,16 +10,13 @@ class NoDataError(InputError):
     """The files of a benchmark are missing; the message says where to get them."""
 
 
-def fetch(
-    bench: Bench, split: str, *, revision: str | None = None, endpoint: str | None = None
-) -> Path:
+def fetch(bench: Bench, split: str, *, revision: str | None = None) -> Path:
     """Fetch the files of a split; files that are in the cache are not fetched again.
 
     Args:
         bench: The benchmark.
         split: Name of the split.
         revision: Commit, branch or tag; by default the newest commit, which the result names.
-        endpoint: URL of the hub; by default the one that the environment names.
 
     Returns:
         The folder of the files; its name is the commit of the dataset.
@@ -36,11 +33,7 @@ def fetch(
     patterns = [pattern.format(split=split) for pattern in bench.hub_files]
     try:
         folder = snapshot_download(
-            bench.hub,
-            repo_type="dataset",
-            revision=revision,
-            allow_patterns=patterns,
-            endpoint=endpoint,
+            bench.hub, repo_type="dataset", revision=revision, allow_patterns=patterns
         )
         return Path(folder)
     # OSError: LocalEntryNotFoundError and OfflineModeIsEnabled among others.

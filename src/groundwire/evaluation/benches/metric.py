@@ -5,13 +5,14 @@ over the answers of one task, or as the unweighted mean of the tasks.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from math import nan
 from typing import Any, Self
 
 import numpy as np
 
 from groundwire.evaluation.columns import Columns
-from groundwire.evaluation.intervals import SEED, Bootstrap, Replicates
+from groundwire.evaluation.intervals import SEED, Bootstrap, Replicates, ScoreInterval
 from groundwire.evaluation.metrics import Floats, f1_of, ratios
 from groundwire.evaluation.scores import defined, rankings
 from groundwire.evaluation.sums import answer_sums, score
@@ -21,28 +22,19 @@ Statistic = Callable[[Columns, Bootstrap], Replicates]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BenchScore:
-    """A metric of answers with its 95 % interval, in [0, 1].
+class BenchScore(ScoreInterval):
+    """A metric of answers with its 95 % interval, in [0, 1]; ``nan`` where it is undefined.
 
     Attributes:
-        value: The metric of all answers, without resampling; ``None`` if it is undefined.
-        low: Lower end of the interval; ``None`` if there is no interval.
-        high: Upper end of the interval; ``None`` if there is no interval.
         n: Number of answers.
-        n_undefined: Number of resamples in which the metric is undefined; the interval leaves them
-            out.
     """
 
-    value: float | None
-    low: float | None
-    high: float | None
     n: int
-    n_undefined: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score as JSON data."""
-        ends = [self.low, self.high]
-        return {"value": self.value, "ci95": ends, "n": self.n, "n_undefined": self.n_undefined}
+        value, *ends = map(defined, (self.value, self.low, self.high))
+        return {"value": value, "ci95": ends, "n": self.n, "n_undefined": self.n_undefined}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +74,9 @@ class Metric:
         """Whether the metric uses only answers whose hallucinated characters are known."""
         return self.statistic in (characters_f1, characters_iou)
 
-    def of(self, answers: Columns, *, seed: int = SEED) -> BenchScore:
-        """Compute the metric of answers; ``seed`` is the seed of the resampling."""
-        nothing = BenchScore(value=None, low=None, high=None, n=0)
+    def of(self, answers: Columns) -> BenchScore:
+        """Compute the metric of answers."""
+        nothing = BenchScore(value=nan, low=nan, high=nan, n=0)
         if self.task:
             if self.task not in (by_task := answers.by_task()):
                 return nothing
@@ -93,11 +85,8 @@ class Metric:
             answers = answers.take(answers.has_spans)
         if not len(answers):
             return nothing
-        found = self._mean(answers, seed) if self.is_mean_of_tasks else self._one(answers, seed)
-        ends = found.interval()
-        value, low, high = map(defined, (found.value, ends.low, ends.high))
-        n_undefined = ends.n_undefined
-        return BenchScore(value=value, low=low, high=high, n=len(answers), n_undefined=n_undefined)
+        found = self._mean(answers) if self.is_mean_of_tasks else self._one(answers)
+        return BenchScore(**asdict(found.interval()), n=len(answers))
 
     def of_flagging_all(self, answers: Columns) -> BenchScore | None:
         """Compute the metric of a detector that flags every answer, as a baseline.
@@ -112,15 +101,15 @@ class Metric:
         flagged = replace(answers, flagged=every, failed=~every, probability=every.astype(float))
         return self.of(flagged)
 
-    def _one(self, answers: Columns, seed: int) -> Replicates:
+    def _one(self, answers: Columns, seed: int = SEED) -> Replicates:
         return self.statistic(answers, Bootstrap.of(answers.contexts, seed=seed))
 
-    def _mean(self, answers: Columns, seed: int) -> Replicates:
+    def _mean(self, answers: Columns) -> Replicates:
         # Each task has a seed of its own, so that the draws of the tasks are independent.
         found = [
-            self._one(of_task, seed + i) for i, of_task in enumerate(answers.by_task().values())
+            self._one(of_task, SEED + i) for i, of_task in enumerate(answers.by_task().values())
         ]
-        whole = Bootstrap.of(answers.contexts, seed=seed)
+        whole = Bootstrap.of(answers.contexts)
         draws = np.mean([each.draws for each in found], axis=0)
         return Replicates(float(np.mean([each.value for each in found])), draws, whole)
 

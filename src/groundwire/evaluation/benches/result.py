@@ -1,14 +1,17 @@
 """A detector's result on a benchmark, and any reasons not to compare it with published ones."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
+from groundwire.detection.values import as_data
 from groundwire.evaluation.benches.checking import Counts, FileCheck, check_counts
 from groundwire.evaluation.benches.metric import BenchScore
 from groundwire.evaluation.benches.registry import Bench
-from groundwire.evaluation.columns import Collector, Columns
+from groundwire.evaluation.columns import Columns
 from groundwire.evaluation.confusion import ComparedAnswer, detection_in
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.no_verdict import counts_without_verdict
@@ -69,22 +72,24 @@ class BenchResult:
         Raises:
             ResultsError: If the file is not a file of results.
         """
-        evaluation = Evaluation.read(path)
-        every, other = Collector(), list[str]()
-        variants = {variant["name"]: Collector() for variant in bench.variants}
-        for row in read_judged(path):
-            # A user's own file may have a column that names the split of each row.
-            said = row.columns.get("split", split)
-            if said != split and not other:
-                other = [f"row {row.row:,} says that it is of the split {said!r}, not {split!r}"]
-            if row.hallucinated is None:
-                continue
-            judged = ComparedAnswer.of(row, detection_in(row))
-            every.add(row.row, judged)
-            for variant in bench.variants:
-                if row.columns.get(variant["column"]) not in variant["drops"]:
-                    variants[variant["name"]].add(row.row, judged)
-        answers = every.columns()
+        evaluation, other = Evaluation.read(path), list[str]()
+        dropped: dict[str, list[int]] = {variant["name"]: [] for variant in bench.variants}
+
+        def labelled() -> Iterator[ComparedAnswer]:
+            for row in read_judged(path):
+                # A user's own file may have a column that names the split of each row.
+                said = row.columns.get("split", split)
+                if said != split and not other:
+                    other.append(
+                        f"row {row.row:,} says that it is of the split {said!r}, not {split!r}"
+                    )
+                for variant in bench.variants:
+                    if row.columns.get(variant["column"]) in variant["drops"]:
+                        dropped[variant["name"]].append(row.row)
+                if row.hallucinated is not None:
+                    yield ComparedAnswer.of(row, detection_in(row))
+
+        answers = Columns.of(labelled())
         of_task = {name: _count(found) for name, found in answers.by_task().items()}
         check = check_counts(bench.expected.get(split, {}), _count(answers), of_task)
         return cls(
@@ -92,7 +97,10 @@ class BenchResult:
             split=split,
             commit=commit,
             scores=_scores(bench, answers),
-            variants={name: _scores(bench, found.columns()) for name, found in variants.items()},
+            variants={
+                name: _scores(bench, answers.take(~np.isin(answers.rows, rows)))
+                for name, rows in dropped.items()
+            },
             flag_all={each.name: each.of_flagging_all(answers) for each in bench.metrics},
             check=check,
             differences=(*other, *_differences(check, evaluation, limit, tasks)),
@@ -119,9 +127,9 @@ class BenchResult:
                 "citation": bench.citation,
                 "url": bench.url,
             },
-            "results": _plain(self.scores),
-            "variants": {name: _plain(scores) for name, scores in self.variants.items()},
-            "flag_all": _plain(self.flag_all),
+            "results": as_data(self.scores),
+            "variants": as_data(self.variants),
+            "flag_all": as_data(self.flag_all),
             "check": self.check.to_dict(),
             "is_comparable": self.is_comparable,
             "differences": list(self.differences),
@@ -150,7 +158,3 @@ def _scores(bench: Bench, answers: Columns) -> Scores:
 
 def _count(answers: Columns) -> Counts:
     return len(answers), int(answers.hallucinated.sum())
-
-
-def _plain(scores: Scores) -> dict[str, Any]:
-    return {name: None if each is None else each.to_dict() for name, each in scores.items()}

@@ -1,6 +1,7 @@
 """Text table of a detector's result on a benchmark, beside published scores."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isnan
 
 from groundwire.evaluation.benches.metric import BenchScore
 from groundwire.evaluation.benches.registry import BENCHES
@@ -26,7 +27,6 @@ def to_text(result: BenchResult, *, wall_s: float | None = None) -> str:
         scores=scores_to_text(result.evaluation.to_dict(wall_s=wall_s)),
         table="\n".join(aligned(rows, left=(0, len(rows[0]) - 1))),
         notes=notes,
-        one_line=one_line,
     )
 
 
@@ -65,7 +65,7 @@ def _plain(scores: Mapping[str, BenchScore | None], names: Sequence[str]) -> lis
 
 
 def _with_ends(score: BenchScore | None) -> str:
-    if score is None or score.value is None:
+    if score is None or isnan(score.value):
         return "-"
     return interval_text(score.value, score.low, score.high)
 

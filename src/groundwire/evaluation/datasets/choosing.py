@@ -45,15 +45,14 @@ def choose(read: Read, *, tasks: Collection[str] = (), limit: int | None = None)
 
 
 def _require_tasks(read: Read, tasks: Collection[str]) -> None:
-    missing = set(tasks)
+    there: set[str] = set()
+    for row in read() if tasks else ():
+        there.add(_task(row))
+        if there.issuperset(tasks):
+            break
+    missing = set(tasks) - there
     if not missing:
         return
-    there: set[str] = set()
-    for row in read():
-        there.add(_task(row))
-        missing -= there
-        if not missing:
-            return
     asked, known = (", ".join(map(repr, sorted(names))) for names in (missing, there - {""}))
     raise NoSuchTaskError(f"No row has the task {asked}. Tasks in the data: {known or 'none'}.")
 

@@ -3,7 +3,8 @@
 A row that cannot be read becomes a :class:`FailedRow`; reading continues with the next row.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import count
@@ -112,7 +113,14 @@ def read_questions(
     path: Path, mapping: ColumnMapping | None = None
 ) -> Iterator[NumberedQuestion | FailedRow]:
     """Yield the rows of a table of questions with sources, as :func:`read_labelled` does."""
-    return read_files(files_of(path), question_reader(mapping))
+    columns = mapping or ColumnMapping()
+    reader = RowReader(
+        columns,
+        lambda values, row, digest: NumberedQuestion(
+            row=row, question=columns.question(values, row), sha256=digest
+        ),
+    )
+    return read_files(files_of(path), reader)
 
 
 def read_files(
@@ -153,19 +161,6 @@ def read_files(
             yield reader.read(row, str(file), b"", error.problem)
 
 
-def all_answers(rows: Iterable[AnyRow]) -> Iterator[LabelledAnswer]:
-    """Yield the answers of rows.
-
-    Raises:
-        DatasetError: At the first row that could not be read.
-    """
-    for row in rows:
-        if isinstance(row, FailedRow):
-            path, _, line = row.place.rpartition(":")
-            raise DatasetError(Path(path), int(line), row.problem.removesuffix("."))
-        yield row.answer
-
-
 def turned_rows(
     values: Values | str, turn: Turn | None, file: Path, line: int
 ) -> Iterable[Values | str]:
@@ -197,15 +192,14 @@ def table_lines(
         yield line, content, row if has_lists else columns.unpacked(row)
 
 
-def _present(lines: Iterable[Line], columns: Collection[str]) -> set[str]:
+def _present(lines: Iterable[Line], columns: frozenset[str]) -> set[str]:
     """Return the given columns that at least one row has; a column in no row is misnamed."""
-    missing = set(columns)
-    if missing:
-        for _, _, values in lines:
-            missing -= set() if isinstance(values, str) else values.keys()
-            if not missing:
-                break
-    return set(columns) - missing
+    found: set[str] = set()
+    for _, _, values in lines if columns else ():
+        found |= set() if isinstance(values, str) else columns & values.keys()
+        if found == columns:
+            break
+    return found
 
 
 class RowReader(Generic[_Row]):
@@ -256,24 +250,20 @@ class RowReader(Generic[_Row]):
             if _hash(id_) in self._ids:
                 raise RowError(f"the id {id_[:80]!r} is there for the second time")
         except InputError as error:
+            task = ""
+            with suppress(InputError):  # the task may be unreadable too
+                task = self.columns.task_of(known)
             return FailedRow(
                 row=row,
                 id=id_,
                 place=place,
                 problem=self.columns.reason_of(known) or str(error),
                 sha256=digest,
-                task=self._task_of(known),
+                task=task,
                 columns=self.columns.others_of(known),
             )
         self._ids.add(_hash(id_))
         return made
-
-    def _task_of(self, values: Values) -> str:
-        """Read the task of a failed row; empty if the task cannot be read either."""
-        try:
-            return self.columns.task_of(values)
-        except InputError:
-            return ""
 
 
 def answer_reader(
@@ -281,21 +271,13 @@ def answer_reader(
 ) -> RowReader[NumberedAnswer]:
     """Make a reader of labelled answers; ``renames`` is as for :class:`RowReader`."""
     columns = mapping or ColumnMapping()
-
-    def make(values: Values, row: int, digest: str) -> NumberedAnswer:
-        return NumberedAnswer(row=row, answer=columns.answer(values, row), sha256=digest)
-
-    return RowReader(columns, make, renames=renames)
-
-
-def question_reader(mapping: ColumnMapping | None = None) -> RowReader[NumberedQuestion]:
-    """Make a reader of questions with their sources."""
-    columns = mapping or ColumnMapping()
-
-    def make(values: Values, row: int, digest: str) -> NumberedQuestion:
-        return NumberedQuestion(row=row, question=columns.question(values, row), sha256=digest)
-
-    return RowReader(columns, make)
+    return RowReader(
+        columns,
+        lambda values, row, digest: NumberedAnswer(
+            row=row, answer=columns.answer(values, row), sha256=digest
+        ),
+        renames=renames,
+    )
 
 
 def _hash(name: str) -> bytes:

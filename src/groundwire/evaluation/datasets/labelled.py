@@ -18,16 +18,12 @@ class GoldSpan:
         end: Index one past its last character.
         label: ``unsupported`` or ``contradicted``.
         kind: The dataset's own label, such as ``Subtle Conflict``.
-        implicit_true: Whether the words are true, although the sources do not state them.
-        due_to_null: Whether the words give a value where the sources have null.
     """
 
     start: int
     end: int
     label: Label
     kind: str = ""
-    implicit_true: bool = False
-    due_to_null: bool = False
 
 
 class Known(StrEnum):

@@ -147,7 +147,8 @@ class ColumnMapping:
 
         Task, model and quality are included, although they are fields.
         """
-        used = self._used(row)
+        kept = ("task", "model", "quality")
+        used = {self._column(row, name) for name in COLUMNS if name not in kept}
         return {
             str(name): str(value)
             for name, value in row.items()
@@ -237,12 +238,6 @@ class ColumnMapping:
         if name in self.columns:
             return self.columns[name]
         return find_key(row, COLUMNS[name])
-
-    def _used(self, row: Mapping[str, Any]) -> set[str]:
-        """Collect the columns that hold fields, except those by which results can be grouped."""
-        keeps = ("task", "model", "quality")
-        names = (self._column(row, name) for name in COLUMNS if name not in keeps)
-        return {name for name in names if name is not None}
 
     def _get(self, row: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - of a table
         if name in self.columns:
@@ -382,11 +377,5 @@ def _span(value: object, answer: str) -> GoldSpan:
         )
     kind = str(value.get("label") or value.get("label_type") or "")
     is_conflict = any(word in kind.lower() for word in _CONFLICTS)
-    return GoldSpan(
-        start=start,
-        end=end,
-        label=Label.CONTRADICTED if is_conflict else Label.UNSUPPORTED,
-        kind=kind,
-        implicit_true=value.get("implicit_true") is True,
-        due_to_null=value.get("due_to_null") is True,
-    )
+    label = Label.CONTRADICTED if is_conflict else Label.UNSUPPORTED
+    return GoldSpan(start=start, end=end, label=label, kind=kind)

@@ -10,14 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from groundwire.detection.rows import RowError
-from groundwire.evaluation.datasets.files import (
-    AnyRow,
-    Values,
-    all_answers,
-    answer_reader,
-    read_files,
-)
-from groundwire.evaluation.datasets.labelled import LabelledAnswer
+from groundwire.evaluation.datasets.files import AnyRow, Values, answer_reader, read_files
 
 #: Labels of wrong words in an answer: the sources do not support them, or contradict them.
 UNSUPPORTED, CONTRADICTED = 1, 2
@@ -44,22 +37,13 @@ class MarkedAnswer:
     doubts: tuple[tuple[int, int, int], ...] = ()
 
 
-def read_slots(path: Path) -> Iterator[LabelledAnswer]:
+def each_slot(path: Path) -> Iterator[AnyRow]:
     """Read rows with the keys id, domain, context (a text or a list of them) and answer.
 
     A row yields the faithful answer, with the row's id, and a variant for each slot, in which that
     slot alone is hallucinated; the variants' ids end in ``.1``, ``.2`` and so on. There is no
     variant for a slot without a hallucinated wording, because it has no words to mark. The domain
     becomes the task.
-
-    Raises:
-        DatasetError: If a row is malformed, or an id occurs twice.
-    """
-    return all_answers(each_slot(path))
-
-
-def each_slot(path: Path) -> Iterator[AnyRow]:
-    """Read rows as :func:`read_slots` does, but yield a failed row for each malformed one.
 
     Raises:
         DatasetError: If the file has no rows.

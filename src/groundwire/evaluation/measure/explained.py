@@ -1,8 +1,8 @@
 """A detector with an explainer, which grades spans and drops those that the evidence entails."""
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import tee
 from typing import TYPE_CHECKING
 
 from groundwire.detection.example import Example, Source, SourceLike, read_sources
@@ -47,15 +47,9 @@ class ExplainedDetector:
 
     def detect_batch(self, examples: Iterable[Example]) -> Iterator[Detection | GroundwireError]:
         """Check answers in order; yield each detection, or the error if the check fails."""
-        waiting = deque[Example]()
-
-        def watched() -> Iterator[Example]:
-            for example in examples:
-                waiting.append(example)
-                yield example
-
-        for verdict in self.detector.detect_batch(watched()):
-            sources = waiting.popleft().sources
+        to_check, checked = tee(examples)
+        for verdict in self.detector.detect_batch(to_check):
+            sources = next(checked).sources
             yield self._graded(verdict, sources) if isinstance(verdict, Detection) else verdict
 
     def close(self) -> None:

@@ -24,7 +24,6 @@ def to_text(found: Mapping[str, Any]) -> str:
         without=_counted({name: n for name, n in outcomes if name not in VERDICTS}),
         errors=_counted(found["errors"]),
         percent=percent,
-        one_line=one_line,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from groundwire.evaluation.confusion import ComparedAnswer
-from groundwire.evaluation.metrics import AnswerCounts, Floats, Ranking, ratio
+from groundwire.evaluation.metrics import AnswerCounts, Floats, Ranking
 
 Point = tuple[float, float]
 
@@ -19,74 +19,64 @@ class Curve:
     """One curve of a chart; both axes run from 0 to 1.
 
     Attributes:
+        name: Title of the chart.
+        axes: Names of the horizontal and the vertical axis.
         points: The points of the curve, from left to right.
         at: The point at the detector's own threshold; ``None`` if it is undefined.
         chance: The two ends of the line of a detector that flags answers at random.
+        is_stepped: Whether points are joined by steps instead of slopes.
+        is_fitted: Whether the vertical axis of the chart ends lower if the whole curve is low.
     """
 
+    name: str
+    axes: tuple[str, str]
     points: tuple[Point, ...]
     at: Point | None
     chance: tuple[Point, Point]
+    is_stepped: bool = False
+    is_fitted: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Curves:
-    """Three curves over the same answers.
+def curves_of(judged: Sequence[ComparedAnswer]) -> tuple[Curve, ...]:
+    """Compute the curves: precision and recall, ROC, risk and coverage.
 
-    Attributes:
-        precision_recall: Recall on the horizontal axis, precision on the vertical.
-        roc: Share of grounded answers that are flagged on the horizontal axis, recall on the
-            vertical.
-        risk_coverage: Share of answers that are not flagged on the horizontal axis, share of these
-            that are hallucinated on the vertical.
-    """
-
-    precision_recall: Curve
-    roc: Curve
-    risk_coverage: Curve
-
-
-def curves_of(judged: Sequence[ComparedAnswer]) -> Curves | None:
-    """Compute the curves; ``None`` unless some answers are hallucinated and some are not.
-
-    Answers without a verdict are left out: they have no probability to be sorted by.
+    There are none unless some answers are hallucinated and some are not. Answers without a verdict
+    are left out: they have no probability to be sorted by.
     """
     judged = [answer for answer in judged if answer.has_verdict]
     hallucinated = np.array([answer.is_hallucinated for answer in judged], np.bool_)
     if not len(judged) or hallucinated.all() or not hallucinated.any():
-        return None
+        return ()
     flagged = np.array([answer.is_flagged for answer in judged], np.bool_)
     counts = AnswerCounts.of(flagged, hallucinated)
     wrong, right = _above(Ranking.of([answer.probability for answer in judged], hallucinated))
-    n_flagged = wrong + right
-    n_passed = counts.n - counts.n_flagged
-    rate = counts.n_hallucinated / counts.n
-    passed = counts.n - n_flagged[:-1]  # without the lowest threshold, which flags all
-    return Curves(
-        precision_recall=Curve(
-            points=_points(wrong / counts.n_hallucinated, wrong / n_flagged),
+    n, n_hallucinated, n_passed = counts.n, counts.n_hallucinated, counts.n - counts.n_flagged
+    recall, rate = wrong / n_hallucinated, n_hallucinated / n
+    passed = (n - wrong - right)[-2::-1]  # without the lowest threshold, which flags all
+    missed = (n_hallucinated - wrong)[-2::-1]
+    return (
+        Curve(
+            name="Precision and recall",
+            axes=("Recall", "Precision"),
+            points=_points(recall, wrong / (wrong + right)),
             at=(counts.recall, counts.precision) if counts.n_flagged else None,
             chance=((0, rate), (1, rate)),
+            is_stepped=True,
         ),
-        roc=Curve(
-            points=(
-                (0.0, 0.0),
-                *_points(right / (counts.n - counts.n_hallucinated), wrong / counts.n_hallucinated),
-            ),
+        Curve(
+            name="ROC",
+            axes=("False-positive rate", "Recall"),
+            points=((0.0, 0.0), *_points(right / (n - n_hallucinated), recall)),
             at=(counts.false_positive_rate, counts.recall),
             chance=((0, 0), (1, 1)),
         ),
-        risk_coverage=Curve(
-            points=(
-                *_points(
-                    (passed / counts.n)[::-1], ((counts.n_hallucinated - wrong[:-1]) / passed)[::-1]
-                ),
-                (1.0, rate),
-            ),
-            at=(n_passed / counts.n, ratio(counts.n_hallucinated - counts.n_both, n_passed))
-            if n_passed
-            else None,
+        Curve(
+            name="Risk and coverage",
+            axes=("Let through", "Hallucinated among them"),
+            points=(*_points(passed / n, missed / passed), (1.0, rate)),
+            at=(n_passed / n, (n_hallucinated - counts.n_both) / n_passed) if n_passed else None,
             chance=((0, rate), (1, rate)),
+            is_fitted=True,
         ),
     )
 

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Any
 
-from groundwire.detection.values import Claim, Detection, Label, Score
+from groundwire.detection.values import Claim, DetectorInfo, Label, Score
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.no_verdict import counts_without_verdict
 from groundwire.evaluation.reports import tables
-from groundwire.evaluation.reports.kinds import MEANINGS, ReportRow, RowKind
-from groundwire.evaluation.reports.plots import Plot, at, of_bins, of_curve, top_of
+from groundwire.evaluation.reports.kinds import ReportRow, RowKind
+from groundwire.evaluation.reports.plots import Plot, at, of_bins, of_curve
 from groundwire.evaluation.reports.summary import Summary
-from groundwire.evaluation.reports.words import MARK_MEANINGS, Mark, marked
+from groundwire.evaluation.reports.words import Mark, marked
 from groundwire.evaluation.table import percent
 from groundwire.render import describe_detector, excerpt
 from groundwire.render.descriptions import REASONS
@@ -46,14 +46,13 @@ def to_html(summary: Summary) -> str:
         tables=tables,
         without="; ".join(counts_without_verdict(scores)),
         marks=[
-            (mark, MARK_MEANINGS[mark])
+            mark
             for mark in Mark
             if any((each.row.known == Known.SPANS) != (mark is Mark.FLAGGED) for each in examples)
         ],
         filters=_filters(summary),
         facts=_facts,
         RowKind=RowKind,
-        meanings=MEANINGS,
         percent=percent,
         marked=marked,
         claim_facts=_claim_facts,
@@ -122,30 +121,15 @@ def _counts(scores: Mapping[str, Any]) -> dict[RowKind, int]:
 
 def _figures(summary: Summary) -> Iterator[Plot]:
     """Plot the curves of what is gained and lost as the threshold changes."""
-    curves, scores = summary.curves, summary.scores["example"]
-    if curves is None or not scores:
+    if not (scores := summary.scores["example"]):
         return
-    yield of_curve(
-        curves.precision_recall,
-        name="Precision and recall",
-        says=f"AUPRC {percent(scores['auprc'])} %: of what is flagged, how much is hallucinated.",
-        axes=("Recall", "Precision"),
-        is_stepped=True,
-    )
-    yield of_curve(
-        curves.roc,
-        name="ROC",
-        says=f"AUROC {percent(scores['auroc'])} %: what finding more costs in false alarms.",
-        axes=("False-positive rate", "Recall"),
-    )
-    yield of_curve(
-        curves.risk_coverage,
-        name="Risk and coverage",
-        says="If only the answers with the least doubt are let through, so many of them are "
+    says = (
+        f"AUPRC {percent(scores['auprc'])} %: of what is flagged, how much is hallucinated.",
+        f"AUROC {percent(scores['auroc'])} %: what finding more costs in false alarms.",
+        "If only the answers with the least doubt are let through, so many of them are "
         "hallucinated.",
-        axes=("Let through", "Hallucinated among them"),
-        top=top_of(curves.risk_coverage),
     )
+    yield from map(of_curve, summary.curves, says)
 
 
 def _filters(summary: Summary) -> list[tuple[str, str, list[tuple[str, str]]]]:
@@ -167,7 +151,8 @@ def _facts(example: ReportRow) -> Iterator[str]:
         yield f"task {row.task}"
     if detection is not None:
         yield f"outcome {detection.outcome}"
-        yield from _doubt(example, detection)
+        if example.judged is not None and example.judged.has_verdict:
+            yield _doubt(example.judged.probability, detection.detector)
         if detection.probability is not None:
             yield f"P(answer hallucinated) {detection.probability:.2f}"
     for name, value in row.columns.items():
@@ -175,14 +160,10 @@ def _facts(example: ReportRow) -> Iterator[str]:
             yield f"{name} {value}"
 
 
-def _doubt(example: ReportRow, detection: Detection) -> Iterator[str]:
-    if example.judged is None or not example.judged.has_verdict:
-        return
-    doubt, threshold = example.judged.probability, detection.detector.threshold
-    if detection.detector.score is Score.SIMILARITY:
-        yield f"lowest similarity {1 - doubt:.2f} (threshold {threshold:g})"
-    else:
-        yield f"highest doubt of a claim {doubt:.2f} (threshold {threshold:g})"
+def _doubt(doubt: float, detector: DetectorInfo) -> str:
+    if detector.score is Score.SIMILARITY:
+        return f"lowest similarity {1 - doubt:.2f} (threshold {detector.threshold:g})"
+    return f"highest doubt of a claim {doubt:.2f} (threshold {detector.threshold:g})"
 
 
 def _claim_facts(claim: Claim) -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import IO, Any
 
-from groundwire.evaluation.reports.kinds import MEANINGS, ReportRow, RowKind
+from groundwire.evaluation.reports.kinds import ReportRow, RowKind
 from groundwire.evaluation.reports.summary import Summary, examples_of
 from groundwire.evaluation.reports.words import marked_text
 from groundwire.render.html import stream_template
@@ -21,30 +21,28 @@ def write_junit(summary: Summary, results: Path, stream: IO[str]) -> None:
 
     Args:
         summary: The summary of the results.
-        results: The file of results; it is read twice.
+        results: The file of results.
         stream: The stream to write to.
 
     Raises:
         ResultsError: If ``results`` is not a file of results.
     """
     has_labels, n = bool(summary.scores["example"]), Counter[str]()
-    seconds = 0.0
-    for example in examples_of(results):
-        n[_verdict(example, has_labels=has_labels)] += 1
-        seconds += example.row.seconds
+    for kind, n_rows in summary.counts.items():
+        n[_verdict(kind, has_labels=has_labels)] += n_rows
     pieces = stream_template(
         "junit.xml",
         name=f"groundwire evaluate: {one_line(summary.header.detector.name)}",
         n=n,
-        seconds=seconds,
+        seconds=summary.scores["seconds"],
         tests=(_test(example, has_labels=has_labels) for example in examples_of(results)),
     )
     stream.writelines(pieces)
 
 
-def _verdict(example: ReportRow, *, has_labels: bool) -> str:
+def _verdict(kind: RowKind, *, has_labels: bool) -> str:
     """Return the status of a row as a test: ``passed``, ``failure``, ``error`` or ``skipped``."""
-    match example.kind:
+    match kind:
         case RowKind.FAILED | RowKind.UNCHECKED:
             return "error"
         case RowKind.UNLABELLED | RowKind.FLAGGED if has_labels:
@@ -56,11 +54,11 @@ def _verdict(example: ReportRow, *, has_labels: bool) -> str:
 
 
 def _test(example: ReportRow, *, has_labels: bool) -> dict[str, Any]:
-    row, verdict = example.row, _verdict(example, has_labels=has_labels)
+    row, verdict = example.row, _verdict(example.kind, has_labels=has_labels)
     if row.error is not None:
         type_, message = row.error["type"], one_line(row.error["message"])
     else:
-        type_, message = str(example.kind), MEANINGS[example.kind]
+        type_, message = str(example.kind), example.kind.meaning
     return {
         "id": one_line(row.id),
         "row": row.row,

@@ -10,16 +10,32 @@ from groundwire.evaluation.judged_row import JudgedRow
 
 
 class RowKind(StrEnum):
-    """The kind of a row: its verdict, compared with its label if it has one."""
+    """The kind of a row: its verdict, compared with its label if it has one.
 
-    FALSE_NEGATIVE = "false_negative"
-    FALSE_POSITIVE = "false_positive"
-    FAILED = "failed"
-    UNCHECKED = "unchecked"
-    FLAGGED = "flagged"
-    TRUE_POSITIVE = "true_positive"
-    TRUE_NEGATIVE = "true_negative"
-    UNLABELLED = "unlabelled"
+    Attributes:
+        tier: Order of examples: wrong verdicts first (0), then rows without a verdict and flagged
+            answers without a label (1), then flagged answers that are hallucinated (2), then all
+            others (3).
+        meaning: Explanation for people.
+    """
+
+    tier: int
+    meaning: str
+
+    FALSE_NEGATIVE = "false_negative", 0, "hallucinated, and nothing was marked"
+    FALSE_POSITIVE = "false_positive", 0, "not hallucinated, and words were marked"
+    FAILED = "failed", 1, "could not be read, or its check failed"
+    UNCHECKED = "unchecked", 1, "nothing of it was checked"
+    FLAGGED = "flagged", 1, "without a label, and words were marked"
+    TRUE_POSITIVE = "true_positive", 2, "hallucinated, and words were marked"
+    TRUE_NEGATIVE = "true_negative", 3, "not hallucinated, and nothing was marked"
+    UNLABELLED = "unlabelled", 3, "without a label, and nothing was marked"
+
+    def __new__(cls, value: str, tier: int, meaning: str) -> Self:
+        """Make a member, which is equal to its value."""
+        kind = str.__new__(cls, value)
+        kind._value_, kind.tier, kind.meaning = value, tier, meaning
+        return kind
 
     @property
     def words(self) -> str:
@@ -32,33 +48,7 @@ class RowKind(StrEnum):
 
         A verdict is unconfirmed if the answer is flagged and has no label.
         """
-        return _TIERS[self] < 2
-
-
-#: Kind → explanation for people.
-MEANINGS = {
-    RowKind.FALSE_NEGATIVE: "hallucinated, and nothing was marked",
-    RowKind.FALSE_POSITIVE: "not hallucinated, and words were marked",
-    RowKind.FAILED: "could not be read, or its check failed",
-    RowKind.UNCHECKED: "nothing of it was checked",
-    RowKind.TRUE_POSITIVE: "hallucinated, and words were marked",
-    RowKind.TRUE_NEGATIVE: "not hallucinated, and nothing was marked",
-    RowKind.FLAGGED: "without a label, and words were marked",
-    RowKind.UNLABELLED: "without a label, and nothing was marked",
-}
-
-#: Order of examples: wrong verdicts first (0), then rows without a verdict and flagged answers
-#: without a label (1), then flagged answers that are hallucinated (2), then all others (3).
-_TIERS = {
-    RowKind.FALSE_NEGATIVE: 0,
-    RowKind.FALSE_POSITIVE: 0,
-    RowKind.FAILED: 1,
-    RowKind.UNCHECKED: 1,
-    RowKind.FLAGGED: 1,
-    RowKind.TRUE_POSITIVE: 2,
-    RowKind.TRUE_NEGATIVE: 3,
-    RowKind.UNLABELLED: 3,
-}
+        return self.tier < 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +94,7 @@ class ReportRow:
     @property
     def rank(self) -> tuple[int, float, int]:
         """Sort key: the worst rows come first; equally bad ones are in the order of the data."""
-        return _TIERS[self.kind], -self.badness, self.row.row
+        return self.kind.tier, -self.badness, self.row.row
 
 
 def _kind(judged: ComparedAnswer, *, is_labelled: bool) -> RowKind:

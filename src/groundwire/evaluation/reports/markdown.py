@@ -7,20 +7,18 @@ written as code, with each punctuation mark as a character reference.
 import re
 from bisect import bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from groundwire.evaluation.reports import tables
 from groundwire.evaluation.reports.html import sentence
-from groundwire.evaluation.reports.kinds import MEANINGS, ReportRow
+from groundwire.evaluation.reports.kinds import ReportRow
 from groundwire.evaluation.reports.summary import Summary
 from groundwire.evaluation.reports.words import marked_text
 from groundwire.evaluation.table import percent
 from groundwire.render import describe_detector
 from groundwire.render.html import render
 from groundwire.text.screen import one_line, visible
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 #: GitHub's limit on the characters of a comment.
 MAX_TEXT = 65_536
@@ -55,10 +53,9 @@ def to_markdown(summary: Summary) -> str:
         sentence=sentence(summary),
         wrong=wrong[:N_ERRORS],
         files=_files([*summary.header.data]),
-        part=_markup(_PART),
+        part=Markup(_PART),
         tables=tables,
         percent=percent,
-        meanings=MEANINGS,
         MAX_ROWS=MAX_ROWS,
         code=code,
         cell=_cell,
@@ -76,27 +73,21 @@ def to_markdown(summary: Summary) -> str:
     return "".join([*kept, _left_out(n_left) if n_left else "", foot])
 
 
-def code(text: str) -> "Markup":
+def code(text: str) -> Markup:
     """Write a text of models or strangers as code, which is cut if it is long."""
-    return _markup(f"<code>{_cut(one_line(visible(text)), MAX_CODE)}</code>")
+    return Markup(f"<code>{_cut(one_line(visible(text)), MAX_CODE)}</code>")
 
 
-def _markup(text: str) -> "Markup":
-    from markupsafe import Markup  # imported here, as only pages need it
-
-    return Markup(text)
-
-
-def _files(names: list[str]) -> "Markup":
+def _files(names: list[str]) -> Markup:
     more = f" and {len(names) - MAX_FILES:,} more" if len(names) > MAX_FILES else ""
-    return _markup((", ".join(map(code, names[:MAX_FILES])) or "no file") + more)
+    return Markup((", ".join(map(code, names[:MAX_FILES])) or "no file") + more)
 
 
-def _answer(example: ReportRow) -> "Markup":
+def _answer(example: ReportRow) -> Markup:
     words = marked_text(example, width=_AROUND)
     words = words if len(words) <= MAX_CHARS else f"{words[:MAX_CHARS]}…"
     # Line breaks become <br>, because an empty line would end the block of HTML.
-    return _markup("<br>".join(map(_escaped, visible(words).splitlines())))
+    return Markup("<br>".join(map(_escaped, visible(words).splitlines())))
 
 
 def _left_out(n: int) -> str:
@@ -106,9 +97,9 @@ def _left_out(n: int) -> str:
     )
 
 
-def _cell(text: str) -> "Markup":
+def _cell(text: str) -> Markup:
     # A plain text needs no escape, so it is not written as code.
-    return _markup(text) if _PLAIN.fullmatch(text) else code(text)
+    return Markup(text) if _PLAIN.fullmatch(text) else code(text)
 
 
 def _cut(text: str, n_chars: int) -> str:

@@ -50,32 +50,17 @@ def at(point: Point) -> tuple[str, str]:
     return _number(_LEFT + x * (_RIGHT - _LEFT)), _number(_TOP + (1 - y) * (_BOTTOM - _TOP))
 
 
-def of_curve(
-    curve: Curve,
-    *,
-    name: str,
-    says: str,
-    axes: tuple[str, str],
-    is_stepped: bool = False,
-    top: float = 1.0,
-) -> Plot:
-    """Plot a curve with its line of chance, and a dot at the detector's threshold.
-
-    Args:
-        curve: The curve.
-        name: Title of the plot.
-        says: Description of the plot.
-        axes: Names of the horizontal and the vertical axis.
-        is_stepped: Whether to join points by steps instead of slopes.
-        top: Value at the upper end of the vertical axis, as a share.
-    """
-    points = tuple(_stepped(curve.points)) if is_stepped else curve.points
+def of_curve(curve: Curve, says: str) -> Plot:
+    """Plot a curve with its line of chance, a dot at the detector's threshold, and a caption."""
+    top = top_of(curve) if curve.is_fitted else 1.0
+    points = tuple(_stepped(curve.points)) if curve.is_stepped else curve.points
     lines = [(_under(curve.chance, top), "chance"), (_under(points, top), "curve")]
     dots = []
     if curve.at is not None:
         x, y = curve.at
         dots.append(((x, y / top), f"at the threshold: {100 * x:.1f} and {100 * y:.1f} %"))
-    return Plot(name=name, says=says, x=axes[0], y=axes[1], top=top, lines=lines, dots=dots)
+    x_name, y_name = curve.axes
+    return Plot(name=curve.name, says=says, x=x_name, y=y_name, top=top, lines=lines, dots=dots)
 
 
 def top_of(curve: Curve) -> float:

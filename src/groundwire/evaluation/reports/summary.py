@@ -11,12 +11,9 @@ from typing import Any
 from groundwire.evaluation.confusion import ComparedAnswer
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judged_row import Header, requiring_results
-from groundwire.evaluation.reports.curves import Curves, curves_of
+from groundwire.evaluation.reports.curves import Curve, curves_of
 from groundwire.evaluation.reports.kinds import ReportRow, RowKind
 from groundwire.evaluation.results_file import read_header, read_judged
-
-#: Default limit on the examples of a page; an example takes a few kilobytes.
-N_EXAMPLES = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,15 +23,15 @@ class Summary:
     Attributes:
         header: The detector and the data.
         scores: Scores and counts, as :meth:`.evaluation.Evaluation.to_dict` returns them.
-        curves: Curves over all thresholds; ``None`` unless some answers are hallucinated and some
-            are not.
+        curves: Curves over all thresholds; empty unless some answers are hallucinated and some are
+            not.
         counts: Number of rows of each kind.
         examples: The worst rows, in the order of :attr:`.kinds.ReportRow.rank`.
     """
 
     header: Header
     scores: Mapping[str, Any]
-    curves: Curves | None
+    curves: tuple[Curve, ...]
     counts: Mapping[RowKind, int]
     examples: tuple[ReportRow, ...]
 
@@ -44,12 +41,12 @@ class Summary:
         return sum(self.counts.values()) - len(self.examples)
 
 
-def summarize(path: Path, *, n_examples: int = N_EXAMPLES) -> Summary:
+def summarize(path: Path, *, n_examples: int = 300) -> Summary:
     """Summarize a results file.
 
     Args:
         path: The file.
-        n_examples: Highest number of examples to keep.
+        n_examples: Highest number of examples to keep; an example takes a few kilobytes.
 
     Raises:
         ResultsError: If the file is not a file of results.

@@ -7,18 +7,18 @@ from typing import Any
 from groundwire.evaluation.reports.summary import Summary
 from groundwire.evaluation.table import percent
 
-#: Key of a score → name that people read.
+#: Group and key of a score → name that people read.
 SCORES = {
-    "f1": "F1",
-    "precision": "Precision",
-    "recall": "Recall",
-    "balanced_accuracy": "Balanced accuracy",
-    "fpr": "False-positive rate",
-    "auroc": "AUROC",
-    "auprc": "AUPRC",
-    "span_f1": "Characters: F1",
-    "span_precision": "Characters: precision",
-    "span_recall": "Characters: recall",
+    ("example", "f1"): "F1",
+    ("example", "precision"): "Precision",
+    ("example", "recall"): "Recall",
+    ("example", "balanced_accuracy"): "Balanced accuracy",
+    ("example", "fpr"): "False-positive rate",
+    ("example", "auroc"): "AUROC",
+    ("example", "auprc"): "AUPRC",
+    ("span", "f1"): "Characters: F1",
+    ("span", "precision"): "Characters: precision",
+    ("span", "recall"): "Characters: recall",
 }
 
 
@@ -40,10 +40,10 @@ class ReportTable:
 def scores_table(summary: Summary) -> ReportTable:
     """Make the table of the scores of all answers, with their intervals."""
     rows: list[tuple[str, ...]] = []
-    for key, name in SCORES.items():
-        value, ends = _score(summary.scores, key)
-        if value is not None:
-            rows.append((name, percent(value), _ends(ends)))
+    for (group, key), name in SCORES.items():
+        found = summary.scores.get(group)
+        if found and found[key] is not None:
+            rows.append((name, percent(found[key]), _ends(found["ci95"].get(key, [None, None]))))
     flag_all = summary.scores.get("baseline_flag_all") or {}
     rows.append(("F1 of flagging every answer", percent(flag_all.get("f1")), "-"))
     says = (
@@ -117,14 +117,6 @@ def failures_table(scores: Mapping[str, Any]) -> ReportTable:
         for each in scores["failures"]
     )
     return ReportTable(heads=("Row", "Id", "Error", "Message"), rows=rows)
-
-
-def _score(scores: Mapping[str, Any], key: str) -> tuple[float | None, list[float | None]]:
-    group, _, name = key.rpartition("_") if key.startswith("span_") else ("example", "", key)
-    found = scores.get(group)
-    if not found:
-        return None, [None, None]
-    return found[name], found["ci95"].get(name, [None, None])
 
 
 def _ends(ends: list[float | None]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import groupby
 from operator import itemgetter
+from typing import Self
 
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.metrics import Range, mask
@@ -12,21 +13,24 @@ from groundwire.render import visible
 
 
 class Mark(StrEnum):
-    """The mark of a stretch of an answer, which says who marked it."""
+    """The mark of a stretch of an answer, which says who marked it.
 
-    FOUND = "found"  # marked by people and by the detector
-    MISSED = "missed"  # marked by people alone
-    EXTRA = "extra"  # marked by the detector alone
-    FLAGGED = "flagged"  # marked by the detector; labels do not say which words are hallucinated
+    Attributes:
+        meaning: Explanation for people.
+    """
 
+    meaning: str
 
-#: Mark → explanation for people.
-MARK_MEANINGS = {
-    Mark.FOUND: "marked by people and by the detector",
-    Mark.MISSED: "marked by people alone",
-    Mark.EXTRA: "marked by the detector alone",
-    Mark.FLAGGED: "marked by the detector; it is not known which words are hallucinated",
-}
+    FOUND = "found", "marked by people and by the detector"
+    MISSED = "missed", "marked by people alone"
+    EXTRA = "extra", "marked by the detector alone"
+    FLAGGED = "flagged", "marked by the detector; it is not known which words are hallucinated"
+
+    def __new__(cls, value: str, meaning: str) -> Self:
+        """Make a member, which is equal to its value."""
+        mark = str.__new__(cls, value)
+        mark._value_, mark.meaning = value, meaning
+        return mark
 
 
 def marked(example: ReportRow) -> Iterator[tuple[str, Mark | None]]:

@@ -21,12 +21,14 @@ the chosen threshold is one at which the rate over all labelled answers meets th
 threshold that passed its test may be chosen: the guarantee holds for all of them at once.)
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import ceil
+from typing import Any
 
 import numpy as np
 
 from groundwire.evaluation.metrics import Bools, Floats, ratios
+from groundwire.evaluation.scores import defined
 from groundwire.evaluation.tuning.binomial import least_trials, lower_tail, most_losses, upper_bound
 from groundwire.evaluation.tuning.sample import Ints, LabelledSample
 from groundwire.evaluation.tuning.target import Aim, TuningTarget
@@ -54,12 +56,12 @@ class Guarantee:
 
     Attributes:
         index: Index of the threshold; ``None`` if nothing can be guaranteed.
-        n_needed: Number of trials that would be enough for a guarantee if none of them were a loss.
-            Contexts that choose the first threshold are included.
         n: Number of trials at the threshold; without a guarantee, at the first threshold tested.
         n_losses: Number of these trials that are losses: a grounded answer is flagged or, for
             recall, a hallucinated answer is not flagged.
         n_available: Highest number of trials at any threshold, counted like ``n_needed``.
+        n_needed: Number of trials that would be enough for a guarantee if none of them were a loss.
+            Contexts that choose the first threshold are included.
         answers_lost: Share of losses at that threshold over all answers that count, instead of one
             answer of each context. An estimate without guarantee; ``nan`` if there are no answers.
         best: The best value of the target that these trials could guarantee; ``None`` if there are
@@ -67,12 +69,18 @@ class Guarantee:
     """
 
     index: int | None
-    n_needed: int
     n: int
     n_losses: int
     n_available: int
+    n_needed: int
     answers_lost: float
     best: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the guarantee as JSON data; in place of the index, whether there is one."""
+        numbers = asdict(self)
+        is_held = numbers.pop("index") is not None
+        return {"holds": is_held, **numbers, "answers_lost": defined(self.answers_lost)}
 
 
 def guarantee(

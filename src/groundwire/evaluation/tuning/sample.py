@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from pathlib import Path
 from typing import Self
 
@@ -117,11 +116,13 @@ class ReadSample:
         header: The detector and the data.
         sample: The labelled answers.
         rows: Counts of all rows of the file.
+        by: The column by which the answers are grouped; ``None`` without groups.
     """
 
     header: Header
     sample: LabelledSample
     rows: RowCounts
+    by: str | None = None
 
 
 def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
@@ -136,76 +137,65 @@ def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
         SampleError: If no answer has a label, two rows have the same number, or the column is
             missing or has too many values.
     """
-    header, counts = read_header(path), RowCounts()
     with requiring_results(path):
-        sample = sample_of(read_judged(path), header.detector.score, by=by, counts=counts)
-    if not len(sample):
-        raise SampleError(_nothing(counts))
-    return ReadSample(header=header, sample=sample, rows=counts)
+        read = sample_of(read_header(path), read_judged(path), by=by)
+    if not len(read.sample):
+        raise SampleError(_nothing(read.rows))
+    return read
 
 
-def sample_of(
-    rows: Iterable[JudgedRow],
-    score: Score,
-    *,
-    by: str | None = None,
-    counts: RowCounts | None = None,
-) -> LabelledSample:
+def sample_of(header: Header, rows: Iterable[JudgedRow], *, by: str | None = None) -> ReadSample:
     """Collect the labelled answers of judged rows as numbers.
 
     Args:
+        header: The detector and the data.
         rows: The rows, in any order.
-        score: Kind of the detector's scores.
         by: A column to group by, such as ``task``; or ``None``.
-        counts: Counts to which all rows are added; or ``None``.
 
     Raises:
         SampleError: If no row has the column ``by``, the column has too many values, or two rows
             have the same number.
     """
-    numbers: dict[str, int] = {}
-    found: list[tuple[int, int, float, bool, bool, str]] = []
+    counts, numbers = RowCounts(), dict[str, int]()
+    found: dict[int, tuple[int, float, bool, bool, str]] = {}
     columns: set[str] = set()
-    has_column = by is None
     for row in rows:
         detection = detection_in(row)
         judged = ComparedAnswer.of(row, detection)
-        if counts is not None:
-            counts.add(row, is_unchecked=judged.is_unchecked)
+        counts.add(row, is_unchecked=judged.is_unchecked)
         if row.hallucinated is None:
             continue
+        if row.row in found:
+            raise SampleError(
+                f"the results have row {row.row:,} twice, and it would count twice. Judge the data "
+                "again."
+            )
         values = {"task": row.task, **row.columns}
         columns.update(values)
-        has_column = has_column or by in values
         context = numbers.setdefault(row.context_id, len(numbers))
         group = "" if by is None else values.get(by, "")
         worst = np.nan
         if judged.has_verdict and detection is not None:
-            worst = _worst(detection, score)
-        found.append((row.row, context, worst, row.hallucinated, not judged.has_verdict, group))
-    if found and not has_column:
+            worst = _worst(detection, header.detector.score)
+        found[row.row] = (context, worst, row.hallucinated, not judged.has_verdict, group)
+    if found and by is not None and by not in columns:
         known = ", ".join(sorted(columns))
         raise SampleError(f"no row has the column {by!r}. Columns here: {known}.")
-    if len({each[-1] for each in found}) > MAX_GROUPS:
+    # Sorted by row, so that random draws do not depend on the order in which rows were judged.
+    kept = [found[number] for number in sorted(found)]
+    if len({each[-1] for each in kept}) > MAX_GROUPS:
         raise SampleError(
             f"the column {by!r} has more than {MAX_GROUPS:,} values. Name one that tells a few "
             "groups apart."
         )
-    # Sorted by row, so that random draws do not depend on the order in which rows were judged.
-    found.sort()
-    for before, after in pairwise(found):
-        if before[0] == after[0]:
-            raise SampleError(
-                f"the results have row {after[0]:,} twice, and it would count twice. Judge the "
-                "data again."
-            )
-    return LabelledSample(
-        np.array([each[1] for each in found], np.intp),
-        np.array([each[2] for each in found], np.float64),
-        np.array([each[3] for each in found], np.bool_),
-        np.array([each[4] for each in found], np.bool_),
-        np.array([each[5] for each in found], np.str_),
+    sample = LabelledSample(
+        np.array([each[0] for each in kept], np.intp),
+        np.array([each[1] for each in kept], np.float64),
+        np.array([each[2] for each in kept], np.bool_),
+        np.array([each[3] for each in kept], np.bool_),
+        np.array([each[4] for each in kept], np.str_),
     )
+    return ReadSample(header=header, sample=sample, rows=counts, by=by)
 
 
 def _nothing(rows: RowCounts) -> str:

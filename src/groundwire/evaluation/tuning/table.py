@@ -5,7 +5,7 @@ from math import ceil, floor
 
 from groundwire.evaluation.intervals import MIN_CONTEXTS, ScoreInterval
 from groundwire.evaluation.no_verdict import RowCounts, counts_without_verdict
-from groundwire.evaluation.scores import PREVALENCES, defined
+from groundwire.evaluation.scores import PREVALENCES
 from groundwire.evaluation.table import aligned, failures_to_text, interval_text, percent
 from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS
 from groundwire.evaluation.tuning.snippet import to_yaml
@@ -35,10 +35,9 @@ def to_text(tuning: Tuning) -> str:
         shares=""
         if cost is None
         else ", ".join(
-            f"{100 * share:g} %: {percent(defined(cost.counts.precision_at(share)))}"
+            f"{100 * share:g} %: {percent(cost.counts.precision_at(share))}"
             for share in PREVALENCES
         ),
-        one_line=one_line,
     )
     # A template would escape characters of names, which the configuration needs as they are.
     return f"{text}\n\n# in the configuration:\n{snippet}" if snippet else text
@@ -92,14 +91,13 @@ def promise(tuning: Tuning, tuned: Tuned) -> str:
         unit=UNITS.get(target.aim),
         level=f"{100 * tuning.confidence:g} %",
         best=best,
-        every="" if held is None else percent(defined(held.answers_lost)),
+        every="" if held is None else percent(held.answers_lost),
         detector=tuning.header.detector,
         DRAWN=DRAWN,
         LOW=LOW,
         MIN_CONTEXTS=MIN_CONTEXTS,
-        one_line=one_line,
     )
 
 
 def _with_ends(interval: ScoreInterval) -> str:
-    return interval_text(*map(defined, (interval.value, interval.low, interval.high)))
+    return interval_text(interval.value, interval.low, interval.high)

@@ -47,11 +47,10 @@ class TuningTarget:
         """
         name, equals, number = text.strip().partition("=")
         try:
-            return cls(Aim(name.strip().lower()), float(number) if equals else None)
-        except SettingError:
-            raise
+            aim, value = Aim(name.strip().lower()), float(number) if equals else None
         except ValueError as error:
             raise _wrong(text) from error
+        return cls(aim, value)
 
     def __str__(self) -> str:
         return str(self.aim) if self.value is None else f"{self.aim}={self.value:g}"

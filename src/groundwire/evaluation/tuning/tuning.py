@@ -15,7 +15,12 @@ from groundwire.evaluation.no_verdict import RowCounts
 from groundwire.evaluation.scores import PREVALENCES, defined, intervals_as_json, precisions
 from groundwire.evaluation.sums import STATISTICS, answer_sums, counted, score
 from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee, flagged_at, guarantee
-from groundwire.evaluation.tuning.sample import Ints, LabelledSample, ThresholdCandidates
+from groundwire.evaluation.tuning.sample import (
+    Ints,
+    LabelledSample,
+    ReadSample,
+    ThresholdCandidates,
+)
 from groundwire.evaluation.tuning.target import LOW, Aim, TuningTarget
 
 #: Number of folds of cross-fitting: each fold is scored at the threshold that other folds choose.
@@ -101,7 +106,6 @@ class Tuned:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the threshold, its guarantee and its scores as JSON data."""
-        promised = self.guarantee
         return {
             "group": self.group,
             "n_answers": self.counts.n,
@@ -110,17 +114,7 @@ class Tuned:
             "n_failed": self.n_failed,
             "threshold": self.threshold,
             "is_cut_off": self.is_cut_off,
-            "guarantee": None
-            if promised is None
-            else {
-                "holds": promised.index is not None,
-                "n": promised.n,
-                "n_losses": promised.n_losses,
-                "n_available": promised.n_available,
-                "n_needed": promised.n_needed,
-                "answers_lost": defined(promised.answers_lost),
-                "best": promised.best,
-            },
+            "guarantee": None if self.guarantee is None else self.guarantee.to_dict(),
             "at_threshold": None if self.cost is None else self.cost.to_dict(),
             "cross_fitted": None if self.crossed is None else self.crossed.to_dict(),
             "curve": list(self.curve),
@@ -173,39 +167,29 @@ class Tuning:
 
 
 def tune(
-    header: Header,
-    sample: LabelledSample,
-    target: TuningTarget,
-    *,
-    confidence: float = 0.95,
-    by: str | None = None,
-    seed: int = 0,
-    rows: RowCounts | None = None,
+    read: ReadSample, target: TuningTarget, *, confidence: float = 0.95, seed: int = 0
 ) -> Tuning:
-    """Choose a threshold for all answers and, if ``by`` names a column, one for each group.
+    """Choose a threshold for all answers and, if they are grouped, one for each group.
 
     Args:
-        header: Header of the results that the sample was read from.
-        sample: Labelled answers with their scores and, with ``by``, their groups.
+        read: The labelled answers with their scores.
         target: The target of the thresholds.
         confidence: The confidence of a guarantee, in (0.5, 1).
-        by: The column by which the answers of the sample are grouped.
         seed: Seed of the random draws.
-        rows: Counts of all rows; by default those of the sample.
 
     Raises:
         SettingError: If the confidence is not above 0.5 and below 1.
     """
     require_confidence(confidence)
-    thresholds = ThresholdCandidates.of(header.detector)
-    groups = [(ALL, sample), *(sample.by_group() if by is not None else ())]
+    thresholds = ThresholdCandidates.of(read.header.detector)
+    groups = [(ALL, read.sample), *(read.sample.by_group() if read.by is not None else ())]
     return Tuning(
-        header=header,
+        header=read.header,
         target=target,
         confidence=confidence,
-        by=by,
+        by=read.by,
         seed=seed,
-        rows=rows or RowCounts(n=len(sample), n_failed_checks=int(sample.failed.sum())),
+        rows=read.rows,
         groups=tuple(
             _tuned(name, group, thresholds, target, alpha=1 - confidence, seed=seed)
             for name, group in groups
