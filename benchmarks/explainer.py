@@ -21,7 +21,8 @@ from groundwire.detection.values import Detection, Label
 from groundwire.evaluation.datasets.slots import MarkedAnswer
 from groundwire.evaluation.intervals import Bootstrap, ScoreInterval, difference
 from groundwire.evaluation.metrics import AnswerCounts, Floats, count_characters, f1_of, ratios
-from groundwire.explain import ENTAILMENT_THRESHOLD, Explainer, Explanation
+from groundwire.explain import Explainer, Explanation
+from groundwire.explain.explanations import ENTAILMENT_THRESHOLD
 from groundwire_training.calibrate import validation_records
 from groundwire_training.sets import LabelledContext
 

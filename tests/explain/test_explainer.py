@@ -11,7 +11,6 @@ from groundwire.detection.values import Coverage, Detection, Entailment, Evidenc
 from groundwire.engine.models import find_model
 from groundwire.errors import SettingError, UnknownModelError
 from groundwire.explain import Category, Explained, Explainer
-from groundwire.explain import explainer as loaded
 from groundwire.explain.explainer import without_spans
 from tests.explain.marked import CONTRADICTED, ENTAILED, NEUTRAL, claim_of, detected, refs
 from tests.explain.marked import detection as detection_of
@@ -106,7 +105,7 @@ def test_whatever_else_fails_leaves_all_marked_too(monkeypatch: pytest.MonkeyPat
     def fails(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(loaded, "explain", fails)
+    monkeypatch.setattr("groundwire.explain.explanations.explain", fails)
     found, given = two()
     explained = Explainer(entails_all).explain(found, given)
     assert explained.detection == found

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from groundwire.detection.example import Source
 from groundwire.detection.values import SEVERITY, Claim, Detection, EvidenceRef, Label, Span
 from groundwire.explain import Entailment, Explanation, explain
-from groundwire.explain.wording import MAX_TEXT_CHARS
 from groundwire.text.screen import one_line
 from groundwire.text.segment import parse_citations
 from tests.explain.marked import detection
@@ -99,7 +98,7 @@ def test_what_is_quoted_stands_where_it_is_said_to_stand(
         for ref in (explanation.evidence, explanation.counterpart):
             if ref is not None:
                 assert texts[ref.source_id][ref.start : ref.end] == ref.text
-        assert len(explanation.text) <= MAX_TEXT_CHARS
+        assert len(explanation.text) <= 600  # two quotes, two names, and words between
         assert one_line(explanation.text) == explanation.text
         for shown, source_id, start, end in PLACE.findall(explanation.text):
             quoted = one_line(texts[source_id][int(start) : int(end)])

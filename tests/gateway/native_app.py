@@ -52,7 +52,7 @@ class SomeServices:
         """What the configuration says of a tenant, or who has made the pipeline."""
         if self.pipeline is None or tenant in self.config.tenants:
             return self.config.tenants.get(tenant, Overrides())
-        return self.pipeline.overrides(tenant)
+        return self.pipeline._tenants.get(tenant, Overrides())
 
 
 class FromHeader:

@@ -1,5 +1,7 @@
 """Decisions in the pipeline: before the answer, and settled after it."""
 
+import pytest
+
 from groundwire import Gate
 from groundwire.config import parse
 from groundwire.pipeline import CheckPath, Pipeline
@@ -55,7 +57,7 @@ def test_an_answer_that_could_not_be_checked_leaves_it_unsettled(gate: Gate) -> 
     assert checked.action is Action.BLOCK
 
 
-def test_a_signal_is_read_once_a_request() -> None:
+def test_a_signal_is_read_once_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
     text = FINDINGS.replace("detected", "detected}, {type: language, name: en")
     config, seen = parse(text, name="groundwire.yaml"), list[str]()
 
@@ -63,7 +65,8 @@ def test_a_signal_is_read_once_a_request() -> None:
         seen.append(prompt)
         return "en"
 
-    pipeline = piped(signals=Signals(config.signals, identify=identify), decisions=config.decisions)
+    monkeypatch.setattr("groundwire.policy.signals.identify", identify)
+    pipeline = piped(signals=Signals(config.signals), decisions=config.decisions)
     checked = pipeline.check(pipeline.open(asked(QUESTION, FACTS)), WRONG)
     assert checked.action is Action.BLOCK
     assert seen == [QUESTION]

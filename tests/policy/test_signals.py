@@ -14,7 +14,6 @@ from groundwire.detection.values import (
     Reason,
     Span,
 )
-from groundwire.errors import SettingError
 from groundwire.policy.signals import (
     GENERAL,
     Aggregation,
@@ -122,10 +121,9 @@ def test_words_and_patterns_are_joined_by_the_operator(
     assert read(SignalRules(keywords=(rule,)), SignalType.KEYWORD, "k", prompt).truth is truth
 
 
-def test_a_domain_holds_from_its_threshold_on_and_says_how_similar() -> None:
+def test_a_domain_holds_from_its_threshold_on() -> None:
     law = read(SignalRules(domains=(LAW,)), SignalType.DOMAIN, "law", "a law question")
     assert law.truth is Truth.TRUE
-    assert law.similarity == pytest.approx(2**-0.5, abs=1e-5)
     other = read(SignalRules(domains=(LAW,)), SignalType.DOMAIN, "law", "a shop")
     assert other.truth is Truth.FALSE
 
@@ -223,7 +221,7 @@ def test_a_claim_that_failed_leaves_it_unknown() -> None:
     assert hallucination(mild) is Truth.UNKNOWN
 
 
-def readings_of_all(embedder: WordEmbedder, identified: list[str]) -> SignalValues:
+def readings_of_all(embedder: WordEmbedder) -> SignalValues:
     rules = SignalRules(
         domains=(LAW, TRADE),
         embeddings=(EmbeddingRule(name="e", examples=("judge",)),),
@@ -233,17 +231,20 @@ def readings_of_all(embedder: WordEmbedder, identified: list[str]) -> SignalValu
         ),
     )
 
+    return Signals(rules, embed=embedder).open(SignalRequest(prompt="the law"))
+
+
+def test_a_signal_is_read_when_it_is_asked_for_and_at_most_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    embedder, identified = WordEmbedder(), list[str]()
+
     def identify(text: str) -> str:
         identified.append(text)
         return "en"
 
-    signals = Signals(rules, embed=embedder, identify=identify)
-    return signals.open(SignalRequest(prompt="the law"))
-
-
-def test_a_signal_is_read_when_it_is_asked_for_and_at_most_once() -> None:
-    embedder, identified = WordEmbedder(), list[str]()
-    readings = readings_of_all(embedder, identified)
+    monkeypatch.setattr("groundwire.policy.signals.identify", identify)
+    readings = readings_of_all(embedder)
     assert (embedder.texts, identified) == ([], [])
     for _ in range(3):
         readings.read(Condition(SignalType.DOMAIN, "law"))
@@ -296,13 +297,3 @@ def test_a_failure_is_not_tried_again_for_the_same_request() -> None:
     for name in ("law", "trade", GENERAL):
         assert readings.read(Condition(SignalType.DOMAIN, name)).truth is Truth.UNKNOWN
     assert len(calls) == 1
-
-
-def test_a_similarity_is_reported_only_where_one_was_computed() -> None:
-    rules = SignalRules(keywords=(KeywordRule(name="k", words=("a",)),))
-    assert read(rules, SignalType.KEYWORD, "k", "a").similarity is None
-
-
-def test_a_threshold_outside_the_cosines_is_refused() -> None:
-    with pytest.raises(SettingError, match=r"threshold = 1.5 .* from -1 to 1"):
-        DomainRule(name="d", description="x", threshold=1.5)

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groundwire.config.tree import Verify
 from groundwire.detection.example import Source
 from groundwire.verify.claims import ReadAnswer, VerifiableClaim, read_answer, read_claims
 from groundwire.verify.errors import NotVerifiedError
@@ -234,7 +235,7 @@ def test_every_claim_has_words_and_every_cited_span_is_there(
 
 def answered(answer: str) -> ReadAnswer:
     spans = [Source(id="S0", text="Tokens last for 60 minutes."), Source(id="S1", text="x")]
-    return read_answer(answer, spans, claim_split="sentences", citation_regex=None)
+    return read_answer(answer, spans, Verify())
 
 
 def test_what_claims_nothing_is_not_verified() -> None:

@@ -608,8 +608,8 @@ def test_a_failure_is_not_kept() -> None:
 def test_what_is_kept_holds_no_key_and_no_text() -> None:
     with asking(honest(PASSES)) as (_, check):
         check()
-    kept = repr(dict(SHARED._kept))
-    assert len(SHARED._kept) == 2
+    kept = repr(dict(SHARED))
+    assert len(SHARED) == 2
     for secret in (KEY, "sky", "blue"):
         assert secret not in kept
 

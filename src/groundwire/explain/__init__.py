@@ -16,16 +16,10 @@ span with its lines. ``references`` finds references to sources, links and works
 from groundwire.detection.comparison.finding import Category, Explanation, Subtype
 from groundwire.detection.values import Entailment
 from groundwire.explain.explainer import Explained, Explainer
-from groundwire.explain.explanations import (
-    ENTAILMENT_THRESHOLD,
-    compare,
-    explain,
-    is_false_positive,
-)
+from groundwire.explain.explanations import compare, explain, is_false_positive
 from groundwire.explain.premise import best_lines
 
 __all__ = [
-    "ENTAILMENT_THRESHOLD",
     "Category",
     "Entailment",
     "Explained",

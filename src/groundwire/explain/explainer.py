@@ -6,27 +6,14 @@ from pathlib import Path
 from time import perf_counter
 from typing import Self
 
+from groundwire.detection import values
 from groundwire.detection.comparison.finding import Explanation
 from groundwire.detection.example import Source
-from groundwire.detection.values import (
-    Detection,
-    Entailment,
-    EvidenceRef,
-    JsonRecord,
-    claim_label,
-    decide_outcome,
-)
+from groundwire.detection.values import Detection, Entailment, EvidenceRef, JsonRecord
 from groundwire.engine.models import find_reader, verify
 from groundwire.engine.settings import MAX_THREADS, check_for_embedded, require_whole
 from groundwire.errors import UnreadableError
-from groundwire.explain.explanations import (
-    ENTAILMENT_THRESHOLD,
-    THRESHOLD,
-    JudgeEntailment,
-    explain,
-    require_thresholds,
-    unexplained,
-)
+from groundwire.explain import explanations
 from groundwire.text.segment.characters import ALNUM
 
 #: Names of the explainer that uses the embedded reader. HaluGate's configurations use the last.
@@ -58,8 +45,8 @@ class Explained(JsonRecord):
     @classmethod
     def failed(cls, detection: Detection, reason: str) -> Self:
         """Make the result of an explainer that failed: all spans stay, without explanation."""
-        explanations = tuple(unexplained(span, reason) for span in detection.spans)
-        return cls(detection=detection, explanations=explanations, reason=reason)
+        left = tuple(explanations.unexplained(span, reason) for span in detection.spans)
+        return cls(detection=detection, explanations=left, reason=reason)
 
     @property
     def max_severity(self) -> int:
@@ -92,17 +79,17 @@ class Explainer:
         SettingError: If a threshold is outside its range.
     """
 
-    judge: JudgeEntailment
+    judge: explanations.JudgeEntailment
     _: KW_ONLY
     name: str = "custom"
     revision: str = ""
     takes_detectors: bool = False
-    threshold: float = THRESHOLD
-    entailment_threshold: float = ENTAILMENT_THRESHOLD
+    threshold: float = explanations.THRESHOLD
+    entailment_threshold: float = explanations.ENTAILMENT_THRESHOLD
     drops_entailed: bool = True
 
     def __post_init__(self) -> None:
-        require_thresholds(self.threshold, self.entailment_threshold)
+        explanations.require_thresholds(self.threshold, self.entailment_threshold)
 
     @classmethod
     def load(
@@ -110,9 +97,9 @@ class Explainer:
         model: str | Path | None = None,
         *,
         revision: str | None = None,
-        threshold: float = THRESHOLD,
+        threshold: float = explanations.THRESHOLD,
         drops_entailed: bool = True,
-        entailment_threshold: float = ENTAILMENT_THRESHOLD,
+        entailment_threshold: float = explanations.ENTAILMENT_THRESHOLD,
         device: str = "cpu",
         threads: int | None = None,
     ) -> Self:
@@ -142,12 +129,12 @@ class Explainer:
                 ``train`` extra is not installed.
             SettingError: If a setting is outside its range.
         """
-        require_thresholds(threshold, entailment_threshold)
+        explanations.require_thresholds(threshold, entailment_threshold)
         if threads is not None:
             require_whole("threads", threads, 1, MAX_THREADS, otherwise=", or None")
         is_embedded = model is None or str(model) in EMBEDDED
         manifest = find_reader(None if is_embedded else model)
-        judge: JudgeEntailment
+        judge: explanations.JudgeEntailment
         if manifest is not None:
             from groundwire.engine.reader import Reader
 
@@ -202,7 +189,7 @@ class Explainer:
         marked = [claim for claim in detection.claims if claim.spans]
         is_known = all(claim.entailment is not None for claim in marked)
         try:
-            found = explain(
+            found = explanations.explain(
                 detection,
                 sources,
                 None if is_known and self.takes_detectors else self.judge,
@@ -210,7 +197,7 @@ class Explainer:
                 entailment_threshold=self.entailment_threshold,
             )
         except Exception as error:  # noqa: BLE001 - whatever went wrong, the spans stay marked
-            found = tuple(unexplained(span, type(error).__name__) for span in detection.spans)
+            found = Explained.failed(detection, type(error).__name__).explanations
         is_dropped = [self.drops_entailed and each.is_false_positive for each in found]
         return Explained(
             detection=without_spans(detection, is_dropped) if any(is_dropped) else detection,
@@ -232,6 +219,8 @@ def without_spans(detection: Detection, is_dropped: Sequence[bool]) -> Detection
     kept = []
     for claim in detection.claims:
         spans = tuple(span for span in claim.spans if not next(flags))
-        kept.append(replace(claim, spans=spans, label=claim_label(spans, claim.reason)))
+        kept.append(replace(claim, spans=spans, label=values.claim_label(spans, claim.reason)))
     claims = tuple(kept)
-    return replace(detection, claims=claims, outcome=decide_outcome(claims, detection.coverage))
+    return replace(
+        detection, claims=claims, outcome=values.decide_outcome(claims, detection.coverage)
+    )

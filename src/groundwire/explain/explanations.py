@@ -6,25 +6,18 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TypeAlias
 
+from groundwire.detection import values
 from groundwire.detection.comparison.aligned_span import ComparedText, Held
 from groundwire.detection.comparison.counterpart import counterpart as find_counterpart
 from groundwire.detection.comparison.differences import differs
 from groundwire.detection.comparison.finding import Category, Explanation, Subtype
 from groundwire.detection.comparison.subtype import subtype_of
 from groundwire.detection.example import Source
-from groundwire.detection.values import (
-    SEVERITY,
-    Claim,
-    Detection,
-    Entailment,
-    EvidenceRef,
-    Label,
-    Span,
-)
+from groundwire.detection.values import Claim, Detection, Entailment, EvidenceRef, Label, Span
 from groundwire.engine.settings import is_number
 from groundwire.errors import SettingError
 from groundwire.explain.nearby import SourceLines
-from groundwire.explain.references import Library, Reference, fabricated_references
+from groundwire.explain.references import Library, Reference, ReferenceKind, fabricated_references
 from groundwire.explain.wording import explanation_text
 
 #: HaluGate's threshold of severity: a span whose label has a lower probability is one less severe.
@@ -90,12 +83,8 @@ def explain(
         verdict = judge(claim.text, held.evidence) if judge else _Verdict(claim.entailment)
         if verdict.entailment is None:
             verdict = replace(verdict, unexplained=verdict.reason or _NOT_RUN)
-        is_entailed = _is_entailed(verdict.entailment, entailment_threshold)
-        explanations.append(
-            _explained(
-                span, held, verdict, fabricated, is_entailed=is_entailed, threshold=threshold
-            )
-        )
+        thresholds = {"threshold": threshold, "entailment_threshold": entailment_threshold}
+        explanations.append(_explained(span, held, verdict, fabricated, **thresholds))
     return tuple(explanations)
 
 
@@ -110,7 +99,7 @@ def compare(detection: Detection, sources: Sequence[Source]) -> tuple[Explanatio
         One explanation for each of ``detection.spans``, in the same order.
     """
     return tuple(
-        _explained(span, held, _Verdict(), fabricated, is_entailed=False, threshold=THRESHOLD)
+        _explained(span, held, _Verdict(), fabricated)
         for _, span, held, fabricated in _held(detection, sources)
     )
 
@@ -146,7 +135,7 @@ def severity(
         is_stated: Whether the evidence states another number or date where the span has one. A
             contradiction is then certain, whatever its probability.
     """
-    full = SEVERITY.get(label, 0)
+    full = values.SEVERITY.get(label, 0)
     is_sure = (
         entailment is None
         or entailment.of(label) >= threshold
@@ -177,9 +166,10 @@ def _explained(
     verdict: _Verdict,
     fabricated: tuple[Reference, ...],
     *,
-    is_entailed: bool,
-    threshold: float,
+    threshold: float = THRESHOLD,
+    entailment_threshold: float = ENTAILMENT_THRESHOLD,
 ) -> Explanation:
+    is_entailed = _is_entailed(verdict.entailment, entailment_threshold)
     is_acquitted = is_entailed and not _differs(span, held)
     subtype = subtype_of(held)
     counterpart = find_counterpart(held, subtype)
@@ -197,7 +187,9 @@ def _explained(
         label = Label.UNSUPPORTED  # a line about something else does not contradict the span
     reference = _reference(span, label, fabricated)
     if reference is not None:
-        subtype, counterpart, is_acquitted = reference.subtype, None, False
+        is_work = reference.kind is ReferenceKind.WORK
+        subtype = Subtype.ENTITY if is_work else Subtype.OTHER  # a work is named by its author
+        counterpart, is_acquitted = None, False
         label = Label.UNSUPPORTED if label is Label.SUPPORTED else label
     return Explanation(
         start=span.start,
@@ -341,7 +333,7 @@ def unexplained(span: Span, reason: str) -> Explanation:
         label=span.label,
         category=_category(span, span.label, None),
         subtype=Subtype.OTHER,
-        severity=SEVERITY.get(span.label, 0),
+        severity=severity(span.label, None),
         entailment=None,
         text=explanation_text(span.text, label=span.label, unexplained=reason),
         evidence=None,

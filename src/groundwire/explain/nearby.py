@@ -53,12 +53,9 @@ class SourceLines:
             for quantity in text.quantities
             if quantity.start < held.end and quantity.end > held.start
         }
-        ranked = sorted(
-            (-score, index)
-            for index, line in enumerate(others)
-            if (score := _score(line, text, wanted))
-        )
-        nearby = tuple(others[index] for _, index in ranked[: MAX_LINES - len(named)])
+        scored = [(_score(line, text, wanted), line) for line in others]
+        ranked = sorted((each for each in scored if each[0]), key=lambda each: -each[0])
+        nearby = tuple(line for _, line in ranked[: MAX_LINES - len(named)])
         return replace(held, lines=named + nearby)
 
     def _stands(self, ref: EvidenceRef) -> bool:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from groundwire.detection.comparison.finding import Subtype
 from groundwire.detection.comparison.words import words_of
 from groundwire.detection.example import Source
 from groundwire.detection.values import Claim
@@ -30,11 +29,6 @@ class Reference:
     end: int
     text: str
     kind: ReferenceKind
-
-    @property
-    def subtype(self) -> Subtype:
-        """Subtype of an explanation of this reference: "entity" for a work, named by its author."""
-        return Subtype.ENTITY if self.kind is ReferenceKind.WORK else Subtype.OTHER
 
 
 _URL = re.compile(r"(?:https?://|www\.)[^\s<>\"'“”\])]{3,500}", re.IGNORECASE)
@@ -67,13 +61,18 @@ class Library:
         self._works = tuple(
             "\n".join((source.title or "", source.id, source.text)) for source in sources
         )
-        self._known: dict[tuple[str, ReferenceKind], bool] = {}
 
     def has(self, text: str, kind: ReferenceKind) -> bool:
         """Return whether a source has the link, DOI or work that a text refers to."""
-        if (text, kind) not in self._known:
-            self._known[text, kind] = self._find(text, kind)
-        return self._known[text, kind]
+        if kind is ReferenceKind.WORK:
+            author = words_of(text)[0].lower
+            year = re.search("[0-9]{4}", text)
+            return any(
+                author in words and (year is None or year[0] in work)
+                for words, work in zip(self._words, self._works, strict=True)
+            )
+        link = _SCHEME.sub("", text).rstrip("/").casefold()
+        return any(link in folded for folded in self._folded)
 
     def has_id(self, id_: str) -> bool:
         """Return whether an id is the id of a source, or may be the number of a source or passage.
@@ -108,17 +107,6 @@ class Library:
     @cached_property
     def _words(self) -> tuple[frozenset[str], ...]:
         return tuple(frozenset(word.lower for word in words_of(work)) for work in self._works)
-
-    def _find(self, text: str, kind: ReferenceKind) -> bool:
-        if kind is ReferenceKind.WORK:
-            author = words_of(text)[0].lower
-            year = re.search("[0-9]{4}", text)
-            return any(
-                author in words and (year is None or year[0] in work)
-                for words, work in zip(self._words, self._works, strict=True)
-            )
-        link = _SCHEME.sub("", text).rstrip("/").casefold()
-        return any(link in folded for folded in self._folded)
 
 
 def fabricated_references(claim: Claim, library: Library) -> tuple[Reference, ...]:

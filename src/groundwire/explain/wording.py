@@ -12,8 +12,6 @@ from groundwire.text.screen import one_line
 
 #: Limit on the characters of the name of a source or an exception; a longer name is cut.
 NAME_CHARS = 60
-#: Limit on the characters of an explanation: at most two quotes, two names, and words between.
-MAX_TEXT_CHARS = 600
 
 
 def explanation_text(

@@ -4,7 +4,8 @@ A request is opened before its answer exists. Opening it gives one frozen contex
 the evidence, the result of the gate, the decision and the policy. Answers are checked against this
 context, complete or while they arrive.
 
-``context`` has the values about a request, and ``checked`` those about its checked answers.
+``asker`` tells whose answer is checked, ``context`` has the values about a request, and ``checked``
+those about its checked answers.
 ``policy_resolver`` finds the decision and the policy, ``explaining`` calls the explainer,
 ``answer_stream`` checks an answer while it arrives, ``concluding`` makes the result, ``pipeline``
 joins the stages, and ``load`` makes them from a configuration.
@@ -13,12 +14,10 @@ joins the stages, and ``load`` makes them from a configuration.
 from groundwire.pipeline.answer_stream import Flow, Review
 from groundwire.pipeline.checked import Checked, CheckedResponse
 from groundwire.pipeline.context import DUE, CheckPath, GateReport, GateStatus, RequestContext
-from groundwire.pipeline.explaining import AnyExplainer
 from groundwire.pipeline.pipeline import Pipeline
 
 __all__ = [
     "DUE",
-    "AnyExplainer",
     "CheckPath",
     "Checked",
     "CheckedResponse",

@@ -2,15 +2,14 @@
 
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self, TypeAlias
 
-from groundwire.detection.example import Source
 from groundwire.detection.source_limits import account_for
 from groundwire.detection.values import Claim, Detection, Reason
 from groundwire.pipeline.checked import Checked
-from groundwire.pipeline.conversation import Answer, AnswerForm, AnswerKind
+from groundwire.pipeline.conversation import Answer, AnswerKind, Conversation
 from groundwire.pipeline.structured import StructuredText, read_structured
 from groundwire.stream import Snapshot, Stream
 
@@ -81,8 +80,7 @@ class Flow:
         conclude: Conclude,
         *,
         found: CheckResult,
-        form: AnswerForm | None = None,
-        sources: Sequence[Source] = (),
+        conversation: Conversation,
     ) -> None:
         """Begin to check an answer; use :meth:`groundwire.Pipeline.stream` for that.
 
@@ -90,11 +88,11 @@ class Flow:
             stream: The detector's stream; ``None`` if nothing is checked, or it failed to open.
             conclude: Makes the result, at the end and for reviews.
             found: The result before the first word: empty, or the failure to open the stream.
-            form: The form of the answer. JSON is judged only when it is complete.
-            sources: The evidence.
+            conversation: The evidence, and the form of the answer. JSON is judged only when it is
+                complete.
         """
         self._stream, self._conclude, self._found = stream, conclude, found
-        self._form, self._sources = form or AnswerForm(), sources
+        self._form, self._sources = conversation.form, conversation.sources
         self._pieces: list[str] = []
         # The last word is not judged until it is complete, as the answer may break off within it.
         self._last_word = ""
@@ -183,27 +181,24 @@ class Flow:
         """
         if self._checked is not None:
             return self._review(self._checked, 0 if self._found.failure else len(self._text))
-        found = self._found
+        found, text = self._found, self._text
         if self._stream is not None and not self._form.is_json:
             try:
                 return self._review_part(self._stream.snapshot())
             except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
                 found = self._failed(error)
         if found.failure:
-            answer = Answer(index=0, kind=AnswerKind.TEXT, text=self._text)
-            return Review(checked=self._conclude(answer, found), judged_to=0, clear_to=0)
+            answer = Answer(index=0, kind=AnswerKind.TEXT, text=text)
+            return self._review(self._conclude(answer, found), 0)
         if self._form.is_json and self._stream is not None:
-            return Review(checked=self._conclude(read_answer(""), found), judged_to=0, clear_to=0)
-        return self._review(self._conclude(read_answer(self._text), found), len(self._text))
+            text = ""
+        return self._review(self._conclude(read_answer(text), found), len(text))
 
     def _review_part(self, snapshot: Snapshot) -> Review:
         if not snapshot.detection.claims:
             # A detection without claims is partial, which would be misleading: more text follows.
-            return Review(
-                checked=self._conclude(read_answer(""), CheckResult()), judged_to=0, clear_to=0
-            )
-        text = self._text[: snapshot.judged_to]
-        answer = Answer(index=0, kind=AnswerKind.TEXT, text=text)
+            return self._review(self._conclude(read_answer(""), CheckResult()), 0)
+        answer = read_answer(self._text[: snapshot.judged_to])
         checked = self._conclude(answer, CheckResult(detection=snapshot.detection))
         return self._review(checked, snapshot.judged_to, clear_to=snapshot.clear_to)
 

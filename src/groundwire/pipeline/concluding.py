@@ -7,11 +7,11 @@ from groundwire.detection.similarity import without_short
 from groundwire.detection.source_limits import account_for
 from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.explain import Explained
-from groundwire.pipeline.answer_stream import CheckResult, Conclude
+from groundwire.pipeline.answer_stream import CheckResult
 from groundwire.pipeline.checked import Checked
 from groundwire.pipeline.context import DUE, CheckPath, RequestContext
 from groundwire.pipeline.conversation import Answer, AnswerKind
-from groundwire.pipeline.explaining import AnyExplainer, Remembered, as_explained
+from groundwire.pipeline.explaining import Remembered, as_explained
 from groundwire.pipeline.policy_resolver import Decider
 from groundwire.pipeline.timings import timed, with_total
 from groundwire.policy.policy import rule, rule_outcome
@@ -21,38 +21,30 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Concluder:
-    """Makes the result for an answer from its detection: explains findings, applies the policy.
+    """Makes the results for one answer, while it arrives and at its end, from its detections.
 
     Attributes:
+        context: The context of the request.
         decider: Makes the decisions that depend on findings.
         explainer: Explains findings; with ``None``, findings are not explained.
         ignores_short: Whether an answer can be grounded although some of its sentences are too
             short to be compared with the sources.
     """
 
+    context: RequestContext
     decider: Decider
-    explainer: AnyExplainer | None
+    explainer: Remembered | None
     ignores_short: bool
 
-    def of(self, context: RequestContext) -> Conclude:
-        """Return a function that makes results for one answer: while it arrives, and at its end."""
-        explainer = None if self.explainer is None else Remembered(self.explainer)
+    def __call__(self, answer: Answer, found: CheckResult) -> Checked:
+        """Explain the findings, and apply the policy."""
+        try:
+            return self._conclude(answer, found)
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
+            return self._conclude(answer, CheckResult.failed(error))
 
-        def conclude(answer: Answer, found: CheckResult) -> Checked:
-            try:
-                return self._conclude(context, answer, found, explainer)
-            except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
-                return self._conclude(context, answer, CheckResult.failed(error), explainer)
-
-        return conclude
-
-    def _conclude(
-        self,
-        context: RequestContext,
-        answer: Answer,
-        found: CheckResult,
-        explainer: Remembered | None,
-    ) -> Checked:
+    def _conclude(self, answer: Answer, found: CheckResult) -> Checked:
+        context = self.context
         timings = dict(context.timings_ms)
         if context.path not in DUE or found.failure or found.detection is None:
             outcome, reason = _without_detection(context, answer, found)
@@ -70,9 +62,9 @@ class Concluder:
             found.detection, {**lost, **unread}, dropped_chars=context.conversation.dropped_chars
         )
         explained = Explained(detection=detection, explanations=())
-        if explainer is not None and context.policy.explain and detection.spans:
+        if self.explainer is not None and context.policy.explain and detection.spans:
             with timed(timings, "explain"):
-                explained = _explain(explainer, context, detection)
+                explained = _explain(self.explainer, context, detection)
             detection = as_explained(explained.detection, explained.explanations)
         if self.ignores_short:
             detection = without_short(detection)

@@ -6,10 +6,11 @@ from enum import StrEnum
 from typing import Any
 
 from groundwire.detection.values import FrozenMapping
+from groundwire.pipeline.asker import Asker
 from groundwire.pipeline.conversation import Conversation
 from groundwire.policy.decisions import ChosenDecision
 from groundwire.policy.gate import GateResult
-from groundwire.policy.policy import Overrides, Policy, Request, SourceLimits
+from groundwire.policy.policy import Policy, SourceLimits
 from groundwire.policy.signals import SignalValues
 
 
@@ -53,12 +54,6 @@ class GateReport:
     reason: str | None = None
 
     @property
-    def is_check_due(self) -> bool:
-        """Whether the answer has to be checked, if the policy checks answers at all."""
-        is_bypassed = self.status is GateStatus.BYPASSED
-        return is_bypassed or self.result is None or self.result.needs_fact_check
-
-    @property
     def needs_fact_check(self) -> bool | None:
         """The value of the gate's signal: whether a check is due; ``None`` if it is unknown."""
         if self.result is not None:
@@ -78,7 +73,7 @@ class GateReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RequestContext:
+class RequestContext(Asker):
     """Everything that is known about a request before its answer exists.
 
     Attributes:
@@ -89,12 +84,8 @@ class RequestContext:
         policy: The policy that applies.
         limits: The limits of evidence that apply.
         path: The decision whether the answer is checked, with the reason.
-        tenant: Id of the tenant; sources read for one tenant are never used for another.
-        overrides: The tenant's own settings.
         detector: The name of the detector in metrics; empty if the tenant has chosen one that is
             not possible here.
-        request: Settings that the request asks for; they apply where they are stricter than the
-            policy.
         timings_ms: Wall time by stage, in milliseconds. Equality and hash ignore it.
         readings: The signals that were read so far; ``None`` if no signal had to be read.
         failure: The class name of the error because of which the request could not be read; its
@@ -107,10 +98,7 @@ class RequestContext:
     policy: Policy
     limits: SourceLimits
     path: CheckPath
-    tenant: str = ""
-    overrides: Overrides | None = None
     detector: str = ""
-    request: Request | None = None
     timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
     readings: SignalValues | None = field(default=None, compare=False, repr=False)
     failure: str | None = None

@@ -83,7 +83,3 @@ class Judges:
             return tuple(find_model(ENCODER).operating_points)
         manifest = find_reader(name) if name in DETECTORS else None
         return ("balanced",) if manifest is None else tuple(manifest.operating_points)
-
-    def close(self) -> None:
-        """Stop the threads, which all detectors of the pool share."""
-        self.first.close()

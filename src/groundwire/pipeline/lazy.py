@@ -1,8 +1,8 @@
 """Values that are made when they are first needed."""
 
-import time
 from collections.abc import Callable
 from threading import Lock
+from time import monotonic
 from typing import Generic, TypeVar
 
 _T = TypeVar("_T")
@@ -14,16 +14,9 @@ RETRY_S = 30.0
 class Lazy(Generic[_T]):
     """A value that is made when it is first needed, and only once, even if several threads ask."""
 
-    def __init__(
-        self, make: Callable[[], _T], *, timer: Callable[[], float] = time.monotonic
-    ) -> None:
-        """Keep the function that makes the value; it is not called yet.
-
-        Args:
-            make: Makes the value.
-            timer: Returns the time in seconds.
-        """
-        self._make, self._timer = make, timer
+    def __init__(self, make: Callable[[], _T]) -> None:
+        """Keep the function that makes the value; it is not called yet."""
+        self._make = make
         self._lock = Lock()
         self._made: list[_T] = []
         self._failure: Exception | None = None
@@ -38,12 +31,12 @@ class Lazy(Generic[_T]):
         with self._lock:
             if self._made:
                 return self._made[0]
-            if self._failure is not None and self._timer() - self._failed_at < RETRY_S:
+            if self._failure is not None and monotonic() - self._failed_at < RETRY_S:
                 raise self._failure.with_traceback(None)
             try:
                 value = self._make()
             except Exception as error:
-                self._failure, self._failed_at = error, self._timer()
+                self._failure, self._failed_at = error, monotonic()
                 raise
             self._made, self._failure = [value], None
             return value

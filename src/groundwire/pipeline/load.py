@@ -178,30 +178,24 @@ def _explainer(
 
 
 def _load_explainer(config: Config, judges: Judges) -> Explainer:
-    own = config.explain
-    thresholds: dict[str, Any] = {
-        "threshold": own.threshold,
-        "entailment_threshold": own.entailment_threshold,
-        "drops_entailed": own.drops_entailed,
-    }
+    # The arguments of an explainer have the names of its settings.
+    options = asdict(config.explain)
+    model = options.pop("model")
+    del options["enabled"]
     with _naming(config, "explain"):
-        if own.model == _EMBEDDED:
-            check_for_embedded(revision=own.revision, device=own.device, max_length=None)
-            # The embedded detector has the weights of the explainer: share them to save memory.
-            reader = judges.first.backend
-            if not isinstance(reader, Reader):
-                reader = judges.get(DEFAULT_MODEL).backend
-            assert isinstance(reader, Reader)
-            # Without the cache: a claim is read only once, and tenants must not share results.
-            judge = reader.uncached().entailment
-            return Explainer(judge, name=DEFAULT_MODEL, takes_detectors=True, **thresholds)
-        return Explainer.load(
-            own.model,
-            revision=own.revision,
-            device=own.device,
-            threads=config.detector.threads,
-            **thresholds,
+        if model != _EMBEDDED:
+            return Explainer.load(model, threads=config.detector.threads, **options)
+        check_for_embedded(
+            revision=options.pop("revision"), device=options.pop("device"), max_length=None
         )
+        # The embedded detector has the weights of the explainer: share them to save memory.
+        reader = judges.first.backend
+        if not isinstance(reader, Reader):
+            reader = judges.get(DEFAULT_MODEL).backend
+        assert isinstance(reader, Reader)
+        # Without the cache: a claim is read only once, and tenants must not share results.
+        judge = reader.uncached().entailment
+        return Explainer(judge, name=DEFAULT_MODEL, takes_detectors=True, **options)
 
 
 def _load_embedder(config: Config, gate: Gate | None) -> Embedder | None:

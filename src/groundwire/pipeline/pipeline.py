@@ -4,7 +4,8 @@ import asyncio
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from groundwire.detection.example import Source
 from groundwire.detection.source_limits import account_for, limit_by
@@ -12,26 +13,20 @@ from groundwire.detection.values import DetectorInfo
 from groundwire.detector import Detector
 from groundwire.errors import ConfigError, DetectionError, SettingError
 from groundwire.pipeline.answer_stream import CheckResult, Flow, read_answer
+from groundwire.pipeline.asker import Asker, AskerArguments
 from groundwire.pipeline.checked import Checked, CheckedResponse
 from groundwire.pipeline.concluding import Concluder
 from groundwire.pipeline.context import DUE, CheckPath, GateReport, GateStatus, RequestContext
-from groundwire.pipeline.conversation import (
-    Answer,
-    AnswerKind,
-    Conversation,
-    OfferedSource,
-    SourceOrigin,
-    read_request,
-    read_response,
-)
+from groundwire.pipeline.conversation import Answer, AnswerKind, Conversation, read_response
+from groundwire.pipeline.conversation.request import OfferedSource, SourceOrigin, read_request
 from groundwire.pipeline.detector_pool import Judges
-from groundwire.pipeline.explaining import AnyExplainer, LazyExplainer
+from groundwire.pipeline.explaining import AnyExplainer, LazyExplainer, Remembered
 from groundwire.pipeline.policy_resolver import Decider
 from groundwire.pipeline.structured import read_structured
 from groundwire.pipeline.timings import timed
 from groundwire.policy.decisions import ChosenDecision, Decision
 from groundwire.policy.gate import Gate
-from groundwire.policy.policy import Overrides, Policy, Request, SourceLimits, resolve_limits, rule
+from groundwire.policy.policy import Overrides, Policy, SourceLimits, resolve_limits, rule
 from groundwire.policy.signals import SignalRules, Signals, SignalType
 from groundwire.text.prompt_excerpt import with_previous
 
@@ -113,9 +108,7 @@ class Pipeline:
         self._bypasses_gate, self._asks_gate_last = bypasses_gate, asks_gate_last
         self._metadata_only, self._final_tools = metadata_only, frozenset(final_tools)
         self._evidence_names = tuple(evidence_names)
-        self._concluder = Concluder(
-            decider=self._decider, explainer=explainer, ignores_short=ignores_short
-        )
+        self._ignores_short = ignores_short
 
     @classmethod
     def load(
@@ -142,10 +135,6 @@ class Pipeline:
         """The configured detector, for tenants that have chosen no other."""
         return self._judges.first
 
-    def limits(self, tenant: str = "") -> SourceLimits:
-        """Return the limits of evidence that apply to a tenant."""
-        return resolve_limits(self._limits, self._tenants.get(tenant))
-
     def check_overrides(self, overrides: Overrides) -> None:
         """Make sure that the pipeline supports settings before a tenant gets them.
 
@@ -155,56 +144,32 @@ class Pipeline:
         """
         self._judges.check(overrides)
 
-    def overrides(self, tenant: str) -> Overrides:
-        """Return the present settings of a tenant; a request uses them for all of its steps."""
-        return self._tenants.get(tenant) or Overrides()
-
     # Methods that open a request.
 
-    def may_check(
-        self,
-        *,
-        tenant: str = "",
-        overrides: Overrides | None = None,
-        request: Request | None = None,
-    ) -> bool:
-        """Return whether an answer could be checked at all; if not, no request need be opened.
+    def may_check(self, **asked: Unpack[AskerArguments]) -> bool:
+        """Return whether an answer could be checked at all; if not, no request need be opened."""
+        return self._decider.may_check(self._asker(**asked))
 
-        Args:
-            tenant: The tenant.
-            overrides: As for :meth:`open`.
-            request: As for :meth:`open`.
-        """
-        return self._decider.may_check(self._own(tenant, overrides), request)
+    def _asker(self, **asked: Unpack[AskerArguments]) -> Asker:
+        asker = Asker(**asked)
+        if asker.overrides is not None:
+            return asker
+        return replace(asker, overrides=self._tenants.get(asker.tenant))
 
-    def _own(self, tenant: str, overrides: Overrides | None) -> Overrides | None:
-        return self._tenants.get(tenant) if overrides is None else overrides
-
-    def open(
-        self,
-        body: object,
-        *,
-        tenant: str = "",
-        overrides: Overrides | None = None,
-        request: Request | None = None,
-    ) -> RequestContext:
+    def open(self, body: object, **asked: Unpack[AskerArguments]) -> RequestContext:
         """Read a request before its answer exists: evidence, gate, decision and policy.
 
         Args:
             body: The body of the request, as :func:`json.loads` gives it.
-            tenant: The tenant of the request.
-            overrides: The tenant's own settings; ``None``: the tenant's settings in ``tenants`` of
-                the pipeline.
-            request: Settings that the request asks for; they apply where they are stricter than
-                the policy.
+            asked: See :class:`.AskerArguments`.
 
         Raises:
             InvalidConversationError: If the body is not a chat request.
             InvalidTextError: If the question or the evidence has a lone surrogate.
         """
         timings: dict[str, float] = {}
-        own = self._own(tenant, overrides)
-        limits = resolve_limits(self._limits, own)
+        asker = self._asker(**asked)
+        limits = resolve_limits(self._limits, asker.overrides)
         with timed(timings, "evidence"):
             conversation = read_request(
                 body,
@@ -215,38 +180,40 @@ class Pipeline:
                 names=self._evidence_names,
             )
         gate, choice, readings = GateReport(status=GateStatus.OFF), ChosenDecision(), None
-        if self._decider.may_check(own, request):
+        if self._decider.may_check(asker):
             with timed(timings, "gate"):
                 gate = self._ask(conversation)
             with timed(timings, "decide"):
                 choice, readings = self._decider.decide(
                     conversation.question or "", gate.needs_fact_check
                 )
-        policy = self._decider.policy(choice, tenant=own, request=request)
+        policy = self._decider.policy(choice.plugins, asker)
         path = _path(policy, gate, conversation)
-        return RequestContext(
+        if path in DUE:
+            self._prepare(asker, policy)
+        return self._context(
+            asker,
             conversation=conversation,
             gate=gate,
             choice=choice,
             policy=policy,
-            limits=limits,
             path=path,
-            tenant=tenant,
-            overrides=own,
-            detector=self._prepare(own, policy) if path in DUE else self._named(own),
-            request=request,
             timings_ms=timings,
             readings=readings,
         )
 
-    def unopened(
-        self,
-        failure: str,
-        *,
-        tenant: str = "",
-        overrides: Overrides | None = None,
-        request: Request | None = None,
-    ) -> RequestContext:
+    def _context(self, asker: Asker, **known: Any) -> RequestContext:  # noqa: ANN401
+        """Return the context of a request, with the limits and the detector of its tenant."""
+        return RequestContext(
+            tenant=asker.tenant,
+            overrides=asker.overrides,
+            request=asker.request,
+            limits=resolve_limits(self._limits, asker.overrides),
+            detector=self._named(asker),
+            **known,
+        )
+
+    def unopened(self, failure: str, **asked: Unpack[AskerArguments]) -> RequestContext:
         """Return the context of a request that :meth:`open` could not read, or not in time.
 
         Its answers are ``unavailable``. The policy is the strictest one, because it is unknown
@@ -254,43 +221,32 @@ class Pipeline:
 
         Args:
             failure: The class name of the error.
-            tenant: As for :meth:`open`.
-            overrides: As for :meth:`open`.
-            request: As for :meth:`open`.
+            asked: See :class:`.AskerArguments`.
         """
-        own = self._own(tenant, overrides)
-        return RequestContext(
+        asker = self._asker(**asked)
+        return self._context(
+            asker,
             conversation=Conversation(question=None, offered=()),
             gate=GateReport(status=GateStatus.FAILED, reason=failure),
             choice=ChosenDecision(),
-            policy=self._decider.strictest(tenant=own, request=request),
-            limits=resolve_limits(self._limits, own),
+            policy=self._decider.strictest(asker),
             path=CheckPath.NO_EVIDENCE,
-            tenant=tenant,
-            overrides=own,
-            detector=self._named(own),
-            request=request,
             failure=failure,
         )
 
-    def _named(self, own: Overrides | None) -> str:
+    def _named(self, asker: Asker) -> str:
         try:
-            return self._judges.known.choose(own).detector
+            return self._judges.known.choose(asker.overrides).detector
         except ConfigError:
             return ""  # the check itself reports the error
 
-    def _prepare(self, own: Overrides | None, policy: Policy) -> str:
-        """Load the models that the check will need, and return the name of the detector.
-
-        If a model cannot be loaded, the check reports the error.
-        """
-        name = self._named(own)
+    def _prepare(self, asker: Asker, policy: Policy) -> None:
+        """Load the models that the check will need. If one cannot be loaded, the check says so."""
         with suppress(Exception):
-            self._judges.get(name)
+            self._judges.get(self._named(asker))
         if policy.explain and isinstance(self.explainer, LazyExplainer):
             with suppress(Exception):
                 self.explainer.get()
-        return name
 
     def _ask(self, conversation: Conversation) -> GateReport:
         if self._bypasses_gate and conversation.is_explicit:
@@ -314,28 +270,17 @@ class Pipeline:
         status = GateStatus.BYPASSED if is_bypassed else GateStatus.ASKED
         return GateReport(status=status, result=result)
 
-    async def aopen(
-        self,
-        body: object,
-        *,
-        tenant: str = "",
-        overrides: Overrides | None = None,
-        request: Request | None = None,
-    ) -> RequestContext:
+    async def aopen(self, body: object, **asked: Unpack[AskerArguments]) -> RequestContext:
         """Run :meth:`open` in a thread, because it may run a model."""
-        return await asyncio.to_thread(
-            self.open, body, tenant=tenant, overrides=overrides, request=request
-        )
+        return await asyncio.to_thread(self.open, body, **asked)
 
     def open_answer(
         self,
         sources: Sequence[Source] = (),
         *,
         question: str | None = None,
-        tenant: str = "",
-        overrides: Overrides | None = None,
-        request: Request | None = None,
         decides: bool = False,
+        **asked: Unpack[AskerArguments],
     ) -> RequestContext:
         """Return the context of an answer that comes with its sources, without a conversation.
 
@@ -344,18 +289,16 @@ class Pipeline:
         Args:
             sources: The sources; those over the limits are left out and counted.
             question: The question.
-            tenant: The tenant.
-            overrides: As for :meth:`open`.
-            request: As for :meth:`open`.
             decides: Whether decisions apply, and the policy may switch the check off, as for the
                 answer of a chat.
+            asked: See :class:`.AskerArguments`.
         """
-        own = self._own(tenant, overrides)
+        asker = self._asker(**asked)
         choice, readings = ChosenDecision(), None
         if decides:
             choice, readings = self._decider.decide(question or "", needs_fact_check=True)
-        policy = self._decider.policy(choice, tenant=own, request=request)
-        limits = resolve_limits(self._limits, own)
+        policy = self._decider.policy(choice.plugins, asker)
+        limits = resolve_limits(self._limits, asker.overrides)
         limited = limit_by(
             sources,
             lambda source: len(source.text),
@@ -367,7 +310,8 @@ class Pipeline:
             OfferedSource(source=source, origin=SourceOrigin.METADATA, place=f"sources[{i}]")
             for i, source in enumerate(limited.kept)
         )
-        return RequestContext(
+        return self._context(
+            asker,
             conversation=Conversation(
                 question=question,
                 offered=tuple(offered),
@@ -378,12 +322,7 @@ class Pipeline:
             gate=GateReport(status=GateStatus.BYPASSED),
             choice=choice,
             policy=policy,
-            limits=limits,
             path=CheckPath.OFF if decides and not policy.enabled else path,
-            tenant=tenant,
-            overrides=own,
-            detector=self._named(own),
-            request=request,
             readings=readings,
         )
 
@@ -424,32 +363,23 @@ class Pipeline:
             timings_ms=detection.timings_ms,
         )
 
-    def detector_of(self, overrides: Overrides) -> DetectorInfo:
+    def detector_of(
+        self, overrides: Overrides, operating_point: str | float | None = None
+    ) -> DetectorInfo:
         """Return the detector of a tenant, with the threshold that applies to its answers.
 
         Args:
             overrides: The tenant's own settings.
+            operating_point: Used in place of the operating point of the tenant or the detector.
 
         Raises:
             UnusableOverridesError: If the settings are not possible here.
+            SettingError: If the detector does not have the operating point.
             GroundwireError: If the detector cannot be loaded.
         """
-        detector, point = self._chosen(overrides)
+        detector, own_point = self._chosen(overrides)
+        point = own_point if operating_point is None else operating_point
         return detector.info if point is None else detector.info_at(point)
-
-    def check_point(self, operating_point: str | float, *, overrides: Overrides) -> None:
-        """Refuse an operating point that a tenant's detector does not have.
-
-        Args:
-            operating_point: The name of an operating point, or a threshold.
-            overrides: The tenant's own settings.
-
-        Raises:
-            SettingError: If the detector has no such point.
-            GroundwireError: If the detector cannot be loaded.
-        """
-        detector, _ = self._chosen(overrides)
-        detector.info_at(operating_point)
 
     def _chosen(self, own: Overrides | None) -> tuple[Detector, str | float | None]:
         """Return the detector of a tenant, and the tenant's operating point, if it has one.
@@ -474,7 +404,7 @@ class Pipeline:
         calls = {each.name for each in answer.calls}
         is_final = not calls.isdisjoint(context.conversation.form.final_tools)
         if answer.kind is not AnswerKind.TEXT and not is_final:
-            return self._concluder.of(context)(answer, CheckResult())
+            return self._concluder(context)(answer, CheckResult())
         with self._flow(context, reads_ahead=False) as flow:
             if answer.kind is AnswerKind.TEXT:
                 flow.feed(answer.text)
@@ -517,11 +447,11 @@ class Pipeline:
             answer = read_answer(answer)
         structured = read_structured(answer, context.conversation.form)
         answer = answer if structured is None else structured.of(answer)
-        return self._concluder.of(context)(answer, CheckResult(failure=reason))
+        return self._concluder(context)(answer, CheckResult(failure=reason))
 
     def close(self) -> None:
         """Stop the threads of the detectors."""
-        self._judges.close()
+        self.detector.close()
 
     def __enter__(self) -> Self:
         return self
@@ -544,18 +474,21 @@ class Pipeline:
                 )
             except Exception as error:  # noqa: BLE001 - the check was due, and so is unavailable
                 found = CheckResult.failed(error)
-        return Flow(
-            opened,
-            self._concluder.of(context),
-            found=found,
-            form=conversation.form,
-            sources=conversation.sources,
+        return Flow(opened, self._concluder(context), found=found, conversation=conversation)
+
+    def _concluder(self, context: RequestContext) -> Concluder:
+        return Concluder(
+            context=context,
+            decider=self._decider,
+            explainer=None if self.explainer is None else Remembered(self.explainer),
+            ignores_short=self._ignores_short,
         )
 
 
 def _path(policy: Policy, gate: GateReport, conversation: Conversation) -> CheckPath:
     if not policy.enabled:
         return CheckPath.OFF
-    if not gate.is_check_due:
+    is_bypassed = gate.status is GateStatus.BYPASSED
+    if gate.result is not None and not (is_bypassed or gate.result.needs_fact_check):
         return CheckPath.NOT_FACTUAL
     return CheckPath.CHECKED if conversation.sources else CheckPath.NO_EVIDENCE

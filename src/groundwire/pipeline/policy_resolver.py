@@ -1,11 +1,13 @@
 """Finds the decision and the policy of a request, before its answer and after its check."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from groundwire.detection.values import Detection
+from groundwire.pipeline.asker import Asker
 from groundwire.pipeline.context import RequestContext
 from groundwire.policy.decisions import ChosenDecision, Decision, Rule, choose
-from groundwire.policy.policy import Overrides, Policy, Request, resolve
+from groundwire.policy.policy import HallucinationPlugin, Policy, resolve
 from groundwire.policy.signals import Condition, SignalRequest, Signals, SignalType, SignalValues
 
 
@@ -23,17 +25,17 @@ class Decider:
     decisions: tuple[Decision, ...]
     base: Policy
 
-    def may_check(self, tenant: Overrides | None, request: Request | None) -> bool:
+    def may_check(self, asker: Asker) -> bool:
         """Return whether the answer to a request could be checked at all.
 
         A request can ask for the check. If it does not, the setting of its tenant counts, or else
         that of the configuration or of any decision. If the result is false, no model has to read
         the request.
         """
-        if request is not None and request.enabled:
+        if asker.request is not None and asker.request.enabled:
             return True
-        if tenant is not None and tenant.enabled is not None:
-            return tenant.enabled
+        if asker.overrides is not None and asker.overrides.enabled is not None:
+            return asker.overrides.enabled
         plugins = (decision.plugin for decision in self.decisions)
         return self.base.enabled or any(plugin and plugin.enabled for plugin in plugins)
 
@@ -54,27 +56,23 @@ class Decider:
         )
         return choose(self.decisions, readings), readings
 
-    def policy(
-        self, choice: ChosenDecision, *, tenant: Overrides | None, request: Request | None
-    ) -> Policy:
-        """Return the policy of a request for which a decision has been chosen."""
-        return resolve(self.base, plugins=choice.plugins, tenant=tenant, request=request)
+    def policy(self, plugins: Sequence[HallucinationPlugin | None], asker: Asker) -> Policy:
+        """Return the policy of a request, by the policies of the decisions that may apply."""
+        return resolve(self.base, plugins=plugins, tenant=asker.overrides, request=asker.request)
 
-    def strictest(self, *, tenant: Overrides | None, request: Request | None) -> Policy:
+    def strictest(self, asker: Asker) -> Policy:
         """Return the strictest policy that any decision could give a request.
 
         It is used when it is unknown which decision applies.
         """
-        plugins = (None, *(decision.plugin for decision in self.decisions))
-        return resolve(self.base, plugins=plugins, tenant=tenant, request=request)
+        return self.policy((None, *(each.plugin for each in self.decisions)), asker)
 
     def settle(self, context: RequestContext, detection: Detection) -> RequestContext:
         """Choose the decision again if one depends on findings, and return the changed context."""
         if context.readings is None or not self.reads(SignalType.HALLUCINATION):
             return context
         choice = choose(self.decisions, context.readings.after(detection))
-        policy = self.policy(choice, tenant=context.overrides, request=context.request)
-        return replace(context, choice=choice, policy=policy)
+        return replace(context, choice=choice, policy=self.policy(choice.plugins, context))
 
 
 def _reads(part: Rule | Condition | None, signal: SignalType) -> bool:

@@ -12,16 +12,11 @@ from dataclasses import dataclass, replace
 from groundwire.detection.example import Source
 from groundwire.detection.values import Claim, Detection, Span
 from groundwire.explain import Explanation
+from groundwire.pipeline import json_leaves
 from groundwire.pipeline.checked import Checked
-from groundwire.pipeline.conversation import Answer, AnswerForm, AnswerKind, Schema
-from groundwire.pipeline.json_leaves import (
-    Leaf,
-    Path,
-    choices_at,
-    is_declared,
-    leaves_of,
-    pointer_of,
-)
+from groundwire.pipeline.conversation import Answer, AnswerKind
+from groundwire.pipeline.conversation.answer_form import AnswerForm, Schema
+from groundwire.pipeline.json_leaves import Leaf, Path
 from groundwire.text.records import Decoded, decode, words_of_key
 
 #: Separates statements, so that each is a claim of its own.
@@ -76,7 +71,6 @@ class Statement:
         raw_end: End of the leaf in the raw answer, after a closing quote.
         pointer: The JSON Pointer of the leaf.
         decoded: The decoded characters of the value, if it is a string in the document.
-        base: Offset of the JSON document in the raw answer.
         is_verbatim: Whether the statement has the value as in the document, not rewritten.
     """
 
@@ -88,7 +82,6 @@ class Statement:
     raw_end: int
     pointer: str
     decoded: Decoded | None = None
-    base: int = 0
     is_verbatim: bool = True
 
     def raw_range(self, start: int, end: int) -> tuple[int, int]:
@@ -103,7 +96,7 @@ class Statement:
         start, end = start - self.value_start, end - self.value_start
         if self.decoded is None:
             return self.raw_value[0] + start, self.raw_value[0] + end
-        return self.base + self.decoded.origin(start), self.base + self.decoded.origin(end)
+        return self.decoded.origin(start), self.decoded.origin(end)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,60 +212,58 @@ def _read(
     statements: list[Statement] = []
     for number, (document, schema) in enumerate(documents):
         raw += "\n" if number else ""
+        base, start = len(raw), len(text)
+        raw += document
         prefix = f"/{number}" if len(documents) > 1 else ""
-        leaves = leaves_of(document)
+        leaves = json_leaves.leaves_of(document)
         if leaves is None:
-            statements.append(_unparsed(document, len(text), base=len(raw), pointer=prefix))
             text += f"{document}{_BREAK}"
+            whole = Statement(
+                start=start,
+                value_start=start,
+                end=start + len(document),
+                raw_start=base,
+                raw_value=(base, len(raw)),
+                raw_end=len(raw),
+                pointer=prefix,
+            )
+            statements.append(whole)
         for leaf in leaves or ():
             if _is_claim(leaf, schema, sources):
-                said, statement = _stated(document, leaf, len(text), base=len(raw), prefix=prefix)
+                said, statement = _stated(raw, leaf, len(text), base=base, prefix=prefix)
                 statements.append(statement)
                 text += f"{said}{_BREAK}"
-        raw += document
     return StructuredText(
         raw=raw, text=text.removesuffix(_BREAK), n_prose=len(prose), statements=tuple(statements)
     )
 
 
-def _unparsed(document: str, start: int, *, base: int, pointer: str) -> Statement:
-    end = base + len(document)
-    return Statement(
-        start=start,
-        value_start=start,
-        end=start + len(document),
-        raw_start=base,
-        raw_value=(base, end),
-        raw_end=end,
-        pointer=pointer,
-    )
+def _stated(raw: str, leaf: Leaf, start: int, *, base: int, prefix: str) -> tuple[str, Statement]:
+    """Return the text of a leaf's statement, and the statement, which begins at ``start``.
 
-
-def _stated(
-    document: str, leaf: Leaf, start: int, *, base: int, prefix: str
-) -> tuple[str, Statement]:
-    """Return the text of a leaf's statement, and the statement, which begins at ``start``."""
+    ``base`` is the offset of the JSON document in the raw answer.
+    """
     place = leaf.place
+    first, end = base + place.value_start, base + place.end
     is_key = leaf.value is None or leaf.value is True or not str(leaf.value).strip()
     is_string = place.kind == "string" and not is_key
-    decoded = decode(document, place.value_start, place.end) if is_string else None
-    value = document[place.value_start : place.end] if decoded is None else decoded.text
+    decoded = decode(raw, first, end) if is_string else None
+    value = raw[first:end] if decoded is None else decoded.text
     label = " ".join(words_of_key(key) for key in leaf.path if isinstance(key, str))
     label = f"{label}: " if label and not _PROSE.fullmatch(value) else ""
     said = _as_written(value)
     if is_key:
         label, said = "", label.removesuffix(": ")
-    value_start = place.start if is_key else place.value_start + is_string
+    value_start = base + place.start if is_key else first + is_string
     statement = Statement(
         start=start,
         value_start=start + len(label),
         end=start + len(label) + len(said),
         raw_start=base + place.start,
-        raw_value=(base + value_start, base + place.end - is_string),
-        raw_end=base + place.end,
-        pointer=f"{prefix}{pointer_of(leaf.path)}",
+        raw_value=(value_start, end - is_string),
+        raw_end=end,
+        pointer=f"{prefix}{json_leaves.pointer_of(leaf.path)}",
         decoded=decoded,
-        base=base,
         is_verbatim=said == value,
     )
     return f"{label}{said}", statement
@@ -299,7 +290,7 @@ def _is_claim(leaf: Leaf, schema: Schema, sources: Sequence[Source]) -> bool:
         return value is not False and _stating_key(leaf.path, schema, is_true=value is True)
     if " ".join(words) in _IDS and not _SEVERAL_WORDS.search(str(value)):
         return False
-    choices = choices_at(schema, leaf.path)
+    choices = json_leaves.choices_at(schema, leaf.path)
     is_listed = bool(choices) and not any(_is_named(each, sources) for each in choices)
     if isinstance(value, str):
         # Without a schema, only the form of the value tells whether it is one of a list of labels.
@@ -342,6 +333,6 @@ def _stating_key(path: Path, schema: Schema, *, is_true: bool = True) -> bool:
     """
     states = _STATEMENT.search if is_true else _SENTENCE.fullmatch
     return any(
-        isinstance(key, str) and states(key) and not is_declared(schema, path[: i + 1])
+        isinstance(key, str) and states(key) and not json_leaves.is_declared(schema, path[: i + 1])
         for i, key in enumerate(path)
     )

@@ -95,36 +95,29 @@ class Detectors:
             ConfigError: If there is no such detector, or the tenant's threshold is for another kind
                 of detector.
         """
-        if own is None:
-            return Chosen(detector=self.first)
+        own = own or Overrides()
         name = self.first if own.detector is None else self.find(own.detector)
         if name is None:
-            raise ConfigError(
-                [
-                    f"detector = {own.detector!r:.100} is not possible. It must be one of "
-                    f"{', '.join(self.names)}. To use another model, name it in the setting "
-                    "detector.name."
-                ]
+            raise _impossible(
+                f"detector = {own.detector!r:.100} is not possible. It must be one of "
+                f"{', '.join(self.names)}. To use another model, name it in the setting "
+                "detector.name."
             )
         point, similarity = own.operating_point, own.similarity_threshold
-        if self.is_comparing(name):
-            if isinstance(point, int | float):
-                raise ConfigError(
-                    [
-                        f"operating_point = {point:g} is a threshold of probabilities, and {name} "
-                        "gives similarities. Set similarity_threshold instead, or set "
-                        "operating_point to the name of an operating point."
-                    ]
-                )
-            return Chosen(
-                detector=name, operating_point=point if similarity is None else similarity
+        is_comparing = self.is_comparing(name)
+        if is_comparing and isinstance(point, int | float):
+            raise _impossible(
+                f"operating_point = {point:g} is a threshold of probabilities, and {name} gives "
+                "similarities. Set similarity_threshold instead, or set operating_point to the "
+                "name of an operating point."
             )
-        if similarity is not None:
-            raise ConfigError(
-                [
-                    f"similarity_threshold = {similarity:g} is a threshold of similarities, and "
-                    f"{name} gives probabilities. Set operating_point instead, or set detector to "
-                    "similarity."
-                ]
+        if not is_comparing and similarity is not None:
+            raise _impossible(
+                f"similarity_threshold = {similarity:g} is a threshold of similarities, and {name} "
+                "gives probabilities. Set operating_point instead, or set detector to similarity."
             )
-        return Chosen(detector=name, operating_point=point)
+        return Chosen(detector=name, operating_point=point if similarity is None else similarity)
+
+
+def _impossible(problem: str) -> ConfigError:
+    return ConfigError([problem])

@@ -15,30 +15,17 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from groundwire import errors
 from groundwire.detection.example import require_text
 from groundwire.detection.values import JsonRecord
+from groundwire.engine import models
 from groundwire.engine.embedder import Embedder, NeuralEmbedder
-from groundwire.engine.models import (
-    DEFAULT_MODEL,
-    ENCODER,
-    GATE,
-    MANIFEST_NAME,
-    Manifest,
-    find_model,
-    verify,
-)
+from groundwire.engine.models import Manifest
 from groundwire.engine.prompt_classifier import PromptClassifier
 from groundwire.engine.prompts import PromptHead, prompt_features
 from groundwire.engine.reader import n_threads
 from groundwire.engine.settings import MAX_THREADS, check_for_embedded, require_whole
 from groundwire.engine.tokenizer import WordPieces
-from groundwire.errors import (
-    GateError,
-    InvalidTextError,
-    ModelError,
-    SettingError,
-    UnknownModelError,
-)
 from groundwire.text.prompt_excerpt import both_ends
 
 #: HaluGate's threshold. A prompt needs a check if P(needs a check) is above 0.5 and at least this.
@@ -136,22 +123,22 @@ class Gate:
         """
         # Written with `not`, so that NaN is refused as well.
         if not 0 < threshold <= 1:
-            raise SettingError("threshold", threshold, "above 0 and at most 1")
+            raise errors.SettingError("threshold", threshold, "above 0 and at most 1")
         if threads is not None:
             require_whole("threads", threads, 1, MAX_THREADS, otherwise=", or None")
-        manifest, encoder = _find(model), find_model(ENCODER)
+        manifest, encoder = _find(model), models.find_model(models.ENCODER)
         embedder = load_embedder(threads)
         if manifest is None:
             assert model is not None
             try:
                 loaded = PromptClassifier(model, revision=revision, device=device, threads=threads)
-            except UnknownModelError as error:
-                raise UnknownModelError(str(model), (GATE,)) from error
+            except errors.UnknownModelError as error:
+                raise errors.UnknownModelError(str(model), (models.GATE,)) from error
             return cls(threshold, loaded.revision, embedder, loaded)
         check_for_embedded(revision=revision, device=device, max_length=None)
-        verify(manifest)
+        models.verify(manifest)
         if manifest.raw.get("encoder") != encoder.revision:
-            raise ModelError(
+            raise errors.ModelError(
                 f"{manifest.folder} was trained on revision {manifest.raw.get('encoder')!r} of the "
                 f"encoder, and the installed revision is {encoder.revision!r}. Train it again: "
                 "groundwire train gate."
@@ -159,7 +146,7 @@ class Gate:
         try:
             head = PromptHead.read(manifest.folder / HEAD)
         except (OSError, ValueError, KeyError) as error:
-            raise ModelError(
+            raise errors.ModelError(
                 f"{manifest.folder / HEAD} cannot be read: {error}. Train it again: "
                 "groundwire train gate."
             ) from error
@@ -186,9 +173,9 @@ class Gate:
             (embedding,) = self._embedder.embed([prompt])
             logit = self._head.logit(embedding, prompt_features(prompt))
         except Exception as error:
-            raise GateError(len(prompt), f"{type(error).__name__}: {error}") from error
+            raise errors.GateError(len(prompt), f"{type(error).__name__}: {error}") from error
         if not math.isfinite(logit):
-            raise GateError(len(prompt), "the model's output is not a number")
+            raise errors.GateError(len(prompt), "the model's output is not a number")
         return decide(_sigmoid(logit), threshold=self.threshold)
 
     def embed(self, prompts: Sequence[str]) -> NDArray[np.float32]:
@@ -205,9 +192,9 @@ def load_embedder(threads: int | None) -> NeuralEmbedder:
     Raises:
         CorruptModelError: If a file is missing, or does not have the hash in its manifest.
     """
-    encoder, tables = find_model(ENCODER), find_model(DEFAULT_MODEL)
+    encoder, tables = models.find_model(models.ENCODER), models.find_model(models.DEFAULT_MODEL)
     for needed in (encoder, tables):
-        verify(needed)
+        models.verify(needed)
     pieces = WordPieces(tables.folder / "tokenizer.json")
     return NeuralEmbedder.load(encoder, pieces, threads=n_threads(threads))
 
@@ -216,26 +203,26 @@ def needs_check(gate: Gate, prompt: str) -> bool:
     """Return whether to check the answer to a prompt; ``True`` if the gate fails."""
     try:
         return gate.classify(prompt).needs_fact_check
-    except (GateError, InvalidTextError):
+    except (errors.GateError, errors.InvalidTextError):
         return True
 
 
 def _find(model: str | Path | None) -> Manifest | None:
     """Return the manifest of a gate's folder; ``None`` for a Hugging Face classifier."""
-    if model is None or str(model) == GATE:
-        return find_model(GATE)
+    if model is None or str(model) == models.GATE:
+        return models.find_model(models.GATE)
     folder = Path(model)
-    if not (folder / MANIFEST_NAME).is_file():
+    if not (folder / models.MANIFEST_NAME).is_file():
         if (folder / "config.json").is_file() or (not folder.is_dir() and "/" in str(model)):
             return None
-        raise ModelError(
-            f"{folder} has no {MANIFEST_NAME}. Name a folder that groundwire train gate wrote, or "
-            "the folder or hub id of a sequence classifier; or name no model, to use the embedded "
-            "gate."
+        raise errors.ModelError(
+            f"{folder} has no {models.MANIFEST_NAME}. Name a folder that groundwire train gate "
+            "wrote, or the folder or hub id of a sequence classifier; or name no model, to use the "
+            "embedded gate."
         )
     manifest = Manifest.read(folder)
     if manifest.kind != "gate":
-        raise ModelError(f"{folder} has a model of kind {manifest.kind!r}, not a gate.")
+        raise errors.ModelError(f"{folder} has a model of kind {manifest.kind!r}, not a gate.")
     return manifest
 
 

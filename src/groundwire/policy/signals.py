@@ -7,13 +7,13 @@ for, and at most once. A signal that fails is unknown, never false.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from groundwire.detection.values import Detection, Label, Outcome, Reason
-from groundwire.errors import SettingError
 from groundwire.policy.ternary_logic import Truth, any_of, negate
 from groundwire.text.keywords import folded, has_pattern, has_word
 from groundwire.text.language import identify
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 #: A function that returns the embeddings of texts, one row each.
 Embedder = Callable[[Sequence[str]], "NDArray[np.floating]"]
-#: A function that returns the ISO 639-1 code of a text's language; ``None`` if it is unknown.
-Identifier = Callable[[str], str | None]
 
 NEEDED, NOT_NEEDED = "needs_fact_check", "no_fact_check_needed"
 #: The domain of prompts that are in no other domain.
@@ -128,9 +126,6 @@ class DomainRule:
     description: str = ""
     threshold: float = DOMAIN_THRESHOLD
 
-    def __post_init__(self) -> None:
-        _require_cosine(self.threshold)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingRule:
@@ -140,9 +135,6 @@ class EmbeddingRule:
     examples: tuple[str, ...]
     threshold: float = 0.7
     aggregation: Aggregation = Aggregation.MAX
-
-    def __post_init__(self) -> None:
-        _require_cosine(self.threshold)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,13 +212,10 @@ class Observation:
     Attributes:
         truth: Whether the signal holds.
         reason: Why it is unknown whether the signal holds; else empty.
-        similarity: The cosine that was compared with the threshold, in [-1, 1]; ``None`` for a
-            signal without a cosine.
     """
 
     truth: Truth
     reason: str = ""
-    similarity: float | None = None
 
 
 _Rule = TypeVar("_Rule", KeywordRule, EmbeddingRule, LanguageRule, HallucinationRule, DomainRule)
@@ -235,22 +224,17 @@ _Rule = TypeVar("_Rule", KeywordRule, EmbeddingRule, LanguageRule, Hallucination
 class Signals:
     """The signals of a configuration; any number of requests and threads may share them."""
 
-    def __init__(
-        self, rules: SignalRules, *, embed: Embedder | None = None, identify: Identifier = identify
-    ) -> None:
+    def __init__(self, rules: SignalRules, *, embed: Embedder | None = None) -> None:
         """Keep the rules, and the functions that compute the signals.
 
         Args:
             rules: The rules of the configuration.
             embed: Returns embeddings of texts; with ``None``, all signals that need embeddings are
                 unknown.
-            identify: Returns the language of a text.
         """
-        self.rules, self.identify = rules, identify
-        self._embed = embed
-        # Embeddings of descriptions and examples. No lock is needed: if two threads compute the
-        # same embeddings, the results are equal.
-        self._known: dict[tuple[str, ...], NDArray[np.floating]] = {}
+        self.rules, self._embed = rules, embed
+        #: Returns embeddings of texts of the configuration; they are computed once and kept.
+        self.embed_rule = cache(self.embed)
 
     def open(self, request: SignalRequest) -> "SignalValues":
         """Return the signals of one request; no signal is computed yet."""
@@ -276,36 +260,31 @@ class Signals:
         unit: NDArray[np.floating] = rows / lengths
         return unit
 
-    def embed_rule(self, texts: tuple[str, ...]) -> "NDArray[np.floating]":
-        """Return embeddings of texts of the configuration; they are computed once and kept."""
-        if texts not in self._known:
-            self._known[texts] = self.embed(texts)
-        return self._known[texts]
 
-
+@dataclass(frozen=True, slots=True, eq=False)
 class SignalValues:
     """The signals of one request; each is computed when it is first asked for, and then kept."""
 
-    def __init__(self, signals: Signals, request: SignalRequest) -> None:
-        self._signals, self._request = signals, request
-        self._observed: dict[Condition, Observation] = {}
-        # Values that several signals need, such as the prompt's embedding, or the error that
-        # computing the value raised.
-        self._made: dict[str, Any] = {}
+    _signals: Signals
+    _request: SignalRequest
+    _observed: dict[Condition, Observation] = field(default_factory=dict)
+    # Values that several signals need, such as the prompt's embedding, or the error that computing
+    # the value raised.
+    _made: dict[str, Any] = field(default_factory=dict)
 
     def after(self, detection: Detection) -> "SignalValues":
         """Return the signals of the request after the check of its answer.
 
         Values that were computed already are kept, except those of signals about findings.
         """
-        later = SignalValues(self._signals, replace(self._request, detection=detection))
-        later._made = self._made
-        later._observed = {
+        observed = {
             condition: observation
             for condition, observation in self._observed.items()
             if condition.type is not SignalType.HALLUCINATION
         }
-        return later
+        return SignalValues(
+            self._signals, replace(self._request, detection=detection), observed, self._made
+        )
 
     def read(self, condition: Condition) -> Observation:
         """Return whether a condition holds; if an error occurs, this is unknown.
@@ -358,7 +337,7 @@ class SignalValues:
 
     def _language(self, name: str) -> Observation:
         rule = _find(self._signals.rules.languages, name)
-        code = self._prepare("language", lambda: self._signals.identify(self._request.prompt))
+        code = self._prepare("language", lambda: identify(self._request.prompt))
         if code is None:
             raise SignalError("the prompt's language is not recognised")
         return Observation(truth=Truth.of(code in rule.codes))
@@ -390,7 +369,7 @@ class SignalValues:
         )
         cosines = self._signals.embed_rule(texts) @ prompt
         value = float(cosines.max() if aggregation is Aggregation.MAX else cosines.mean())
-        return Observation(truth=Truth.of(value >= threshold), similarity=value)
+        return Observation(truth=Truth.of(value >= threshold))
 
     def _prepare(self, what: str, make: Callable[[], Any]) -> Any:  # noqa: ANN401 - what make returns
         """Make a value that several signals need, such as the prompt's embedding, only once.
@@ -422,8 +401,3 @@ def _find(rules: Sequence[_Rule], name: str) -> _Rule:
         if rule.name == name:
             return rule
     raise SignalError(f"there is no rule {name!r}")
-
-
-def _require_cosine(threshold: float) -> None:
-    if not -1 <= threshold <= 1:  # NaN is refused as well
-        raise SettingError("threshold", threshold, "a cosine, from -1 to 1")

@@ -52,7 +52,7 @@ def opened(settings: Verify, scope: Scope = ANYONE) -> Iterator[Verifier]:
             what="The openai verifier",
             scope=scope,
         ) as endpoint:
-            yield OpenAIVerifier(endpoint, settings, api_key=key, scope=scope)
+            yield OpenAIVerifier(endpoint, settings, key, scope)
     else:
         with _loading:
             embedded = local_verifier()

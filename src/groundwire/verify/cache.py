@@ -15,31 +15,10 @@ MAX_CALLS = 4096
 _SALT = secrets.token_bytes(32)
 
 
-class CallCache:
-    """Caches answers of a limited number of calls; no prompts are kept. Threads may share it."""
-
-    def __init__(self, max_calls: int = MAX_CALLS) -> None:
-        self._kept: LRUCache[bytes, tuple[Readout, ...]] = LRUCache(max_calls)
-        self._lock = Lock()
-
-    def get(self, key: bytes) -> tuple[Readout, ...] | None:
-        """Return the answers of a call; ``None`` if they are not in the cache."""
-        with self._lock:
-            return self._kept.get(key)
-
-    def put(self, key: bytes, readouts: tuple[Readout, ...]) -> None:
-        """Store the answers of a call."""
-        with self._lock:
-            self._kept[key] = readouts
-
-    def clear(self) -> None:
-        """Forget all calls."""
-        with self._lock:
-            self._kept.clear()
-
-
-#: The cache that all verifications of this process share.
-SHARED = CallCache()
+#: Answers of calls by their keys, for all verifications of this process; no prompts are kept.
+SHARED: LRUCache[bytes, tuple[Readout, ...]] = LRUCache(MAX_CALLS)
+#: Lock of ``SHARED``, which is not safe to share between threads.
+LOCK = Lock()
 
 
 def key_of(*parts: object) -> bytes:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from groundwire.detection.values import FrozenMapping, JsonRecord
-from groundwire.verify.budget import kl_bits, log_odds
+from groundwire.verify.budget import kl, log_odds
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.rule import ClaimStatus
 from groundwire.verify.verifier import Doubt
@@ -74,6 +74,17 @@ class ClaimProbabilities:
     alone: Mapping[str, float] = field(default_factory=dict)
     beside: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def bits(self) -> dict[str, float]:
+        """The bits that each cited span adds to the others; negative if it adds doubt."""
+        cited = self.cited
+        if cited is None:
+            return {}
+        return {
+            sid: round(kl(cited, left) * (1 if cited >= left else -1), 4)
+            for sid, left in self.without.items()
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitationFinding(JsonRecord):
@@ -116,7 +127,6 @@ def classify(
     claim: VerifiableClaim, readings: ClaimProbabilities, thresholds: CitationThresholds = DEFAULTS
 ) -> CitationFinding:
     """Decide what is wrong with the citations of a claim, from its probabilities alone."""
-    bits = _added_bits(readings)
     best = _best_support(claim, readings, thresholds)
     refuted = CitationFinding(
         idx=claim.idx,
@@ -124,7 +134,7 @@ def classify(
         status=CitationStatus.CONTRADICTED if readings.says_no else CitationStatus.UNSUPPORTED,
         cites=claim.cites,
         fabricated=claim.unknown,
-        bits=bits,
+        bits=readings.bits,
         probability=readings.cited,
     )
     if claim.unknown:
@@ -132,7 +142,7 @@ def classify(
     if not claim.cites:
         return replace(refuted, status=CitationStatus.UNCITED, supported_by=best)
     if (readings.cited or 0.0) >= thresholds.supports:
-        decorative = _decorative(claim, readings, bits, thresholds)
+        decorative = _decorative(claim, readings, thresholds)
         status = CitationStatus.DECORATIVE if decorative else CitationStatus.SUPPORTED
         needed = tuple(sid for sid in claim.cites if sid not in decorative)
         return replace(refuted, status=status, supported_by=needed, decorative=decorative)
@@ -162,28 +172,15 @@ def agreeing(finding: CitationFinding, status: ClaimStatus) -> CitationFinding:
     return replace(finding, status=refuted[status], supported_by=(), decorative=())
 
 
-def _added_bits(readings: ClaimProbabilities) -> dict[str, float]:
-    """Return the bits that each cited span adds to the others; negative if it adds doubt."""
-    with_all = readings.cited
-    if with_all is None:
-        return {}
-    return {
-        sid: round(kl_bits(with_all, left) * (1 if with_all >= left else -1), 4)
-        for sid, left in readings.without.items()
-    }
-
-
 def _decorative(
-    claim: VerifiableClaim,
-    readings: ClaimProbabilities,
-    bits: Mapping[str, float],
-    thresholds: CitationThresholds,
+    claim: VerifiableClaim, readings: ClaimProbabilities, thresholds: CitationThresholds
 ) -> tuple[str, ...]:
     """Return the cited spans that add nothing to the others and do not support the claim alone.
 
     Two spans that both state the claim add nothing to each other, but each supports it alone, so
     neither is decorative. If this rule would return all cited spans, none is returned.
     """
+    bits = readings.bits
     idle = tuple(
         sid
         for sid in claim.cites

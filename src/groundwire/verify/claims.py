@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Self
 
+from groundwire.config.tree import Verify
 from groundwire.detection.asides import AsideFinder
 from groundwire.detection.example import Source
 from groundwire.detection.values import AsideKind
@@ -125,16 +126,25 @@ def read_claims(
         NotVerifiedError: If the regular expression cannot be used.
     """
     known = frozenset(span_ids)
-    _, pieces = _read(answer, known, claim_split, citation_regex)
+    settings = Verify(claim_split=claim_split, citation_regex=citation_regex)
+    _, pieces = _read(answer, known, settings)
     return _as_claims(answer, pieces, known)
 
 
-def read_answer(
-    answer: str, spans: Sequence[Source], *, claim_split: str, citation_regex: str | None
-) -> ReadAnswer:
-    """Divide an answer into claims and asides; for arguments and errors see :func:`read_claims`."""
+def read_answer(answer: str, spans: Sequence[Source], settings: Verify) -> ReadAnswer:
+    """Divide an answer into claims and asides.
+
+    Args:
+        answer: The answer.
+        spans: The evidence.
+        settings: Settings of the verification, of which ``claim_split`` and ``citation_regex`` are
+            used as in :func:`read_claims`.
+
+    Raises:
+        NotVerifiedError: If the regular expression cannot be used.
+    """
     known = frozenset(span.id for span in spans)
-    read, pieces = _read(answer, known, claim_split, citation_regex)
+    read, pieces = _read(answer, known, settings)
     finder = AsideFinder((f"{span.title or ''}\n{span.text}" for span in spans), known, None)
     segments = [
         Segment(start=piece.start, end=piece.end, citations=tuple(piece.marks)) for piece in pieces
@@ -213,9 +223,7 @@ def _with_outer_brackets(text: str, mark: Citation) -> Citation:
     return Citation(start=mark.start - 1, end=wraps.end(), ids=mark.ids)
 
 
-def _read(
-    answer: str, known: frozenset[str], claim_split: str, citation_regex: str | None
-) -> tuple[str, list[_Piece]]:
+def _read(answer: str, known: frozenset[str], settings: Verify) -> tuple[str, list[_Piece]]:
     """Divide an answer into pieces with words, each with its citations.
 
     Returns:
@@ -223,9 +231,9 @@ def _read(
         spans; and the pieces, whose offsets are the same in both texts.
     """
     read = _without_definitions(answer.translate(_AS_BRACKETS), known)
-    marks = find_citations(read, known, citation_regex)
+    marks = find_citations(read, known, settings.citation_regex)
     text = masked(read, marks, " ")
-    if claim_split == "lines":
+    if settings.claim_split == "lines":
         ranges = list(_lines(text))
     else:
         ranges = [(each.start, each.end) for each in segment(text)]

@@ -37,10 +37,6 @@ class Contexts:
         cited = frozenset(claim.cites)
         return tuple(sid for sid in self.evidence if sid in cited)
 
-    def has_evidence(self, claim: VerifiableClaim) -> bool:
-        """Return whether the spans that a claim is read with contain any evidence."""
-        return any(self.evidence[sid].text for sid in self.sids(claim))
-
     def posterior(self, claim: VerifiableClaim) -> ClaimQuestion:
         """Return the question about a claim with its evidence; the answer is the posterior."""
         evidence = tuple(self.evidence[sid] for sid in self.sids(claim))

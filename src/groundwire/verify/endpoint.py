@@ -61,7 +61,19 @@ def complete(endpoint: ChatClient, prompt: Prompt, *, model: str, settings: Veri
         content = endpoint.create(body)
     except Exception as error:  # whatever the client raises, nothing was verified
         raise call_failure(error, "endpoint") from error
-    return _read(content)
+    try:
+        reply = ChatReply.model_validate_json(content)
+    except ValueError as error:
+        raise NotVerifiedError(
+            FailureKind.MALFORMED,
+            "The endpoint's answer cannot be read: it is not a chat completion.",
+        ) from error
+    choice = reply.choices[0]
+    tokens = choice.logprobs.content if choice.logprobs else None
+    if not tokens:
+        raise NotVerifiedError(FailureKind.NO_LOGPROBS, NO_LOGPROBS)
+    text = choice.message.get("content")
+    return Completion(text if isinstance(text, str) else "", tokens, *reply.n_tokens)
 
 
 class _Logprobs(BaseModel):
@@ -85,22 +97,6 @@ class ChatReply(BaseModel):
         """Number of tokens read and written, as the endpoint counts them; 0 if it does not say."""
         counts = self.usage if isinstance(self.usage, dict) else {}
         return _count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens"))
-
-
-def _read(content: bytes) -> Completion:
-    try:
-        reply = ChatReply.model_validate_json(content)
-    except ValueError as error:
-        raise NotVerifiedError(
-            FailureKind.MALFORMED,
-            "The endpoint's answer cannot be read: it is not a chat completion.",
-        ) from error
-    choice = reply.choices[0]
-    tokens = choice.logprobs.content if choice.logprobs else None
-    if not tokens:
-        raise NotVerifiedError(FailureKind.NO_LOGPROBS, NO_LOGPROBS)
-    text = choice.message.get("content")
-    return Completion(text if isinstance(text, str) else "", tokens, *reply.n_tokens)
 
 
 def _count(value: object) -> int:

@@ -7,18 +7,12 @@ with each uncited span alone. :mod:`groundwire.verify.citations` decides by the 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from groundwire.verify.citations import (
-    DEFAULTS,
-    CitationFinding,
-    CitationStatus,
-    CitationThresholds,
-    ClaimProbabilities,
-    classify,
-)
+from groundwire.verify import citations
+from groundwire.verify.citations import CitationFinding, CitationStatus, CitationThresholds
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.verifier import (
     FREE,
@@ -61,7 +55,7 @@ def check_citations(
     spans: Mapping[str, EvidenceText],
     verifier: Verifier,
     *,
-    thresholds: CitationThresholds = DEFAULTS,
+    thresholds: CitationThresholds = citations.DEFAULTS,
 ) -> tuple[CitationFinding, ...]:
     """Find out what is wrong with the citations of claims.
 
@@ -91,8 +85,8 @@ def read_citations(
         A case for each claim, with the answers of the verifier.
     """
     cases = [CitationCase(claim, spans) for claim in claims]
-    _ask(verifier, [(case, case.first()) for case in cases])
-    _ask(verifier, [(case, case.second(thresholds)) for case in cases])
+    _ask(verifier, cases, CitationCase.first)
+    _ask(verifier, cases, lambda case: case.second(thresholds))
     return cases
 
 
@@ -100,7 +94,7 @@ class CitationCase:
     """One claim, and the verifier's answer about it for each set of spans."""
 
     def __init__(self, claim: VerifiableClaim, spans: Mapping[str, EvidenceText]) -> None:
-        self.claim, self.spans = claim, spans
+        self.claim, self.spans, self.cites = claim, spans, frozenset(claim.cites)
         self.others = tuple(sid for sid in spans if sid not in claim.cites)
         self.answers: dict[frozenset[str], Judged] = {}
 
@@ -109,17 +103,17 @@ class CitationCase:
         cites = self.claim.cites
         if not cites:
             return []
-        wanted = [frozenset(cites), *(frozenset(cites) - {sid} for sid in cites)]
+        wanted = [self.cites, *(self.cites - {sid} for sid in cites)]
         return wanted + [frozenset({sid}) for sid in cites]
 
     def second(self, thresholds: CitationThresholds) -> list[frozenset[str]]:
         """Return the sets to ask about next, with uncited spans; empty if the citations suffice."""
-        cited = self._yes(frozenset(self.claim.cites)) if self.claim.cites else None
+        cited = self._yes(self.cites)
         if not self.claim.unknown and cited is not None and cited >= thresholds.supports:
             return []
         wanted = [frozenset({sid}) for sid in self.others]
-        if self.claim.cites and not self.claim.unknown:
-            wanted += [frozenset({*self.claim.cites, sid}) for sid in self.others]
+        if self.cites and not self.claim.unknown:
+            wanted += [self.cites | {sid} for sid in self.others]
         return wanted
 
     def question(self, sids: frozenset[str]) -> ClaimQuestion:
@@ -127,15 +121,12 @@ class CitationCase:
         evidence = tuple(each for sid, each in self.spans.items() if sid in sids)
         return ClaimQuestion(claim=self.claim.text, evidence=evidence)
 
-    def readings(self) -> ClaimProbabilities:
+    def readings(self) -> citations.ClaimProbabilities:
         """Return the verifier's answers as probabilities."""
-        cites = frozenset(self.claim.cites)
-        cited = self.answers.get(cites) if cites else None
-        no = cited.no.low if isinstance(cited, Readout) else 0.0
-        unsure = cited.unsure.high if isinstance(cited, Readout) else 1.0
-        return ClaimProbabilities(
-            cited=self._yes(cites) if cites else None,
-            says_no=no > unsure,
+        cites, cited = self.cites, self.answers.get(self.cites)
+        return citations.ClaimProbabilities(
+            cited=self._yes(cites),
+            says_no=isinstance(cited, Readout) and cited.no.low > cited.unsure.high,
             without=self._known({sid: cites - {sid} for sid in self.claim.cites}),
             alone=self._known({sid: frozenset({sid}) for sid in self.spans}),
             beside=self._known({sid: cites | {sid} for sid in self.others} if cites else {}),
@@ -155,8 +146,8 @@ class CitationCase:
                 cites=self.claim.cites,
                 error=failures[0].error,
             )
-        found = classify(self.claim, self.readings(), thresholds)
-        cited = self.answers.get(frozenset(self.claim.cites))
+        found = citations.classify(self.claim, self.readings(), thresholds)
+        cited = self.answers.get(self.cites)
         if found.status in _SOUND or not isinstance(cited, Readout):
             return found
         return replace(found, unsupported=cited.doubts)
@@ -176,15 +167,13 @@ _SOUND = frozenset({CitationStatus.SUPPORTED, CitationStatus.DECORATIVE, Citatio
 
 
 def _ask(
-    verifier: Verifier, wanted: Sequence[tuple[CitationCase, Sequence[frozenset[str]]]]
+    verifier: Verifier,
+    cases: Sequence[CitationCase],
+    wanted: Callable[[CitationCase], Sequence[frozenset[str]]],
 ) -> None:
     """Ask about all claims at once, so that verifiers can share work among questions."""
-    pairs = [
-        (case, sids)
-        for case, sets in wanted
-        for sids in dict.fromkeys(sets)
-        if sids not in case.answers
-    ]
+    pairs = [(case, sids) for case in cases for sids in wanted(case) if sids not in case.answers]
+    pairs = list(dict.fromkeys(pairs))
     answers = ask(verifier, [case.question(sids) for case, sids in pairs])
     for (case, sids), answer in zip(pairs, answers, strict=True):
         case.answers[sids] = answer

@@ -33,11 +33,6 @@ class NonEvidence(StrEnum):
     EMPTY = "EMPTY"
     DENIED = "DENIED"
 
-    @property
-    def mark(self) -> str:
-        """The mark that replaces a sentence of this kind in a prompt."""
-        return f"[NON-EVIDENCE:{self}]"
-
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
@@ -173,8 +168,8 @@ def clean(text: str) -> Cleaned:
             kept.append("".join(piece.text for piece in pieces if piece.kind is None).strip())
     left = "\n".join(kept).strip("\n")
     if not left.strip():
-        mark = NonEvidence.EMPTY.mark
-        return Cleaned("", "\n".join(shown).strip() or mark, tuple(kinds) or (NonEvidence.EMPTY,))
+        marks = "\n".join(shown).strip() or f"[NON-EVIDENCE:{NonEvidence.EMPTY}]"
+        return Cleaned("", marks, tuple(kinds) or (NonEvidence.EMPTY,))
     if not kinds:  # nothing was taken out: return the text unchanged, line breaks included
         return Cleaned(text, text, ())
     return Cleaned(left, "\n".join(shown).strip("\n"), tuple(kinds))
@@ -183,7 +178,7 @@ def clean(text: str) -> Cleaned:
 def _shown(piece: _Piece) -> str:
     if piece.kind is None or piece.kind is NonEvidence.DENIED:
         return piece.text  # a prompt shows the denial itself, not a mark
-    return f"{piece.kind.mark} "
+    return f"[NON-EVIDENCE:{piece.kind}] "
 
 
 def _pieces(line: str, *, after: NonEvidence | None) -> Iterator[_Piece]:

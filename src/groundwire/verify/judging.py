@@ -4,20 +4,13 @@ from collections.abc import Callable, Sequence
 from itertools import compress
 
 from groundwire.config.tree import Verify
+from groundwire.verify import rule
 from groundwire.verify.budget import Units
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.context import Contexts
 from groundwire.verify.hygiene import asserts
 from groundwire.verify.report import ClaimReport
-from groundwire.verify.rule import (
-    ClaimDecision,
-    ClaimStatus,
-    DecisionRule,
-    Why,
-    after_posterior,
-    after_prior,
-    measure,
-)
+from groundwire.verify.rule import ClaimDecision, ClaimStatus, Why
 from groundwire.verify.verifier import ClaimQuestion, Judged, Readout, Verifier, ask
 
 
@@ -25,27 +18,27 @@ def judge_claims(
     claims: Sequence[VerifiableClaim], contexts: Contexts, verifier: Verifier, settings: Verify
 ) -> tuple[ClaimReport, ...]:
     """Verify claims: read each with its evidence and, if the verifier answers, without it too."""
-    rule, units = DecisionRule(settings.rule), Units(settings.units)
+    decides_by, units = rule.DecisionRule(settings.rule), Units(settings.units)
     targets = [settings.target if each.target is None else each.target for each in claims]
     decisions = [before_reading(each, contexts, settings) for each in claims]
     undecided = [each is None for each in decisions]
     posteriors = _answers(verifier, claims, undecided, contexts.posterior)
     for at, posterior in enumerate(posteriors):
         if posterior is not None:
-            decisions[at] = after_posterior(posterior, target=targets[at], rule=rule)
+            decisions[at] = rule.after_posterior(posterior, target=targets[at], rule=decides_by)
     # The priors of flagged claims are read too: the report says how much information they lack.
     was_read = [isinstance(each, Readout) for each in posteriors]
     priors = _answers(verifier, claims, was_read, contexts.prior)
     reports = []
     for at, claim in enumerate(claims):
         posterior, prior = posteriors[at], priors[at]
-        measures = measure(
+        measures = rule.measure(
             posterior, prior, target=targets[at], min_gain=settings.min_log_odds_gain, units=units
         )
         decision = decisions[at]
         if decision is None:
             assert prior is not None  # its posterior was read, so its prior was asked for
-            decision = after_prior(prior, measures, rule=rule)
+            decision = rule.after_prior(prior, measures, rule=decides_by)
         reports.append(
             ClaimReport(
                 claim=claim,
@@ -68,15 +61,17 @@ def before_reading(
 ) -> ClaimDecision | None:
     """Return the first decision that applies without a verifier; ``None`` if one is needed."""
     is_missing = settings.require_citations and not claim.has_citations
+    sids = contexts.sids(claim)
+    has_evidence = any(contexts.evidence[sid].text for sid in sids)
     ladder = (
         (not contexts.evidence, ClaimStatus.NO_SPANS, Why.NO_SPANS),
         (bool(claim.unknown), ClaimStatus.UNKNOWN_CITATIONS, Why.UNKNOWN_CITATIONS),
         (is_missing, ClaimStatus.MISSING_CITATIONS, Why.MISSING_CITATIONS),
         (not asserts(claim.text), ClaimStatus.NOT_A_CLAIM, Why.ASSERTS_NOTHING),
-        (not contexts.sids(claim), ClaimStatus.EMPTY_CONTEXT, Why.NO_CITED_SPANS),
-        (not contexts.has_evidence(claim), ClaimStatus.EMPTY_CONTEXT, Why.NOTHING_IS_EVIDENCE),
+        (not sids, ClaimStatus.EMPTY_CONTEXT, Why.NO_CITED_SPANS),
+        (not has_evidence, ClaimStatus.EMPTY_CONTEXT, Why.NOTHING_IS_EVIDENCE),
     )
-    return next((ClaimDecision.of(status, why) for holds, status, why in ladder if holds), None)
+    return next((ClaimDecision(status, (why,)) for holds, status, why in ladder if holds), None)
 
 
 def _answers(

@@ -40,19 +40,10 @@ from groundwire.engine.scores import ClaimScores, SentenceCalibration
 from groundwire.errors import ModelError
 from groundwire.text.segment import Segment
 from groundwire.text.segment.characters import ALNUM
+from groundwire.verify import verifier
 from groundwire.verify.interval import ProbabilityInterval
 from groundwire.verify.measured import ClaimMap, Measured
-from groundwire.verify.verifier import (
-    ANYONE,
-    ClaimQuestion,
-    Doubt,
-    FailureKind,
-    Judged,
-    Readout,
-    Scope,
-    Verdict,
-    VerifierFailure,
-)
+from groundwire.verify.verifier import ANYONE, ClaimQuestion, Doubt, Judged, Readout, Scope, Verdict
 
 # Names of model files. A map belongs to the hash of the first of them that the manifest lists.
 _GRAPHS = (CROSS_GRAPH, "reader.onnx")
@@ -339,17 +330,17 @@ def _key(question: ClaimQuestion) -> _Key:
     return question.claim, tuple(sorted({text for text in texts if ALNUM.search(text)}))
 
 
-def _failure(why: str) -> VerifierFailure:
+def _failure(why: str) -> verifier.VerifierFailure:
     if why == Reason.LANGUAGE:
-        return VerifierFailure(
-            kind=FailureKind.UNREADABLE,
+        return verifier.VerifierFailure(
+            kind=verifier.FailureKind.UNREADABLE,
             error="The claim or its evidence has no words in a script that the embedded model can "
             "read (it reads English). Whoever runs this can choose a verifier that does: "
             'verifier="openai" in a call of the library, verify.verifier in a configuration, '
             "--verifier on a command line.",
         )
-    return VerifierFailure(
-        kind=FailureKind.VERIFIER,
+    return verifier.VerifierFailure(
+        kind=verifier.FailureKind.VERIFIER,
         error=f"The embedded model could not judge the claim ({why}). Check the installation with "
         "`groundwire doctor`.",
     )

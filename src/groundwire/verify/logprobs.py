@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, fsum
 
+from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.interval import UNKNOWN, ProbabilityInterval
-from groundwire.verify.verifier import Readout, TopToken, Verdict, verdict_of
+from groundwire.verify.verifier import FailureKind, Readout, TopToken, Verdict, verdict_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,26 +21,30 @@ class TokenPosition(TopToken):
     top_logprobs: tuple[TopToken, ...] | None = None
 
 
-def read_single(positions: Sequence[TokenPosition]) -> Readout:
-    """Read the answer about one claim from its first token that is not white space.
+def read_answers(text: str, positions: Sequence[TokenPosition], n: int) -> tuple[Readout, ...]:
+    """Read the answers about ``n`` claims from a reply.
+
+    The answer about a single claim is the first token that is not white space. About several
+    claims, the reply must have exactly ``n`` verdicts, one a line, and each must be one token. With
+    one verdict too many or too few, claims could get the verdicts of their neighbours.
 
     Args:
-        positions: The tokens of the answer, at least one.
-    """
-    return readout(next((p for p in positions if p.token.strip()), positions[0]))
+        text: The text of the reply.
+        positions: Its tokens, at least one.
+        n: The number of claims.
 
-
-def read_group(text: str, positions: Sequence[TokenPosition], n: int) -> tuple[Readout, ...] | None:
-    """Read the answers about ``n`` claims from a reply; ``None`` if it has another form.
-
-    The reply must have exactly ``n`` verdicts, one a line, and each must be one token. With one
-    verdict too many or too few, claims could get the verdicts of their neighbours.
+    Raises:
+        NotVerifiedError: If the reply does not have one verdict for each claim.
     """
     read = [p for p in positions if p.token.strip()]
+    if n == 1:
+        return (readout(read[0] if read else positions[0]),)
     said = [verdict_of(p.token) for p in read]
     lines = [verdict_of(line) for line in text.splitlines() if line.strip()]
     if len(said) != n or None in said or lines != said:
-        return None
+        raise NotVerifiedError(
+            FailureKind.MALFORMED, f"The endpoint's answer does not have {n} separate verdicts."
+        )
     return tuple(readout(position) for position in read)
 
 

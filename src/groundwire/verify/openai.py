@@ -6,64 +6,47 @@ environment alone does not.
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from groundwire.config.tree import Verify
-from groundwire.verify.cache import SHARED, CallCache, key_of
+from groundwire.verify import cache, verifier
 from groundwire.verify.client import ChatClient
-from groundwire.verify.endpoint import Completion, complete
+from groundwire.verify.endpoint import complete
 from groundwire.verify.errors import NotVerifiedError
-from groundwire.verify.logprobs import read_group, read_single
+from groundwire.verify.logprobs import read_answers
 from groundwire.verify.prompts import prompt_for
 from groundwire.verify.settings import DEFAULT_MODEL
-from groundwire.verify.verifier import (
-    ANYONE,
-    CallCost,
-    ClaimQuestion,
-    FailureKind,
-    Judged,
-    Readout,
-    Scope,
-    VerifierFailure,
-)
+from groundwire.verify.verifier import ClaimQuestion, FailureKind, Judged, VerifierFailure
 
 
+@dataclass(slots=True, eq=False)
 class OpenAIVerifier:
     """Asks an endpoint about claims: equal questions once, claims with equal evidence in one call.
 
-    Args:
+    Attributes:
         endpoint: The endpoint to ask.
         settings: Settings of the verification, such as model, temperature and group sizes.
         api_key: Key of the endpoint. Answers cached under one key are not used under another.
         scope: Tenant of the claims, and a check whether the caller has given up.
-        cache: Cache of answers; it is used at temperature 0 alone.
     """
 
-    name = "openai"
-
-    def __init__(
-        self,
-        endpoint: ChatClient,
-        settings: Verify,
-        *,
-        api_key: str,
-        scope: Scope = ANYONE,
-        cache: CallCache = SHARED,
-    ) -> None:
-        self._endpoint, self._settings, self._api_key = endpoint, settings, api_key
-        self._scope = scope
-        self._cache = cache if settings.use_cache and settings.temperature == 0 else None
-        # Error of the key, the model or the budget, after which no other call can succeed.
-        self._final: NotVerifiedError | None = None
+    endpoint: ChatClient
+    settings: Verify
+    api_key: str = field(repr=False)
+    scope: verifier.Scope
+    # Error of the key, the model or the budget, after which no other call can succeed.
+    _final: NotVerifiedError | None = None
+    name: ClassVar[str] = "openai"
 
     @property
     def model(self) -> str:
         """Name of the model that the endpoint is asked for."""
-        return self._settings.model or DEFAULT_MODEL
+        return self.settings.model or DEFAULT_MODEL
 
     def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
         """Return an answer to each question, in their order."""
-        unique, own = list(dict.fromkeys(questions)), self._settings
+        unique, own = list(dict.fromkeys(questions)), self.settings
         size = own.max_group_size if own.group_claims else 1
         groups = list(plan_groups(unique, max_size=size, max_chars=own.max_group_prompt_chars))
         answers: dict[ClaimQuestion, Judged] = {}
@@ -81,7 +64,7 @@ class OpenAIVerifier:
     def _ask_all(self, groups: Sequence[tuple[ClaimQuestion, ...]]) -> Sequence[tuple[Judged, ...]]:
         if not groups:
             return ()
-        n = min(self._settings.max_concurrency, len(groups))
+        n = min(self.settings.max_concurrency, len(groups))
         with ThreadPoolExecutor(n, thread_name_prefix="groundwire-verify") as pool:
             futures = [pool.submit(self._ask, group) for group in groups]
             try:
@@ -91,34 +74,37 @@ class OpenAIVerifier:
 
     def _ask(self, group: tuple[ClaimQuestion, ...]) -> tuple[Judged, ...]:
         """Make one call about claims with the same evidence, or read its answers in the cache."""
-        n, own, cost = len(group), self._settings, CallCost()
+        n, own, cost = len(group), self.settings, verifier.CallCost()
+        is_cached = own.use_cache and own.temperature == 0
         prompt = prompt_for([each.claim for each in group], group[0].evidence)
-        endpoint = (self._endpoint.base_url, self._api_key, self.model, own.top_logprobs)
-        key = key_of(self._scope.tenant, *endpoint, prompt)
-        readouts = self._cache.get(key) if self._cache is not None else None
+        endpoint = (self.endpoint.base_url, self.api_key, self.model, own.top_logprobs)
+        key = cache.key_of(self.scope.tenant, *endpoint, prompt)
+        with cache.LOCK:
+            readouts = cache.SHARED.get(key) if is_cached else None
         if readouts is not None:
-            cost = CallCost(is_cached=True, is_grouped=n > 1)
+            cost = verifier.CallCost(is_cached=True, is_grouped=n > 1)
             return tuple(replace(each, prompt=prompt.text, cost=cost) for each in readouts)
-        if (given_up := self._scope.given_up()) is not None:
+        if (given_up := self.scope.given_up()) is not None:
             return (given_up,) * n
         try:
             if self._final is not None:
                 raise self._final
-            cost = CallCost(calls=1 / n)
-            completion = complete(self._endpoint, prompt, model=self.model, settings=own)
-            cost = CallCost(
+            cost = verifier.CallCost(calls=1 / n)
+            completion = complete(self.endpoint, prompt, model=self.model, settings=own)
+            cost = verifier.CallCost(
                 calls=1 / n,
                 prompt_tokens=completion.prompt_tokens / n,
                 completion_tokens=completion.completion_tokens / n,
             )
-            readouts = _read(completion, n)
+            readouts = read_answers(completion.text, completion.positions, n)
         except NotVerifiedError as error:
             if error.error_type in _FINAL:
                 self._final = error
             kind, text = FailureKind(error.error_type), prompt.text
             return (VerifierFailure(kind=kind, error=error.message, prompt=text, cost=cost),) * n
-        if self._cache is not None:
-            self._cache.put(key, readouts)
+        if is_cached:
+            with cache.LOCK:
+                cache.SHARED[key] = readouts
         cost = replace(cost, is_grouped=n > 1)
         return tuple(replace(each, prompt=prompt.text, cost=cost) for each in readouts)
 
@@ -134,22 +120,6 @@ def _may_succeed_alone(judged: Judged) -> bool:
     return isinstance(judged, VerifierFailure) and judged.kind in _OF_GROUPS
 
 
-def _read(completion: Completion, n: int) -> tuple[Readout, ...]:
-    """Read the answers about ``n`` claims from the completion of one call.
-
-    Raises:
-        NotVerifiedError: If the completion does not have one verdict for each claim.
-    """
-    if n == 1:
-        return (read_single(completion.positions),)
-    readouts = read_group(completion.text, completion.positions, n)
-    if readouts is None:
-        raise NotVerifiedError(
-            FailureKind.MALFORMED, f"The endpoint's answer does not have {n} separate verdicts."
-        )
-    return readouts
-
-
 def _each_once(
     questions: Sequence[ClaimQuestion], answers: Mapping[ClaimQuestion, Judged]
 ) -> list[Judged]:
@@ -158,7 +128,7 @@ def _each_once(
     return [
         answers[question]
         if first[question] == at
-        else replace(answers[question], cost=CallCost(is_cached=True))
+        else replace(answers[question], cost=verifier.CallCost(is_cached=True))
         for at, question in enumerate(questions)
     ]
 

@@ -36,24 +36,22 @@ class Prompt:
     """The prompt of one call.
 
     Attributes:
-        system: System message: the rules.
-        user: User message: evidence and claims.
+        user: User message: evidence and claims. The system message has the rules.
         n: Number of claims.
     """
 
-    system: str
     user: str
-    n: int = 1
+    n: int
 
     @property
     def text(self) -> str:
         """The whole prompt, as a report shows it."""
-        return f"{self.system}\n\n{self.user}"
+        return f"{_RULES}\n\n{self.user}"
 
     @property
     def messages(self) -> list[dict[str, str]]:
         """The prompt as messages of a chat."""
-        return [{"role": "system", "content": self.system}, {"role": "user", "content": self.user}]
+        return [{"role": "system", "content": _RULES}, {"role": "user", "content": self.user}]
 
     @property
     def max_tokens(self) -> int:
@@ -67,11 +65,10 @@ def prompt_for(claims: Sequence[str], evidence: Sequence[EvidenceText]) -> Promp
     lines += [f'{{"sid": {quoted(each.sid)}, "quote": {quoted(each.shown)}}}' for each in evidence]
     if len(claims) == 1:
         lines += ["CLAIM", quoted(claims[0]), _SINGLE]
-        return Prompt(_RULES, "\n".join(lines))
-    lines.append("CLAIMS")
-    lines += [f'{{"n": {n}, "claim": {quoted(claim)}}}' for n, claim in enumerate(claims, 1)]
-    lines.append(_GROUP.format(n=len(claims)))
-    return Prompt(_RULES, "\n".join(lines), len(claims))
+    else:
+        named = (f'{{"n": {n}, "claim": {quoted(claim)}}}' for n, claim in enumerate(claims, 1))
+        lines += ["CLAIMS", *named, _GROUP.format(n=len(claims))]
+    return Prompt("\n".join(lines), len(claims))
 
 
 def quoted(text: str) -> str:

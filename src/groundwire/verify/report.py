@@ -54,7 +54,7 @@ class ClaimReport:
     @property
     def flagged(self) -> bool:
         """Whether the claim did not pass."""
-        return self.decision.is_flagged
+        return self.status is not ClaimStatus.PASSED
 
     @property
     def answers(self) -> tuple[Judged, ...]:
@@ -66,13 +66,13 @@ class ClaimReport:
         """The verifier's error message; ``None`` if the verifier did not fail."""
         return next((e.error for e in self.answers if isinstance(e, VerifierFailure)), None)
 
-    def to_dict(self, *, max_prompt_chars: int | None = None) -> dict[str, Any]:
+    def to_dict(self, settings: Verify) -> dict[str, Any]:
         """Return the report as JSON data.
 
         Args:
-            max_prompt_chars: Limit on the characters of each prompt; ``None``: no prompts.
+            settings: Settings of the verification, which tell how much of the prompts is shown.
         """
-        claim, measures = self.claim, self.measures
+        claim, measures, units = self.claim, self.measures, self.units
         found: dict[str, Any] = {
             "idx": claim.idx,
             "claim": claim.text,
@@ -87,9 +87,9 @@ class ClaimReport:
             "status": str(self.status),
             "reasons": [str(each) for each in self.decision.reasons],
             "target": self.target,
-            "required": _amount(measures.required, self.units),
-            "observed": _amount(measures.observed, self.units),
-            "budget_gap": _amount(measures.gap, self.units),
+            "required": _amount(measures.required, units),
+            "observed": _amount(measures.observed, units),
+            "budget_gap": _amount(measures.gap, units),
             "prior_yes": _readout(self.prior),
             "post_yes": _readout(self.posterior),
             "evidence_log_odds_gain": _amount(measures.gain, "nats"),
@@ -108,9 +108,10 @@ class ClaimReport:
         }
         if self.error is not None:
             found["error"] = self.error
-        if max_prompt_chars is not None:
+        if settings.include_prompts:
+            most = settings.max_prompt_chars
             found["prompts"] = {
-                name: _cut(each.prompt, max_prompt_chars) if each and each.prompt else None
+                name: _cut(each.prompt, most) if each and each.prompt else None
                 for name, each in (("posterior", self.posterior), ("prior", self.prior))
             }
         return found
@@ -219,13 +220,11 @@ class VerificationReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as the documented JSON data."""
-        settings = self.setup.settings
-        most = settings.max_prompt_chars if settings.include_prompts else None
         found: dict[str, Any] = {"flagged": self.flagged, "under_budget": self.under_budget}
         if self.error is not None:
             found |= {"error": self.error, "error_type": self.error_type}
         found["summary"] = self.summary
-        found["details"] = [each.to_dict(max_prompt_chars=most) for each in self.details]
+        found["details"] = [each.to_dict(self.setup.settings) for each in self.details]
         if self.citations is not None:
             found["citations"] = self.citations.to_dict()
         return found

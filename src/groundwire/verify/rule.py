@@ -9,7 +9,7 @@ does a claim pass without an answer of the verifier.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
+from typing import NamedTuple
 
 from groundwire.verify.budget import Amount, Units, gap, log_odds_gain, observed, required
 from groundwire.verify.verifier import Judged, Readout, Verdict, VerifierFailure
@@ -61,25 +61,14 @@ class Why(StrEnum):
     MAY_ADD_NOTHING = "evidence_may_add_nothing"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimDecision:
+class ClaimDecision(NamedTuple):
     """The status of a claim, and the reasons for it."""
 
     status: ClaimStatus
     reasons: tuple[Why, ...] = ()
 
-    @classmethod
-    def of(cls, status: ClaimStatus, *reasons: Why) -> Self:
-        """Make a decision from a status and reasons."""
-        return cls(status=status, reasons=reasons)
 
-    @property
-    def is_flagged(self) -> bool:
-        """Whether the claim is flagged."""
-        return self.status is not ClaimStatus.PASSED
-
-
-PASSED = ClaimDecision(status=ClaimStatus.PASSED)
+PASSED = ClaimDecision(ClaimStatus.PASSED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,35 +142,35 @@ def after_posterior(
 ) -> ClaimDecision | None:
     """Return the decision if the posterior settles it; ``None`` if the prior has to be read."""
     if isinstance(posterior, VerifierFailure):
-        return ClaimDecision.of(ClaimStatus.VERIFIER_ERROR, Why.POSTERIOR_ERROR)
+        return ClaimDecision(ClaimStatus.VERIFIER_ERROR, (Why.POSTERIOR_ERROR,))
     if rule is DecisionRule.KL:
         return None if says_anything(posterior) else _NO_VERDICT
     is_enough = posterior.yes.low >= target
     below = () if is_enough else (Why.POSTERIOR_BELOW_TARGET,)
     if says_no(posterior):
         # This holds for any target: a low target accepts less certainty, but never a no.
-        return ClaimDecision.of(ClaimStatus.CONTRADICTED, Why.VERIFIER_SAYS_NO, *below)
+        return ClaimDecision(ClaimStatus.CONTRADICTED, (Why.VERIFIER_SAYS_NO, *below))
     if is_enough:
         return None
     if posterior.yes.high >= target:
-        return ClaimDecision.of(ClaimStatus.AMBIGUOUS_VERIFIER, Why.POSTERIOR_STRADDLES_TARGET)
-    return ClaimDecision.of(ClaimStatus.NOT_ENTAILED, *below)
+        return ClaimDecision(ClaimStatus.AMBIGUOUS_VERIFIER, (Why.POSTERIOR_STRADDLES_TARGET,))
+    return ClaimDecision(ClaimStatus.NOT_ENTAILED, below)
 
 
 def after_prior(prior: Judged, measures: Measures, *, rule: DecisionRule) -> ClaimDecision:
     """Return the decision about a claim of which posterior and prior were read."""
     if isinstance(prior, VerifierFailure):
-        return ClaimDecision.of(ClaimStatus.VERIFIER_ERROR, Why.PRIOR_ERROR)
+        return ClaimDecision(ClaimStatus.VERIFIER_ERROR, (Why.PRIOR_ERROR,))
     if rule is DecisionRule.KL:
         return _by_budget(measures) if says_anything(prior) else _NO_VERDICT
     if not measures.is_prior_below_target:
-        return ClaimDecision.of(ClaimStatus.PRIOR_LEAK, Why.PRIOR_AT_OR_ABOVE_TARGET)
+        return ClaimDecision(ClaimStatus.PRIOR_LEAK, (Why.PRIOR_AT_OR_ABOVE_TARGET,))
     if not measures.is_dependent:
-        return ClaimDecision.of(ClaimStatus.INSUFFICIENT_EVIDENCE_GAIN, Why.GAIN_BELOW_MINIMUM)
+        return ClaimDecision(ClaimStatus.INSUFFICIENT_EVIDENCE_GAIN, (Why.GAIN_BELOW_MINIMUM,))
     return PASSED
 
 
-_NO_VERDICT = ClaimDecision.of(ClaimStatus.AMBIGUOUS_VERIFIER, Why.NO_VERDICT)
+_NO_VERDICT = ClaimDecision(ClaimStatus.AMBIGUOUS_VERIFIER, (Why.NO_VERDICT,))
 
 
 def _by_budget(measures: Measures) -> ClaimDecision:
@@ -189,7 +178,7 @@ def _by_budget(measures: Measures) -> ClaimDecision:
         return PASSED
     is_short = measures.gap is None or measures.gap.min > 0
     why = Why.BUDGET_INSUFFICIENT if is_short else Why.MAY_ADD_NOTHING
-    return ClaimDecision.of(ClaimStatus.UNDER_BUDGET, why)
+    return ClaimDecision(ClaimStatus.UNDER_BUDGET, (why,))
 
 
 def says_anything(answer: Readout) -> bool:

@@ -9,14 +9,10 @@ from groundwire.config.tree import Verify
 from groundwire.detection.example import Source
 from groundwire.detection.values import AsideKind
 from groundwire.errors import MissingExtraError, ModelError, SettingError
-from groundwire.verify.backends import LOCAL, SERVICE, opened
-from groundwire.verify.citations import DEFAULTS as THRESHOLDS
-from groundwire.verify.citations import agreeing
+from groundwire.verify import backends, citations, forensics, judging
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.context import Contexts
 from groundwire.verify.errors import NotVerifiedError, invalid_argument
-from groundwire.verify.forensics import CitationReport, read_citations
-from groundwire.verify.judging import judge_claims
 from groundwire.verify.report import ClaimReport, VerificationReport, VerificationSetup, passing_of
 from groundwire.verify.settings import DEFAULT_MODEL, DEFAULTS, read_settings
 from groundwire.verify.spans import read_spans
@@ -52,7 +48,7 @@ def run(
     verifier: str | Verifier,
     *,
     with_citations: bool = False,
-    opens: Opens = opened,
+    opens: Opens = backends.opened,
     through: Callable[[Verifier], Verifier] | None = None,
 ) -> VerificationReport:
     """Verify an answer or a trace, and return the report.
@@ -82,7 +78,7 @@ def run(
         parts = subject.read(read, settings)
         setup = replace(setup, asides=parts.asides)
         job = _Job(subject=subject, settings=settings, spans=read, claims=parts.claims)
-        if own is None and backend == SERVICE:
+        if own is None and backend == backends.SERVICE:
             if with_citations:
                 raise invalid_argument(_NO_CITATIONS)
             return _by_service(job, setup)
@@ -153,8 +149,8 @@ def _name(verifier: Verifier) -> str:
 def _setup(settings: Verify, subject: Subject, backend: str) -> VerificationSetup:
     return VerificationSetup(
         backend=backend,
-        verifier_model=settings.model or DEFAULT_MODEL if backend != LOCAL else "",
-        rule=settings.rule if backend != SERVICE else SERVICE,
+        verifier_model=settings.model or DEFAULT_MODEL if backend != backends.LOCAL else "",
+        rule=settings.rule if backend != backends.SERVICE else backends.SERVICE,
         settings=settings,
         noun=subject.noun,
     )
@@ -169,7 +165,7 @@ def _by_verifier(
     )
     settings = job.settings
     contexts = Contexts.of(job.spans, mode=settings.context_mode, placeholder=settings.placeholder)
-    details = judge_claims(job.scored, contexts, verifier, settings)
+    details = judging.judge_claims(job.scored, contexts, verifier, settings)
     failed = [each.posterior for each in details if isinstance(each.posterior, VerifierFailure)]
     if failed and len(failed) == len(details):
         unverified = _unverified(setup, job, error=failed[0].error, error_type=failed[0].kind)
@@ -184,16 +180,16 @@ def _by_verifier(
 
 def _citations(
     details: Sequence[ClaimReport], job: _Job, contexts: Contexts, verifier: Verifier
-) -> CitationReport:
-    thresholds = replace(THRESHOLDS, supports=job.settings.target)
+) -> forensics.CitationReport:
+    thresholds = replace(citations.DEFAULTS, supports=job.settings.target)
     claims = [detail.claim for detail in details]
-    cases = read_citations(claims, contexts.evidence, verifier, thresholds)
+    cases = forensics.read_citations(claims, contexts.evidence, verifier, thresholds)
     findings = tuple(
-        agreeing(case.finding(thresholds), detail.status)
+        citations.agreeing(case.finding(thresholds), detail.status)
         for case, detail in zip(cases, details, strict=True)
     )
     costs = (answer.cost for case in cases for answer in case.answers.values())
-    return CitationReport(findings=findings, cost=sum(costs, FREE))
+    return forensics.CitationReport(findings=findings, cost=sum(costs, FREE))
 
 
 def _by_service(job: _Job, setup: VerificationSetup) -> VerificationReport:
@@ -202,5 +198,5 @@ def _by_service(job: _Job, setup: VerificationSetup) -> VerificationReport:
         return VerificationReport(setup=setup)
     from groundwire.verify.service import ask_service
 
-    read = ask_service(job.subject, job.settings, job.spans, job.scored, setup)
+    read = ask_service(job.subject, job.spans, job.scored, setup)
     return replace(read, unscored=job.unscored)

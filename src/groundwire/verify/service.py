@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from groundwire.config.tree import Verify
 from groundwire.detection.example import Source
+from groundwire.verify import rule
 from groundwire.verify.backends import wanted_key, wanted_url
 from groundwire.verify.budget import Amount, Units
 from groundwire.verify.citing import Normalization
@@ -23,14 +24,7 @@ from groundwire.verify.client import ChatClient, call_failure
 from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.interval import UNKNOWN, ProbabilityInterval
 from groundwire.verify.report import ClaimReport, VerificationReport, VerificationSetup
-from groundwire.verify.rule import (
-    PASSED,
-    ClaimDecision,
-    ClaimStatus,
-    DecisionRule,
-    Measures,
-    after_posterior,
-)
+from groundwire.verify.rule import PASSED, ClaimDecision, ClaimStatus, DecisionRule, Measures
 from groundwire.verify.settings import DEFAULTS, arguments_of
 from groundwire.verify.subject import Subject
 from groundwire.verify.verifier import FailureKind, Readout
@@ -40,12 +34,8 @@ _OURS = frozenset({"verifier", "base_url", "service_url", "plain_http_host", "ap
 
 #: Arguments that every service knows; they are always sent.
 _DOCUMENTED = (
-    "verifier_model",
-    "default_target",
-    "max_claims",
-    "require_citations",
-    "context_mode",
-    "timeout_s",
+    *("verifier_model", "default_target", "max_claims"),
+    *("require_citations", "context_mode", "timeout_s"),
 )
 
 #: A gap of at most this size is treated as 0, since it may come from rounding.
@@ -119,7 +109,6 @@ class Reported(_Reported):
 
 def ask_service(
     subject: Subject,
-    settings: Verify,
     spans: Sequence[Source],
     claims: Sequence[VerifiableClaim],
     setup: VerificationSetup,
@@ -128,7 +117,6 @@ def ask_service(
 
     Args:
         subject: The answer or the trace.
-        settings: Settings of the verification.
         spans: The evidence.
         claims: The claims that Groundwire reads in the subject; the service has to score them.
         setup: Settings and verifier, for the report.
@@ -138,6 +126,7 @@ def ask_service(
             is not a report about these claims.
         MissingExtraError: If the official client is not installed.
     """
+    settings = setup.settings
     url = wanted_url(settings, "service_url")
     if url is None:
         raise NotVerifiedError(
@@ -312,10 +301,8 @@ def _decision(
     if not is_flagged:
         if posterior is None:
             return PASSED
-        return after_posterior(posterior, target=target, rule=DecisionRule.SIGNED) or PASSED
+        return rule.after_posterior(posterior, target=target, rule=DecisionRule.SIGNED) or PASSED
     if reported.status and reported.status in set(ClaimStatus) - {ClaimStatus.PASSED}:
-        return ClaimDecision(status=ClaimStatus(reported.status))
+        return ClaimDecision(ClaimStatus(reported.status))
     is_missing = reported.missing_citations
-    return ClaimDecision(
-        status=ClaimStatus.MISSING_CITATIONS if is_missing else ClaimStatus.UNDER_BUDGET
-    )
+    return ClaimDecision(ClaimStatus.MISSING_CITATIONS if is_missing else ClaimStatus.UNDER_BUDGET)

@@ -49,12 +49,7 @@ class AnswerSubject:
             require_text(self.answer, "answer")
         except InvalidTextError as error:
             raise NotVerifiedError("malformed_answer", str(error)) from error
-        found = read_answer(
-            str(self.answer),
-            spans,
-            claim_split=settings.claim_split,
-            citation_regex=settings.citation_regex,
-        )
+        found = read_answer(str(self.answer), spans, settings)
         if not found.claims:
             raise NotVerifiedError("no_claims", NO_CLAIMS)
         return found

@@ -124,7 +124,7 @@ def _read(body: bytes, kind: str, asked: RecordedRequest) -> Batch:
         )
     if (point := require_point(point)) is not None:
         # An invalid operating point is refused here, once for the request and not for each row.
-        asked.pipeline.check_point(point, overrides=asked.overrides)
+        asked.pipeline.detector_of(asked.overrides, point)
     return Batch(rows=rows, operating_point=point)
 
 

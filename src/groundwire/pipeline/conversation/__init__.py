@@ -15,14 +15,7 @@ that a request asks for, ``response`` reads the answers, and ``transcript`` divi
 both sides of a conversation. ``docs/conversations.md`` describes the conventions.
 """
 
-from groundwire.pipeline.conversation.answer_form import AnswerForm, Schema, read_form
-from groundwire.pipeline.conversation.content import Skipped
-from groundwire.pipeline.conversation.request import (
-    Conversation,
-    OfferedSource,
-    SourceOrigin,
-    read_request,
-)
+from groundwire.pipeline.conversation.request import Conversation, SourceOrigin, read_request
 from groundwire.pipeline.conversation.response import (
     Answer,
     AnswerKind,
@@ -37,20 +30,15 @@ from groundwire.pipeline.conversation.transcript import divide_transcript
 
 __all__ = [
     "Answer",
-    "AnswerForm",
     "AnswerKind",
     "Conversation",
-    "OfferedSource",
     "Said",
-    "Schema",
-    "Skipped",
     "SourceOrigin",
     "ToolCall",
     "answer_of",
     "breaks_off",
     "divide_transcript",
     "has_reasoning",
-    "read_form",
     "read_request",
     "read_response",
 ]

@@ -4,7 +4,7 @@ import base64
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, TypeGuard
 
@@ -15,10 +15,11 @@ _MAX_NAME_CHARS = 200
 # The types of parts in OpenAI's chat and Responses APIs and Anthropic's Messages API, each with
 # keys of which such a part has at least one. An object without any of them is data that happens to
 # have a ``type``: a tool that lists a folder returns ``[{"type": "file", "name": "a.py"}]``.
+_TEXTS = ("text", "input_text", "output_text", "grounding_source", "query")
+_TOOL_RESULTS = ("tool_result", "mcp_tool_result", "web_fetch_tool_result")
 _PAYLOADS: Mapping[str, tuple[str, ...]] = {
-    "text": ("text",),
-    "input_text": ("text",),
-    "output_text": ("text",),
+    **dict.fromkeys(_TEXTS, ("text",)),
+    **dict.fromkeys(_TOOL_RESULTS, ("tool_use_id",)),
     "refusal": ("refusal",),
     "image_url": ("image_url",),
     "input_image": ("image_url", "file_id"),
@@ -29,13 +30,7 @@ _PAYLOADS: Mapping[str, tuple[str, ...]] = {
     "input_file": ("file_id", "file_data", "file_url"),
     "document": ("source",),
     "search_result": ("content",),
-    "tool_result": ("tool_use_id",),
-    "mcp_tool_result": ("tool_use_id",),
-    "web_fetch_tool_result": ("tool_use_id",),
-    "grounding_source": ("text",),
-    "query": ("text",),
 }
-_TEXTS = ("text", "input_text", "output_text", "grounding_source", "query")
 #: Types of parts that the model reads like documents.
 _DOCUMENTS = (
     *("document", "search_result", "file", "input_file", "image", "image_url", "input_image"),
@@ -110,7 +105,7 @@ def read_content(content: object, place: str, found: Content, tools: Mapping[str
             found.says += _piece(part, where)
         elif not _is_part(part):
             found.skipped[Skipped.PART] += 1
-        elif str(part["type"]).endswith("tool_result"):
+        elif part["type"] in _TOOL_RESULTS:
             id_, inside = usable_name(part["tool_use_id"]), part.get("content")
             if part["type"] == "web_fetch_tool_result" and isinstance(inside, Mapping):
                 inside = inside.get("content")
@@ -207,11 +202,8 @@ def read_result(content: object, place: str, found: Content, call_id: str, tool:
         elif isinstance(text := _text_of(part), str):
             found.results += _result(text, where, id_, title)
         else:
-            documents = [
-                Piece(text=each.text, place=each.place, id=id_, title=each.title or title)
-                for each in _documents(part, where)
-            ]
-            found.results += documents
+            documents = list(_documents(part, where))
+            found.results += [replace(x, id=id_, title=x.title or title) for x in documents]
             found.skipped[Skipped.RESULT_PART] += not documents
 
 

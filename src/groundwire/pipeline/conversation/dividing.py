@@ -13,54 +13,14 @@ from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 
+from groundwire.pipeline.conversation import labels, paragraph, second_pass, structure, wording
 from groundwire.pipeline.conversation.answered import AnsweredQuestions
-from groundwire.pipeline.conversation.labels import (
-    Label,
-    inline_labels,
-    introduction_before,
-    is_in_capitals,
-    is_labelled,
-    label_at,
-    level_of,
-)
+from groundwire.pipeline.conversation.labels import Label
 from groundwire.pipeline.conversation.material import Material, PastedMaterial
-from groundwire.pipeline.conversation.paragraph import (
-    MAX_ASIDE_CHARS,
-    evidence_runs,
-    may_be_aside,
-    states_nothing,
-    wanted_words,
-    wordings_of,
-)
 from groundwire.pipeline.conversation.parts import Part, joined
 from groundwire.pipeline.conversation.roles import Names, Role, end_of_line
-from groundwire.pipeline.conversation.second_pass import (
-    close_gaps,
-    mark_what_is_pointed_at,
-    settle_asides,
-    settle_drafts,
-    without_examples,
-)
-from groundwire.pipeline.conversation.structure import (
-    Block,
-    Structure,
-    is_code,
-    is_data,
-    is_salutation,
-)
-from groundwire.pipeline.conversation.wording import (
-    Wording,
-    asks_for_work,
-    concerns_the_task,
-    informs_as_block,
-    instructs_the_model,
-    is_form,
-    is_judged,
-    n_before_question,
-    sentences_of,
-    speaks_of_us,
-    states_something,
-)
+from groundwire.pipeline.conversation.structure import Block, Structure
+from groundwire.pipeline.conversation.wording import Wording
 
 #: Characters after a paragraph in which a question such as "Is that true?" is looked for.
 _JUDGED_CHARS = 40
@@ -139,10 +99,10 @@ class _Walk:
         self._flush(n)
         self._leave_asides()
         if self._is_user and not (self._is_template or self._drafts or self._code):
-            close_gaps(self._parts, self._text)
-        settle_drafts(self._parts, self._text, self._drafts, self._code)
-        mark_what_is_pointed_at(self._parts, self._text)
-        return tuple(joined(without_examples(self._parts, self._pairs), self._text))
+            second_pass.close_gaps(self._parts, self._text)
+        second_pass.settle_drafts(self._parts, self._text, self._drafts, self._code)
+        second_pass.mark_what_is_pointed_at(self._parts, self._text)
+        return tuple(joined(second_pass.without_examples(self._parts, self._pairs), self._text))
 
     # Methods that read one line.
 
@@ -166,7 +126,7 @@ class _Walk:
         is_json = text.startswith(_JSON, start)
         if not is_json and (label := self._label(start, line_end)) is not None:
             is_evidence = self._role is Role.INFORM
-            self._flush(introduction_before(text, position) if is_evidence else position)
+            self._flush(labels.introduction_before(text, position) if is_evidence else position)
             self._follow(label)
             return label.value if label.value < line_end else line_end + 1
         if self._paragraph is None:
@@ -184,7 +144,7 @@ class _Walk:
         return self._material.at(position) if is_open or self._role is Role.INFORM else None
 
     def _add_material(self, material: Material) -> None:
-        if self._structure.is_head_of_mail(self._text[material.start : material.end]):
+        if structure.is_head_of_mail(self._text[material.start : material.end]):
             self._enter(Role.INFORM, is_structured=True)
         elif material.is_draft and self._role is Role.OPEN:
             self._drafts.append(len(self._parts))
@@ -208,22 +168,22 @@ class _Walk:
         return line_end + 1
 
     def _read_block(self, start: int, line_end: int) -> int | None:
-        structure = self._structure
-        if (behind := structure.closing_tag_at(start)) is not None:
+        blocks = self._structure
+        if (behind := blocks.closing_tag_at(start)) is not None:
             self._flush(start)
             if self._role is not Role.INFORM:
                 self._enter(Role.OPEN)
             return behind
         is_fence = self._text[start] in "`~"
         fence_start = self._text.rfind("\n", 0, start) + 1 if is_fence else start
-        block = structure.tag_at(start) or structure.fence_at(fence_start)
+        block = blocks.tag_at(start) or blocks.fence_at(fence_start)
         if block is None and not is_fence:
-            block = structure.marked_at(start, line_end)
+            block = blocks.marked_at(start, line_end)
         if block is None:
             return None
-        if block.is_tag and (block.role in _TRANSPARENT or structure.has_roles_within(block)):
+        if block.is_tag and (block.role in _TRANSPARENT or blocks.has_roles_within(block)):
             may_be_data = block.role is None and (self._is_user or self._role is Role.INFORM)
-            if may_be_data and structure.is_markup(block):
+            if may_be_data and blocks.is_markup(block):
                 self._flush(start)
                 self._add_material(Material(block.start, block.end, is_draft=True))
                 return block.end
@@ -252,8 +212,8 @@ class _Walk:
         if role in (Role.HISTORY, Role.EXAMPLE):
             return end
         text = self._text[block.inner : block.inner_end] if block is not None else ""
-        if block is not None and not is_labelled(text, self._names):
-            is_told = self._is_announced and instructs_the_model(text)
+        if block is not None and not labels.is_labelled(text, self._names):
+            is_told = self._is_announced and wording.instructs_the_model(text)
             is_evidence = role is Role.INFORM and not is_told
             if is_evidence or (was is not Role.INSTRUCT and self._informs(block)):
                 self._add_block(replace(block, role=Role.INFORM))
@@ -284,7 +244,7 @@ class _Walk:
     def _may_be_reported(self, block: Block) -> None:
         """Note a block of code or data, which is evidence only if the question is about it."""
         text = self._text[block.inner : block.inner_end]
-        if block.is_code or is_code(text):
+        if block.is_code or structure.is_code(text):
             self._code.append(len(self._parts))
         elif self._material.at(block.inner + 1) is not None:
             self._drafts.append(len(self._parts))
@@ -294,20 +254,20 @@ class _Walk:
         if block.is_code or self._role is Role.INSTRUCT:
             return False
         text = self._text[block.inner : block.inner_end]
-        if is_data(text):
+        if structure.is_data(text):
             return True
-        return not is_code(text) and informs_as_block(text)
+        return not structure.is_code(text) and wording.informs_as_block(text)
 
     # Methods that read labels.
 
     def _label(self, start: int, line_end: int) -> Label | None:
         """Return the label at the start of a line, if it begins a new section here."""
-        label = label_at(self._text, start, line_end, self._names)
-        if label is None and self._is_in_capitals and is_in_capitals(self._text[start:line_end]):
+        text, role = self._text, self._role
+        label = labels.label_at(text, start, line_end, self._names)
+        if label is None and self._is_in_capitals and labels.is_in_capitals(text[start:line_end]):
             label = Label(start, line_end, Role.OPEN, "", is_heading=True)
         if label is None:
             return None
-        role = self._role
         if role is Role.INFORM:
             if label.role is Role.INFORM:
                 is_given = self._is_pending or not label.is_heading
@@ -317,8 +277,8 @@ class _Walk:
                 return None  # a heading of the evidence, or a question that the evidence answers
             if label.is_heading and label.name.lower() == "history":
                 return None  # a heading about the history of the evidence's subject
-            is_told = label.is_heading and concerns_the_task(label.name)
-            is_next = 0 < level_of(self._text, label) <= self._level or label.is_last(self._text)
+            is_told = label.is_heading and wording.concerns_the_task(label.name)
+            is_next = 0 < labels.level_of(text, label) <= self._level or label.is_last(text)
             return label if is_told or is_next or self._names.ends_evidence(label.name) else None
         if role is Role.EXAMPLE and start < self._pairs.end:
             return None
@@ -335,11 +295,13 @@ class _Walk:
             is_once=is_once,
             is_structured=True,
         )
-        self._level = level_of(self._text, label)
+        self._level = labels.level_of(self._text, label)
         self._is_in_capitals = self._is_in_capitals or (label.is_heading and label.name.isupper())
-        if label.is_heading and label.role is not Role.INFORM and concerns_the_task(label.name):
+        if not label.is_heading:
+            return
+        if label.role is not Role.INFORM and wording.concerns_the_task(label.name):
             self._add(Wording.INSTRUCTS, label.start, label.value)
-        elif label.is_heading and "?" in label.name:
+        elif "?" in label.name:
             self._add(Wording.ASKS, label.start, label.value)
 
     def _read_inline(self, start: int, line_end: int) -> bool:
@@ -351,7 +313,7 @@ class _Walk:
         found = False
         if self._role is Role.EXAMPLE and start < self._pairs.end:
             return found
-        for label in inline_labels(self._text, start, line_end, self._names):
+        for label in labels.inline_labels(self._text, start, line_end, self._names):
             if self._role is Role.INFORM and not self._names.ends_evidence(label.name):
                 continue
             if label.start > start or label.role is Role.INFORM:
@@ -381,7 +343,7 @@ class _Walk:
 
     def _announce(self, start: int, end: int) -> bool:
         """Enter the section that a paragraph announces; return whether it announces one."""
-        for first, last in reversed(sentences_of(self._text[start:end])):
+        for first, last in reversed(wording.sentences_of(self._text[start:end])):
             role = self._names.announced_role(self._text[start + first : start + last])
             if role in (Role.INFORM, Role.EXAMPLE):
                 self._enter(role, is_announced=True, is_once=role is Role.EXAMPLE)
@@ -391,16 +353,16 @@ class _Walk:
     def _read_evidence(self, start: int, end: int) -> None:
         """Read a paragraph in a section of evidence; sentences to the model are not evidence."""
         text = self._text[start:end]
-        ranges = [(start + first, start + last) for first, last in sentences_of(text)]
+        ranges = [(start + first, start + last) for first, last in wording.sentences_of(text)]
         of_task = [False] * len(ranges)
-        if concerns_the_task(text):
-            of_task = [concerns_the_task(self._text[first:last]) for first, last in ranges]
+        if wording.concerns_the_task(text):
+            of_task = [wording.concerns_the_task(self._text[first:last]) for first, last in ranges]
         if self._is_announced and self._is_pending and of_task[0]:
             self._add(Wording.INSTRUCTS, start, end)
             return
         is_introduced = of_task[0] and text.lstrip().lower().startswith("you are ")
-        is_short = may_be_aside(text, len(ranges)) and not is_introduced
-        if is_short and states_nothing(self._text, ranges, is_user=self._is_user):
+        is_short = paragraph.may_be_aside(text, len(ranges)) and not is_introduced
+        if is_short and paragraph.states_nothing(self._text, ranges, is_user=self._is_user):
             self._asides.append(len(self._parts))
             self._add(Wording.INFORMS, start, end, is_marked=True)
             return
@@ -414,11 +376,11 @@ class _Walk:
                 self._enter(Role.OPEN)
             return
         may_be_orders = self._is_announced and len(ranges) > 1
-        if may_be_orders and states_nothing(self._text, ranges, is_user=self._is_user):
+        if may_be_orders and paragraph.states_nothing(self._text, ranges, is_user=self._is_user):
             self._add(Wording.INSTRUCTS, start, end)
             return
-        n_told = n_before_question(self._text, ranges)
-        for does, first, last in evidence_runs(start, ranges[:n_told], of_task):
+        n_told = wording.n_before_question(self._text, ranges)
+        for does, first, last in paragraph.evidence_runs(start, ranges[:n_told], of_task):
             self._add(does, first, last, is_marked=does is Wording.INFORMS)
         if n_told < len(ranges):
             # A question at the end belongs to the evidence if more evidence follows. Otherwise it
@@ -428,37 +390,44 @@ class _Walk:
         self._is_pending = False
 
     def _leave_asides(self) -> None:
-        settle_asides(self._parts, self._asides, self._section_start, first=not self._had_evidence)
+        second_pass.settle_asides(
+            self._parts, self._asides, self._section_start, first=not self._had_evidence
+        )
         self._asides = []
 
     def _read_by_wording(self, start: int, end: int) -> None:
         text = self._text[start:end]
-        is_mail = self._structure.is_head_of_mail(text) or self._is_letter(start, text)
+        is_mail = structure.is_head_of_mail(text) or self._is_letter(start, text)
         if is_mail:
             self._enter(Role.INFORM, is_structured=True)
-        if is_mail or is_data(text):
+        if is_mail or structure.is_data(text):
             self._add(Wording.INFORMS, start, end, is_marked=True)
             return
-        is_bare = self._is_user and not self._is_structured and len(text) <= MAX_ASIDE_CHARS
-        is_claim = is_bare and is_judged(text, self._text[end : end + _JUDGED_CHARS])
-        wordings, announced = wordings_of(
+        is_bare = (
+            self._is_user and not self._is_structured and len(text) <= paragraph.MAX_ASIDE_CHARS
+        )
+        is_claim = is_bare and wording.is_judged(text, self._text[end : end + _JUDGED_CHARS])
+        wordings, announced = paragraph.wordings_of(
             text, self._names, is_user=self._is_user, is_claim=is_claim
         )
         words = text.lower().split()
-        is_apart = self._is_structured or (self._is_user and not speaks_of_us(words))
-        wanted = wanted_words(text, is_user=self._is_user, is_structured=self._is_structured)
-        is_fact = len(words) >= wanted and states_something(words)
+        is_apart = self._is_structured or (self._is_user and not wording.speaks_of_us(words))
+        wanted = paragraph.wanted_words(
+            text, is_user=self._is_user, is_structured=self._is_structured
+        )
+        is_fact = len(words) >= wanted and wording.states_something(words)
         is_marked = is_apart and is_fact and all(each[2] is Wording.INFORMS for each in wordings)
-        for wording, run in groupby(wordings, key=itemgetter(2)):
+        for does, run in groupby(wordings, key=itemgetter(2)):
             ranges = list(run)
-            self._add(wording, start + ranges[0][0], start + ranges[-1][1], is_marked=is_marked)
+            self._add(does, start + ranges[0][0], start + ranges[-1][1], is_marked=is_marked)
         if announced is not None and announced is not Role.HISTORY:
             self._enter(announced, is_announced=True, is_once=announced is not Role.INFORM)
 
     def _is_letter(self, start: int, text: str) -> bool:
         """Return whether a letter begins here: a salutation, and no order before it."""
         before = self._text[self._parts[-1].start : start] if self._parts else ""
-        return self._is_user and bool(before) and is_salutation(text) and not asks_for_work(before)
+        is_letter = self._is_user and bool(before) and structure.is_salutation(text)
+        return is_letter and not wording.asks_for_work(before)
 
     # Helpers that make parts.
 
@@ -467,7 +436,7 @@ class _Walk:
     ) -> None:
         inside = self._text[start:end]
         if text := inside.strip():
-            if does is Wording.INFORMS and is_form(text):
+            if does is Wording.INFORMS and wording.is_form(text):
                 does, is_marked = Wording.INSTRUCTS, False
             start += len(inside) - len(inside.lstrip())
             end = start + len(text)

@@ -5,18 +5,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from groundwire.pipeline.conversation import wording
 from groundwire.pipeline.conversation.content import Piece
 from groundwire.pipeline.conversation.dividing import divide
 from groundwire.pipeline.conversation.messages import Message
 from groundwire.pipeline.conversation.parts import Part
 from groundwire.pipeline.conversation.passages import passages_of
 from groundwire.pipeline.conversation.roles import Names, Role
-from groundwire.pipeline.conversation.wording import (
-    Wording,
-    has_figure,
-    is_attributed,
-    n_informing_words,
-)
+from groundwire.pipeline.conversation.wording import Wording
 from groundwire.text.cues import common_words, plain, words
 
 #: Characters that are replaced by spaces while a text is divided: tokens of chat templates, and
@@ -123,7 +119,7 @@ def _told(
     those with a figure count. A user's sentences count if they are long, or if the question is
     about them.
     """
-    if message.is_assistant:
+    if message.role == "assistant":
         return []
     informing, asked, n_words = [], [], 0
     for part in parts:
@@ -131,18 +127,20 @@ def _told(
         if part.does is not Wording.INFORMS:
             asked.append(said)
         elif not part.is_marked and (
-            message.is_user or not is_beside_marks or has_figure(said.split())
+            message.is_user or not is_beside_marks or wording.has_figure(said.split())
         ):
             informing.append(part)
             if (missing := _LOOSE_WORDS_OF_USER - n_words) > 0:
-                n_words += n_informing_words(said, is_user=message.is_user, up_to=missing)
+                n_words += wording.n_informing_words(said, is_user=message.is_user, up_to=missing)
     wanted = _LOOSE_WORDS_OF_SYSTEM
     if message.is_user:
         wanted = _LOOSE_WORDS_OF_USER
         if _LOOSE_WORDS_ASKED_ABOUT <= n_words < wanted:
             stated = _stems(text[part.start : part.end] for part in informing)
             is_about = not stated.isdisjoint(_stems(asked))
-            if is_about or any(is_attributed(text[part.start : part.end]) for part in informing):
+            if is_about or any(
+                wording.is_attributed(text[part.start : part.end]) for part in informing
+            ):
                 wanted = _LOOSE_WORDS_ASKED_ABOUT
     return informing if n_words >= wanted else []
 

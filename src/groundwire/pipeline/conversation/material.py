@@ -46,12 +46,9 @@ class _Line(NamedTuple):
     start: int
     end: int
     indent: int = 0
-    is_timed: bool = False
-    is_quoted: bool = False
-    is_number: bool = False
+    kind: str | None = None  # the name of the last group of ``_LINE`` that matched
     key: str = ""
     value: str = ""
-    is_blank: bool = False
 
 
 class PastedMaterial:
@@ -71,11 +68,10 @@ class PastedMaterial:
         """Yield groups of successive lines with keys, times or quotes, and their continuations."""
         group: list[_Line] = []
         for line in _lines(self._text):
-            is_record = line.is_timed or line.is_quoted or bool(line.key)
+            is_record = line.kind in ("time", "quote") or bool(line.key)
             goes_on = group and (
-                line.is_blank
-                or line.is_number
-                or (not group[-1].is_blank and (line.indent or group[-1].is_timed))
+                line.kind in ("blank", "number")
+                or (group[-1].kind != "blank" and (line.indent or group[-1].kind == "time"))
             )
             if is_record or goes_on:
                 group.append(line)
@@ -92,11 +88,11 @@ class PastedMaterial:
         if _is_timed(lines) or self._is_transcript(lines):
             yield Material(lines[0].start, lines[-1].end, is_draft=False)
             return
-        for is_blank, run in groupby(lines, key=lambda line: line.is_blank):
+        for is_blank, run in groupby(lines, key=lambda line: line.kind == "blank"):
             part = list(run)
             if is_blank:
                 continue
-            if any(line.is_quoted for line in part):
+            if any(line.kind == "quote" for line in part):
                 yield Material(part[0].start, part[-1].end, is_draft=False)
             elif self._is_record(part):
                 yield Material(part[0].start, part[-1].end, is_draft=True)
@@ -107,7 +103,7 @@ class PastedMaterial:
         The labels before the material are left out, and so is the next part of the template.
         """
         first = 0
-        while first < len(group) and (group[first].is_blank or self._is_above(group, first)):
+        while first < len(group) and (group[first].kind == "blank" or self._is_above(group, first)):
             first += 1
         seen: set[str] = set()
         last = first  # index after the last line whose key stands in an earlier line too
@@ -116,7 +112,7 @@ class PastedMaterial:
             seen.update([line.key] if line.key else [])
         while last < len(group) and not self._begins_another_part(group[last]):
             last += 1
-        while last > first and group[last - 1].is_blank:
+        while last > first and group[last - 1].kind == "blank":
             last -= 1
         return group[first:last]
 
@@ -141,7 +137,7 @@ class PastedMaterial:
             return True
         if not said and line.key.lower().split()[0] in listed("orders") | listed("transform"):
             return True
-        is_last = i + 1 == len(group) or group[i + 1].is_blank
+        is_last = i + 1 == len(group) or group[i + 1].kind == "blank"
         return is_last and (not said or said.endswith("?"))
 
     def _role_of(self, key: str) -> Role | None:
@@ -180,8 +176,8 @@ class PastedMaterial:
 
 def _is_timed(lines: Sequence[_Line]) -> bool:
     """Return whether lines are a log, a chat or subtitles: many of them begin with a time."""
-    n_timed = sum(line.is_timed for line in lines)
-    return n_timed > 1 and n_timed * 3 >= sum(not line.is_blank for line in lines)
+    n_timed = sum(line.kind == "time" for line in lines)
+    return n_timed > 1 and n_timed * 3 >= sum(line.kind != "blank" for line in lines)
 
 
 def _lines(text: str) -> Iterator[_Line]:
@@ -199,15 +195,6 @@ def _lines(text: str) -> Iterator[_Line]:
         key = (match["key"] or "").strip("\"' ")
         if len(key.split()) > _MAX_KEY_WORDS:
             key = ""
-        yield _Line(
-            start,
-            end,
-            len(match["indent"]) + bool(match["item"]),
-            is_timed=match["time"] is not None,
-            is_quoted=match["quote"] is not None,
-            is_number=match["number"] is not None,
-            key=key,
-            value=match["value"] or "",
-            is_blank=match["blank"] is not None,
-        )
+        indent, value = len(match["indent"]) + bool(match["item"]), match["value"] or ""
+        yield _Line(start, end, indent, match.lastgroup, key, value)
         start = end

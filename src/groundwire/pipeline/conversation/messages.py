@@ -5,20 +5,13 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 
 from groundwire.errors import InvalidConversationError
-from groundwire.pipeline.conversation.content import (
-    Content,
-    Skipped,
-    items_of,
-    read_content,
-    read_documents,
-    read_result,
-    type_problem,
-    usable_name,
-)
+from groundwire.pipeline.conversation import content
+from groundwire.pipeline.conversation.content import Content, Skipped
 
 _SYSTEM = ("system", "developer")
 #: Roles of messages in which some clients and chat templates put retrieved texts.
 _EVIDENCE = ("context", "document", "documents")
+_READ = (*_SYSTEM, *_EVIDENCE, "user", "assistant")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -26,15 +19,15 @@ class Message(Content):
     """One message of a request: its author, and its texts sorted by their kind.
 
     Attributes:
-        is_system: Whether the role of the message is for instructions (``system``, ``developer``),
-            or for evidence alone (``context``, ``document``).
-        is_user: Whether a user wrote the message.
-        is_assistant: Whether the model wrote the message.
+        role: The role of its author; ``""`` if it is none of those whose texts are read.
     """
 
-    is_system: bool
-    is_user: bool
-    is_assistant: bool
+    role: str
+
+    @property
+    def is_user(self) -> bool:
+        """Whether a user wrote the message."""
+        return self.role == "user"
 
     @property
     def begins_turn(self) -> bool:
@@ -68,35 +61,33 @@ def read_messages(
     for item, place in _items(body):
         tools.update((call_id, name) for call_id, name in _calls(item) if call_id)
         kind, role = item.get("type", "message"), item.get("role")
-        message = Message(
-            is_system=role in (*_SYSTEM, *_EVIDENCE),
-            is_user=role == "user",
-            is_assistant=role == "assistant",
-        )
+        message = Message(role=str(role) if role in _READ else "")
         if role in ("tool", "function"):
-            id_ = usable_name(item.get("tool_call_id"))
-            name = usable_name(item.get("name")) or tools.get(id_, "")
-            read_result(item.get("content"), f"{place}.content", message, id_, name)
+            id_ = content.usable_name(item.get("tool_call_id"))
+            name = content.usable_name(item.get("name")) or tools.get(id_, "")
+            content.read_result(item.get("content"), f"{place}.content", message, id_, name)
         elif kind == "file_search_call":
-            read_documents(item.get("results"), f"{place}.results", message)
+            content.read_documents(item.get("results"), f"{place}.results", message)
             message.results, message.grounding = message.grounding, []
         elif str(kind).endswith("call_output") or (
             str(kind).endswith("_call") and "output" in item
         ):
-            id_ = usable_name(item.get("call_id"))
-            read_result(item.get("output"), f"{place}.output", message, id_, tools.get(id_, ""))
+            id_ = content.usable_name(item.get("call_id"))
+            content.read_result(
+                item.get("output"), f"{place}.output", message, id_, tools.get(id_, "")
+            )
         elif role == "system" and str(item.get("name", "")).startswith("example_"):
             pass  # an example for the model: OpenAI's guides give examples such names
         elif role in (*_SYSTEM, "user"):
             where = f"{place}.content" if place.endswith("]") else place
-            read_content(item.get("content"), where, message, tools)
+            content.read_content(item.get("content"), where, message, tools)
         elif role in _EVIDENCE:
-            read_content(item.get("content"), f"{place}.content", message, tools)
+            content.read_content(item.get("content"), f"{place}.content", message, tools)
             message.documents += [*message.says, *message.grounding]
             message.says, message.grounding = [], []
         elif role == "assistant":
             said = Content()
-            read_content(item.get("content"), f"{place}.content", said, tools)
+            content.read_content(item.get("content"), f"{place}.content", said, tools)
             message.says, message.results = said.says, said.results
         elif not str(kind).endswith("_call") and kind != "reasoning":
             message.skipped[Skipped.MESSAGE] += 1
@@ -117,23 +108,23 @@ def _items(body: Mapping[str, object]) -> Iterator[tuple[Mapping[str, object], s
         yield {"role": "user", "content": messages}, key
         return
     if not isinstance(messages, (list, tuple)):
-        problem = type_problem(messages) if key in body else "it is missing"
+        problem = content.type_problem(messages) if key in body else "it is missing"
         raise InvalidConversationError(key, problem, "It must be a list of messages.")
     for i, message in enumerate(messages):
         if not isinstance(message, Mapping):
             remedy = 'A message is an object such as {"role": "user", "content": "..."}.'
-            raise InvalidConversationError(f"{key}[{i}]", type_problem(message), remedy)
+            raise InvalidConversationError(f"{key}[{i}]", content.type_problem(message), remedy)
         yield message, f"{key}[{i}]"
 
 
 def _calls(item: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield the tool calls of a message: the id of each call, and the name of the tool."""
-    for call in items_of(item.get("tool_calls")):
+    for call in content.items_of(item.get("tool_calls")):
         own = call.get("function", call.get("custom")) if isinstance(call, Mapping) else None
         if isinstance(own, Mapping):
-            yield usable_name(call.get("id")), usable_name(own.get("name"))
-    for part in items_of(item.get("content")):
+            yield content.usable_name(call.get("id")), content.usable_name(own.get("name"))
+    for part in content.items_of(item.get("content")):
         if isinstance(part, Mapping) and str(part.get("type")).endswith("tool_use"):
-            yield usable_name(part.get("id")), usable_name(part.get("name"))
+            yield content.usable_name(part.get("id")), content.usable_name(part.get("name"))
     if str(item.get("type")).endswith("_call"):
-        yield usable_name(item.get("call_id")), usable_name(item.get("name"))
+        yield content.usable_name(item.get("call_id")), content.usable_name(item.get("name"))

@@ -2,14 +2,9 @@
 
 from collections.abc import Iterator
 
+from groundwire.pipeline.conversation import wording
 from groundwire.pipeline.conversation.roles import Names, Role
-from groundwire.pipeline.conversation.wording import (
-    Wording,
-    goes_on,
-    has_choices,
-    sentences_of,
-    wording_of,
-)
+from groundwire.pipeline.conversation.wording import Wording
 
 #: The most characters of an aside, a short question or order at the edge of a section.
 MAX_ASIDE_CHARS = 300
@@ -40,18 +35,18 @@ def wordings_of(
     """
     announced: Role | None = None
     wordings: list[tuple[int, int, Wording]] = []
-    for first, last in sentences_of(text):
+    for first, last in wording.sentences_of(text):
         sentence = text[first:last]
-        wording = wording_of(sentence, is_user=is_user)
-        if wording is Wording.INFORMS and is_claim:
-            wording = Wording.ASKS
-        if wording is None or (wording is Wording.INFORMS and wordings and goes_on(sentence)):
-            wording = wordings[-1][2] if wordings else Wording.INSTRUCTS
+        does = wording.wording_of(sentence, is_user=is_user)
+        if does is Wording.INFORMS and is_claim:
+            does = Wording.ASKS
+        if does is None or (does is Wording.INFORMS and wordings and wording.goes_on(sentence)):
+            does = wordings[-1][2] if wordings else Wording.INSTRUCTS
         role = names.announced_role(sentence)
         if role in _ANNOUNCED:
             announced = role if announced is not Role.INFORM else announced
-            wording = Wording.INSTRUCTS
-        wordings.append((first, last, wording))
+            does = Wording.INSTRUCTS
+        wordings.append((first, last, does))
     return wordings, announced
 
 
@@ -66,15 +61,15 @@ def wanted_words(text: str, *, is_user: bool, is_structured: bool) -> int:
 
 def may_be_aside(text: str, n_sentences: int) -> bool:
     """Return whether a paragraph is short enough to be a question or an order beside evidence."""
-    is_brief = n_sentences <= _MAX_ASIDE_SENTENCES or has_choices(text)
+    is_brief = n_sentences <= _MAX_ASIDE_SENTENCES or wording.has_choices(text)
     return len(text) <= MAX_ASIDE_CHARS and is_brief
 
 
 def states_nothing(text: str, ranges: list[tuple[int, int]], *, is_user: bool) -> bool:
     """Return whether no sentence states a fact: all are questions, orders or choices."""
-    if ranges and has_choices(text[ranges[0][0] : ranges[-1][1]]):
+    if ranges and wording.has_choices(text[ranges[0][0] : ranges[-1][1]]):
         return True
-    wordings = (wording_of(text[first:last], is_user=is_user) for first, last in ranges)
+    wordings = (wording.wording_of(text[first:last], is_user=is_user) for first, last in ranges)
     return all(each is not Wording.INFORMS for each in wordings)
 
 

@@ -10,21 +10,9 @@ from groundwire.detection.example import Example, Source, read_sources, require_
 from groundwire.detection.source_limits import limit_by
 from groundwire.detection.values import FrozenMapping, Reason
 from groundwire.errors import InvalidConversationError
+from groundwire.pipeline.conversation import content, informing
 from groundwire.pipeline.conversation.answer_form import AnswerForm, read_form
-from groundwire.pipeline.conversation.content import (
-    Content,
-    Piece,
-    Skipped,
-    items_of,
-    read_documents,
-    type_problem,
-)
-from groundwire.pipeline.conversation.informing import (
-    asks_for_result,
-    handed_over,
-    read_message,
-    speaks_of_results,
-)
+from groundwire.pipeline.conversation.content import Content, Piece, Skipped
 from groundwire.pipeline.conversation.messages import Message, read_messages
 from groundwire.pipeline.conversation.response import Answer
 from groundwire.pipeline.conversation.roles import Names
@@ -154,7 +142,7 @@ def read_request(
     """
     if not isinstance(body, Mapping):
         remedy = 'It must be an object such as {"messages": [...]}.'
-        raise InvalidConversationError("the request", type_problem(body), remedy)
+        raise InvalidConversationError("the request", content.type_problem(body), remedy)
     form = read_form(body, final_tools=final_tools)
     messages, skipped = read_messages(body, final_tools=form.final_tools)
     explicit = _explicit(body.get("metadata"), skipped)
@@ -209,7 +197,7 @@ def _explicit(metadata: object, skipped: Counter[Skipped]) -> list[Piece]:
         return []
     if not isinstance(metadata, Mapping):
         remedy = f'It must be an object such as {{"{_METADATA_KEY}": ["..."]}}.'
-        raise InvalidConversationError("metadata", type_problem(metadata), remedy)
+        raise InvalidConversationError("metadata", content.type_problem(metadata), remedy)
     entries, place = metadata.get(_METADATA_KEY), f'metadata["{_METADATA_KEY}"]'
     if entries is None:
         return []
@@ -217,7 +205,7 @@ def _explicit(metadata: object, skipped: Counter[Skipped]) -> list[Piece]:
         entries = _sources_in_text(entries)
     if not isinstance(entries, (list, tuple)):
         remedy = "It must be a list of texts, one text, or a JSON list in a text."
-        raise InvalidConversationError(place, type_problem(entries), remedy)
+        raise InvalidConversationError(place, content.type_problem(entries), remedy)
     skipped[Skipped.SOURCE] += sum(not isinstance(entry, str) for entry in entries)
     return [
         Piece(text=entry, place=f"{place}[{i}]", id=f"S{i}")
@@ -266,23 +254,23 @@ def _asked_and_context(
     asked: list[str] = []
     context: list[Piece] = []
     loose: list[Piece] = []
-    holds_results = bool(messages) and speaks_of_results(messages[-1])
+    holds_results = bool(messages) and informing.speaks_of_results(messages[-1])
     n_before_user = next((i for i, each in enumerate(messages) if each.is_user), 0)
     for i, message in enumerate(reversed(messages)):
-        if message.is_assistant and i:
+        if message.role == "assistant" and i:
             # Earlier answers of the model are not evidence. But an application may let the model
             # "say" evidence: before the user's first message, or where results were asked for.
             index = len(messages) - 1 - i
             if index < n_before_user:
-                context += handed_over(message, names)
-            elif holds_results and asks_for_result(messages[index - 1]):
+                context += informing.handed_over(message, names)
+            elif holds_results and informing.asks_for_result(messages[index - 1]):
                 context += message.says
             continue
-        if not (message.is_user or message.is_system or message.is_assistant):
+        if not message.role:
             continue
         if message.is_user:
             context += message.grounding
-        parts = read_message(message, names)
+        parts = informing.read_message(message, names)
         context += parts.evidence
         if message.begins_turn and len(asked) < 2:
             if parts.asks:
@@ -299,7 +287,7 @@ def _documents(
 ) -> list[Piece]:
     """Return the documents beside the messages, and the source parts of system messages."""
     found = Content()
-    read_documents(items_of(body.get("documents")), "documents", found)
+    content.read_documents(content.items_of(body.get("documents")), "documents", found)
     skipped.update(found.skipped)
     return [
         *found.grounding,

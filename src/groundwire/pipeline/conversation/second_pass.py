@@ -3,17 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from groundwire.pipeline.conversation import wording
 from groundwire.pipeline.conversation.answered import AnsweredQuestions
 from groundwire.pipeline.conversation.parts import Part
 from groundwire.pipeline.conversation.roles import words_of
-from groundwire.pipeline.conversation.wording import (
-    Wording,
-    asks_for_a_report,
-    asks_for_work,
-    concerns_the_task,
-    is_told,
-    points_back,
-)
+from groundwire.pipeline.conversation.wording import Wording
 
 #: The least number of words that statements without any mark need to be material. A question
 #: that looks something up, such as "Which port is it?", needs only ``_FEW_WORDS`` of them.
@@ -54,13 +48,13 @@ def mark_what_is_pointed_at(parts: list[Part], text: str) -> None:
     if any(part.does is Wording.INFORMS and part.is_marked for part in parts):
         return
     for i, part in enumerate(parts):  # noqa: B007 - the walk back begins there
-        if part.does is Wording.INSTRUCTS and points_back(text[part.start : part.end]):
+        if part.does is Wording.INSTRUCTS and wording.points_back(text[part.start : part.end]):
             break
     else:
         return
     for before in reversed(range(i)):
         part = parts[before]
-        if part.does is Wording.ASKS or concerns_the_task(text[part.start : part.end]):
+        if part.does is Wording.ASKS or wording.concerns_the_task(text[part.start : part.end]):
             break
         parts[before] = replace(part, does=Wording.INFORMS, is_marked=True)
 
@@ -82,7 +76,7 @@ def close_gaps(parts: list[Part], text: str) -> None:
     )
     first = text[:first_end] if is_asked_first else ""
     is_question = text.rstrip().endswith(("?", "？"))
-    points = not is_question and asks_for_a_report(first) and "below" in words_of(first)
+    points = not is_question and wording.asks_for_a_report(first) and "below" in words_of(first)
     informing = [part for part in parts if part.does is Wording.INFORMS]
     marked = [part for part in informing if part.is_marked]
     n_words = sum(len(text[part.start : part.end].split()) for part in informing)
@@ -100,7 +94,7 @@ def close_gaps(parts: list[Part], text: str) -> None:
     is_asking = n_others * 2 > end - start and not points
     if not inside or is_asking or any(part.attributes for part in inside):
         return
-    if any(is_told(text[part.start : part.end]) for part in others):
+    if any(wording.is_told(text[part.start : part.end]) for part in others):
         return
     start += len(text[start:end]) - len(text[start:end].lstrip())
     end = start + len(text[start:end].rstrip())
@@ -111,7 +105,7 @@ def close_gaps(parts: list[Part], text: str) -> None:
 
 def _looks_up(text: str) -> bool:
     """Return whether a text is a question about pasted material, such as "Which port is it?"."""
-    return text.rstrip().endswith(("?", "？")) and asks_for_a_report(text)
+    return text.rstrip().endswith(("?", "？")) and wording.asks_for_a_report(text)
 
 
 def _asks(paragraph: list[Part], text: str) -> bool:
@@ -141,10 +135,10 @@ def settle_drafts(parts: list[Part], text: str, drafts: Sequence[int], code: Seq
         for i, part in enumerate(parts)
         if i not in others and not (part.does is Wording.INFORMS and part.is_marked)
     ]
-    is_work = any(map(asks_for_work, said))
+    is_work = any(map(wording.asks_for_work, said))
     is_evidence = not is_work and (
         any(part.does is Wording.INFORMS and part.is_marked for part in parts)
-        or any(map(asks_for_a_report, said))
+        or any(map(wording.asks_for_a_report, said))
     )
     for wanted, does_inform in ((drafts, not is_work), (code, is_evidence)):
         for i in wanted:

@@ -83,14 +83,6 @@ class Structure:
         self._fences = _by_name((match[1][0], match.span()) for match in fences)
         self._ends = _by_name(_end_lines(text))
 
-    @staticmethod
-    def is_head_of_mail(text: str) -> bool:
-        """Return whether all lines of a text are header fields of an e-mail, with a subject."""
-        fields = [_MAIL_FIELD.match(line) for line in text.strip().splitlines()]
-        return (
-            all(fields) and len(fields) > 1 and any(field and field["subject"] for field in fields)
-        )
-
     def tag_at(self, position: int) -> Block | None:
         """Return the block of a tag that begins here, if the tag is closed and not empty."""
         match = _TAG.match(self._text, position)
@@ -190,6 +182,13 @@ class Structure:
             return None
         closing = _next(self._ends[name], line_end)
         return None if closing is None else Block(line_start, line_end, *closing, role)
+
+
+def is_head_of_mail(text: str) -> bool:
+    """Return whether all lines of a text are header fields of an e-mail, with a subject."""
+    fields = [_MAIL_FIELD.match(line) for line in text.strip().splitlines()]
+    has_subject = any(field and field["subject"] for field in fields)
+    return all(fields) and len(fields) > 1 and has_subject
 
 
 def is_salutation(text: str) -> bool:

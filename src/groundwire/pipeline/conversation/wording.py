@@ -99,17 +99,20 @@ class Wording(StrEnum):
 
 def concerns_the_task(text: str) -> bool:
     """Return whether a text speaks to a model about its task: "answer from the context above"."""
-    return _concerns_the_task(text, _words(text))
+    if not text.isascii() and any(map(text.__contains__, listed("task without spaces"))):
+        return True
+    return not listed("task").isdisjoint(_words(text)) and _OF_THE_TASK.search(text) is not None
 
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def _concerns_the_task(text: str, words: list[str]) -> bool:
-    if not text.isascii() and any(map(text.__contains__, listed("task without spaces"))):
-        return True
-    return not listed("task").isdisjoint(words) and _OF_THE_TASK.search(text) is not None
+def _said(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each sentence of a text that has words, with these in lower case."""
+    for start, end in sentences_of(text):
+        if words := _words(text[start:end]):
+            yield text[start:end], words
 
 
 def points_back(text: str) -> bool:
@@ -131,10 +134,7 @@ def wording_of(sentence: str, *, is_user: bool) -> Wording | None:
         is_user: Whether a user says it. A user's sentences in the first person belong to the
             question; a system message may say "we" in facts about a company.
     """
-    return _wording(sentence, _words(sentence), is_user=is_user)
-
-
-def _wording(sentence: str, words: list[str], *, is_user: bool) -> Wording | None:
+    words = _words(sentence)
     if not words:
         return None
     bare = sentence.strip(_LEADING).rstrip(" \t\r\n\"'”*_)")
@@ -151,7 +151,7 @@ def _wording(sentence: str, words: list[str], *, is_user: bool) -> Wording | Non
         or not listed("model").isdisjoint(words)
         or any(map(sentence.__contains__, listed("orders without spaces")))
         or (is_user and len(words) <= _MOST_FORM_WORDS and _ON_THE_FORM.fullmatch(sentence.strip()))
-        or _concerns_the_task(sentence, words)
+        or concerns_the_task(sentence)
     ):
         return Wording.INSTRUCTS
     is_date = words[0] in ("current", "today", "today's")
@@ -221,13 +221,9 @@ def informs_as_block(text: str) -> bool:
     Orders and "you" alone do not make a text an instruction to the model: a manual has them too.
     """
     n_sentences = n_of_task = n_informing = 0
-    for start, end in sentences_of(text):
-        sentence = text[start:end]
-        words = _words(sentence)
-        if not words:
-            continue
+    for sentence, words in _said(text):
         n_sentences += 1
-        if _concerns_the_task(sentence, words):
+        if concerns_the_task(sentence):
             n_of_task += 1
         elif not is_imperative(words) and states_something(words) and "?" not in sentence[-4:]:
             n_informing += 1
@@ -240,10 +236,8 @@ def n_informing_words(text: str, *, is_user: bool, up_to: int) -> int:
     Counting stops after the sentence that reaches ``up_to`` words.
     """
     total = 0
-    for start, end in sentences_of(text):
-        sentence = text[start:end]
-        words = _words(sentence)
-        is_stated = _wording(sentence, words, is_user=is_user) is Wording.INFORMS
+    for sentence, words in _said(text):
+        is_stated = wording_of(sentence, is_user=is_user) is Wording.INFORMS
         if is_stated and states_something(words):
             total += len(words)
         if total >= up_to:
@@ -262,12 +256,10 @@ def states_something(words: list[str]) -> bool:
 
 def is_told(text: str) -> bool:
     """Return whether a text gives an order, or speaks to the model about its task."""
-    for start, end in sentences_of(text):
-        words = _words(text[start:end])
-        may_order = words and words[0] not in listed("greetings") and "?" not in text[start:end]
-        if may_order and is_imperative(words):
-            return True
-    return concerns_the_task(text)
+    return concerns_the_task(text) or any(
+        words[0] not in listed("greetings") and "?" not in sentence and is_imperative(words)
+        for sentence, words in _said(text)
+    )
 
 
 def is_attributed(text: str) -> bool:
@@ -306,12 +298,10 @@ def asks_for_a_report(text: str) -> bool:
 
 def _requests(text: str) -> Iterator[tuple[str, list[str]]]:
     """Yield each sentence, with its words in lower case from the verb of a request on."""
-    for start, end in sentences_of(text):
-        words = _words(text[start:end])
+    for sentence, words in _said(text):
         while len(words) > 1 and words[0] in listed("before orders") | _ASKING_FOR:
             words = words[1:]
-        if words:
-            yield text[start:end], words
+        yield sentence, words
 
 
 def n_before_question(text: str, ranges: list[tuple[int, int]]) -> int:

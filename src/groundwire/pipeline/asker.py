@@ -1,0 +1,38 @@
+"""Whose answer is checked: a tenant, and the settings of tenant and request."""
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+from groundwire.policy.policy import Overrides, Request
+
+
+class AskerArguments(TypedDict, total=False):
+    """The arguments of a pipeline's methods that tell whose answer is checked.
+
+    Attributes:
+        tenant: The tenant of the request.
+        overrides: The tenant's own settings; ``None``: the tenant's settings in ``tenants`` of the
+            pipeline.
+        request: Settings that the request asks for; they apply where they are stricter than the
+            policy.
+    """
+
+    tenant: str
+    overrides: Overrides | None
+    request: Request | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Whose answer is checked: a tenant, its settings, and those that its request asks for.
+
+    Attributes:
+        tenant: Id of the tenant; sources read for one tenant are never used for another.
+        overrides: The tenant's own settings.
+        request: Settings that the request asks for; they apply where they are stricter than the
+            policy.
+    """
+
+    tenant: str = ""
+    overrides: Overrides | None = None
+    request: Request | None = None
