@@ -145,7 +145,7 @@ def characters_f1(answers: Columns, drawn: Bootstrap) -> Replicates:
 
 
 def characters_iou(answers: Columns, drawn: Bootstrap) -> Replicates:
-    """Compute the mean over answers of the intersection over union of hallucinated characters."""
+    """Compute the mean over answers of :attr:`.Columns.ious`: how well the marks match."""
     columns = np.column_stack([answers.ious, np.ones(len(answers))]) * answers.counted[:, None]
     return drawn.of_sums(columns, lambda sums: ratios(sums[..., 0], sums[..., 1]))
 

@@ -35,7 +35,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "quality": ("quality",),
 }
 
-#: Labels that say only yes or no → whether it is a yes. :attr:`ColumnMapping.label_means` says
+#: Labels that only mean yes or no → whether they mean yes. :attr:`ColumnMapping.label_means` says
 #: whether yes means hallucinated or supported.
 _BARE = {
     **dict.fromkeys(("true", "1", "1.0", "yes", "y"), True),
@@ -51,7 +51,7 @@ _GROUNDED = (
     *("supported", "supports", "entailed", "entailment"),
     *("not hallucinated", "no hallucination", "non hallucinated"),
 )
-#: A label in lower case → whether the answer is hallucinated, where a bare yes means hallucinated.
+#: A label in lower case → whether the answer is hallucinated, if yes means hallucinated.
 WORDS: Mapping[str, bool] = {
     **_BARE,
     **dict.fromkeys(_HALLUCINATED, True),
@@ -115,7 +115,7 @@ class ColumnMapping:
 
     @property
     def optional(self) -> frozenset[str]:
-        """The named columns of fields that a row may lack: all but answer and sources."""
+        """The columns that the mapping names, without those of answer and sources."""
         return frozenset(
             column for name, column in self.columns.items() if name not in ("answer", "sources")
         )
@@ -137,7 +137,7 @@ class ColumnMapping:
         return _name(self._get(row, "task"), "task") or ""
 
     def reason_of(self, row: Mapping[str, Any]) -> str:
-        """Read the reason that ``measure generate`` wrote if a row has no answer; else empty."""
+        """Read why a row has no answer, as ``measure generate`` wrote it; empty if it did not."""
         column = self._column(row, "answer")
         said = row.get("error") if column is not None and row.get(column) is None else None
         return said if isinstance(said, str) else ""

@@ -79,7 +79,7 @@ def _parts(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 def sentence(summary: Summary) -> str:
-    """Say in a sentence or two how many rows were flagged, rightly and wrongly, or not scored."""
+    """Write in one or two sentences how many rows were flagged, rightly or not, or not scored."""
     scores = summary.scores
     if not scores["example"]:
         flagged, passed = (summary.counts[k] for k in (RowKind.FLAGGED, RowKind.UNLABELLED))

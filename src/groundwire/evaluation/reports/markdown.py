@@ -1,7 +1,7 @@
 """Writes a report as Markdown, for a comment on a pull request.
 
-Text of models and strangers could contain markup, or a mention that notifies somebody. So it is
-written as code, with each punctuation mark as a character reference.
+Text that models or strangers wrote could contain markup, or a mention that notifies somebody. So it
+is written as code, with each punctuation mark as a character reference.
 """
 
 import re

@@ -33,7 +33,8 @@ from groundwire.evaluation.tuning.binomial import least_trials, lower_tail, most
 from groundwire.evaluation.tuning.sample import Ints, LabelledSample
 from groundwire.evaluation.tuning.target import Aim, TuningTarget
 
-#: Share of contexts by which the first threshold to test is chosen; the others are for the tests.
+#: For precision, the share of contexts that choose the first threshold to test; the other contexts
+#: are for the tests.
 CHOOSING_SHARE = 1 / 3
 
 #: Tolerance for rounding: a rate of exactly the limit is allowed.
@@ -77,7 +78,7 @@ class Guarantee:
     best: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the guarantee as JSON data; in place of the index, whether there is one."""
+        """Return the guarantee as JSON data; ``holds`` (whether there is one) replaces the index."""
         numbers = asdict(self)
         is_held = numbers.pop("index") is not None
         return {"holds": is_held, **numbers, "answers_lost": defined(self.answers_lost)}
@@ -102,7 +103,7 @@ def guarantee(
             :meth:`.sample.ThresholdCandidates.entries`.
         n_thresholds: Number of thresholds.
         target: The target; not ``f1``.
-        alpha: Highest probability that the guarantee is wrong, in (0, 1).
+        alpha: Highest probability that the guarantee is wrong, in (0, 0.5).
         seed: Seed of the random draws.
     """
     assert target.value is not None
