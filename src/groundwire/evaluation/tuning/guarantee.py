@@ -78,7 +78,7 @@ class Guarantee:
     best: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the guarantee as JSON data; ``holds`` (whether there is one) replaces the index."""
+        """Return the guarantee as JSON data; ``holds`` says whether there is one, not which."""
         numbers = asdict(self)
         is_held = numbers.pop("index") is not None
         return {"holds": is_held, **numbers, "answers_lost": defined(self.answers_lost)}
