@@ -127,7 +127,7 @@ def _epilog(function: Callable[..., Any]) -> str | None:
 
 
 def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that its signature declares, and click's context if it asks."""
+    """Give a command the options that its signature declares, and click's context as ``ctx``."""
     text, _ = described(_without_epilog(function))
 
     @wraps(function)
@@ -157,7 +157,7 @@ def given_settings(options: object) -> dict[str, Any]:
 
 
 def given_options(options: object) -> dict[str, Any]:
-    """Return the options of settings that were given: name on the command line → value."""
+    """Return the given options that win over settings: name on the command line → value."""
     return {each.names[0]: value for each, value in _given(options) if each.setting}
 
 

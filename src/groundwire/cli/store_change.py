@@ -30,7 +30,7 @@ class StoreChange(Generic[_T]):
     """The result of a command's work on the database.
 
     Attributes:
-        value: What the work returned.
+        value: The value that the work returned.
         is_recorded: Whether the change is in the audit trail; also true if nothing was to be
             recorded.
     """
