@@ -39,14 +39,14 @@ _SAME = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreInterval:
-    """A score with its percentile interval.
+    """A score with its interval.
 
     Attributes:
         value: The score of all answers, without resampling.
         low: Lower end; ``nan`` if the score has no interval, as :meth:`Replicates.interval` says.
         high: Upper end; ``nan`` where ``low`` is.
-        n_undefined: Number of resamples in which the score is undefined; the interval leaves them
-            out.
+        n_undefined: Number of resamples in which the score is undefined; they are left out of the
+            interval.
     """
 
     value: float

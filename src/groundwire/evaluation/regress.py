@@ -63,7 +63,7 @@ class RegressionCheck(JsonRecord):
         ci95: For a score, the 95 % interval of ``worse``, from paired resamples of contexts;
             ``None`` unless the baseline is a file of results.
         sentence: The result of the check as a sentence.
-        note: A warning about answers that were not fully checked, or empty.
+        note: For ``rate``, a warning about answers that may be hallucinated too; may be empty.
     """
 
     name: str
@@ -84,9 +84,9 @@ class Regression:
     Attributes:
         n: Number of rows of the data.
         checks: The checks: drops of scores in the order asked for, then the rate, then counts.
-        n_newly_wrong: Number of answers whose verdict was right in the baseline and is wrong now;
-            ``None`` unless the baseline is a file of results.
-        newly_wrong: Ids of the first of these answers.
+        n_newly_wrong: Number of answers whose verdict was right in the baseline, and is wrong or
+            missing now; ``None`` unless the baseline is a file of results.
+        newly_wrong: Ids of the first 20 of these answers.
     """
 
     n: int

@@ -31,7 +31,7 @@ _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _BATCH_ROWS = 256
 
 
-#: Longest field of a CSV, in characters. Python's default is too low for contexts.
+#: Limit on the characters of a field in CSV. Python's default is too low for contexts.
 _MAX_FIELD_CHARS = 50_000_000
 
 #: Matches a lone surrogate, which replaces a byte that is not UTF-8: see :func:`_csv_text`.
@@ -151,10 +151,10 @@ def json_lines(path: Path) -> Iterator[Line]:
 
 
 def _refuse_encoding(path: Path, line: bytes) -> None:
-    # UTF-16 and UTF-32 cannot be split into lines at the byte of a line end.
     if what := no_text(line):
         problem, _, step = what.partition(". ")
         raise DatasetError(path, None, f"it is {problem}", f"{step}.")
+    # UTF-16 and UTF-32 cannot be split into lines at the byte of a line end.
     if encoding := other_encoding(line):
         problem = f"it is {encoding} and must be UTF-8"
         raise DatasetError(path, None, problem, f"{conversion(encoding)}.")

@@ -73,8 +73,8 @@ _SHOWN_CHARS = 40
 class ColumnMapping:
     """The column of each field of an answer or a question, and the meaning of its label.
 
-    If the column that a mapping names is missing, the row is an error: with a misspelt name, the
-    field would otherwise be left out silently.
+    A row without a column that the mapping names cannot be read: with a misspelt name, the field
+    would otherwise be left out silently.
 
     Attributes:
         columns: Field → column, for columns that have none of the usual names (:data:`COLUMNS`).
@@ -124,7 +124,7 @@ class ColumnMapping:
         """Read the id of a row; ``None`` if it has none.
 
         Raises:
-            InputError: If the id is neither a text nor a number, or its named column is missing.
+            InputError: If the id is no text or number, or the column named for it is missing.
         """
         return _name(self._get(row, "id"), "id")
 
@@ -132,7 +132,7 @@ class ColumnMapping:
         """Read the task of a row; empty if it has none.
 
         Raises:
-            InputError: If the task is neither a text nor a number, or its named column is missing.
+            InputError: If the task is no text or number, or the column named for it is missing.
         """
         return _name(self._get(row, "task"), "task") or ""
 
@@ -175,8 +175,8 @@ class ColumnMapping:
         """Read a row as an answer with its sources; labels are ignored.
 
         Raises:
-            MissingColumnError: If the row lacks the column of answer or sources (both are named if
-                both are missing), or the column that the mapping names for the question.
+            MissingColumnError: If the row lacks the column of answer or sources (the error names
+                both if both are missing), or the column that the mapping names for the question.
             InputError: If the row cannot be read.
         """
         self._require(row, "answer", "sources")

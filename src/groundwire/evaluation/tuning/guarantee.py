@@ -65,8 +65,8 @@ class Guarantee:
             Contexts that choose the first threshold are included.
         answers_lost: Share of losses at that threshold over all answers that count, instead of one
             answer of each context. An estimate without guarantee; ``nan`` if there are no answers.
-        best: The best value of the target that these trials could guarantee; ``None`` if there are
-            no trials.
+        best: The best value of the target that could be guaranteed at the first threshold tested;
+            ``None`` if there are no trials.
     """
 
     index: int | None
@@ -206,7 +206,7 @@ def _test(
 ) -> Guarantee:
     """Test thresholds in order until one fails, and choose one of those that passed.
 
-    The chosen threshold is the last at which the rate over all answers meets the target too.
+    The last of these at which the rate over all answers meets the target too is chosen.
 
     Args:
         losses: Number of trials at each threshold that are losses, as :class:`Guarantee` has them.
@@ -245,15 +245,15 @@ def _test(
 
 
 def _with_set_aside(found: Guarantee, n_flagged: int) -> Guarantee:
-    """Count the contexts that choose the first threshold in ``n_needed`` and ``n_available`` too.
+    """Add the contexts that choose the first threshold to ``n_needed`` and ``n_available``.
 
     Args:
         found: The guarantee, with the numbers of contexts for the tests alone.
         n_flagged: Number of all contexts with an answer that is flagged at any threshold.
     """
     n_needed = ceil(round(found.n_needed / (1 - CHOOSING_SHARE), 9))
-    # Contexts for tests are drawn at random, so this number is approximate. It must still be above
-    # the available number if, and only if, there were too few contexts for the tests.
+    # Contexts for tests are drawn at random, so ``n_needed`` is approximate. It must still be above
+    # ``n_available`` if, and only if, there were too few contexts for the tests.
     is_enough = found.n_available >= found.n_needed
     n_needed = min(n_needed, n_flagged) if is_enough else max(n_needed, n_flagged + 1)
     return replace(found, n_needed=n_needed, n_available=n_flagged)
