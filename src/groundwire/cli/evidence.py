@@ -41,11 +41,11 @@ class NamedType(click.ParamType):  # type: ignore[type-arg] # not generic in old
 
 
 def read_evidence(listed: Path | None, named: Iterable[Named]) -> list[object]:
-    """Read all spans of evidence: first those of a list, then those with options of their own.
+    """Read all spans of evidence: first those in a file, then those that options give one by one.
 
     Args:
         listed: A file with a list of spans.
-        named: Spans that have options of their own.
+        named: Id, and text or file, of each span that an option gives.
 
     Raises:
         InputError: If the file ``listed`` is no JSON list.

@@ -81,7 +81,7 @@ def name_of(path: Path) -> str:
 
 
 def read_text_option(text: str | None, path: Path | None, option: str) -> str | None:
-    """Read a text from ``--answer`` or ``--answer-file``, say; ``None`` if neither is given."""
+    """Read the text that an option such as ``--answer``, or its ``-file`` form, gives, if any."""
     if text is not None and path is not None:
         raise click.UsageError(f"{option} and {option}-file exclude each other: give one of them.")
     if text is not None:
@@ -108,7 +108,7 @@ def is_file(text: str, folder: Path = Path()) -> bool:
 
 
 def read_sources(texts: Sequence[str], paths: Sequence[Path]) -> list[Source]:
-    """Read the sources of the command line; texts get the ids ``S0``, ``S1``..., files their name."""
+    """Read the sources that options give; ids: ``S0``, ``S1``... for texts, names for files."""
     for text in texts:
         refuse_file_name(text, "--source")
     ids = [f"S{number}" for number in range(len(texts))]

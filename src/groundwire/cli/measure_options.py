@@ -1,4 +1,4 @@
-"""The options that several commands of ``groundwire measure`` share."""
+"""The options of ``groundwire measure generate``, and detectors with an explainer."""
 
 import os
 import sys

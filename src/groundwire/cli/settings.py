@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def with_values(config: "Config", given: Mapping[str, Any]) -> "Config":
-    """Change settings of a configuration, by their paths, to the values of options.
+    """Return a configuration with the values of options: path of a setting → its new value.
 
     Raises:
         UsageError: If a verifier would then be called over plain HTTP, except on this machine or
