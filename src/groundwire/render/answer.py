@@ -16,7 +16,7 @@ from groundwire.text.screen import visible
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-#: Highest number of sources that a page shows; of any others it gives only the number.
+#: Highest number of sources that a page shows; it says how many others there are.
 MAX_SOURCES = 50
 #: Number of characters that are shown before and after a line of evidence.
 _CONTEXT_CHARS = 240
@@ -57,7 +57,7 @@ class Why(NamedTuple):
     """The reason why a span is marked.
 
     Attributes:
-        text: One or two sentences; empty if they are not known.
+        text: The reason in one or two sentences; empty if it is not known.
         severity: Severity of the fault, from 0 (none) to 4 (contradicted).
         evidence: The line that the span was compared with; ``None`` if no line is about it.
     """
