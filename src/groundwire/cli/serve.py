@@ -249,7 +249,7 @@ def show_keys(
 ) -> None:
     """Print which keys are accepted; show new keys on a terminal, or else write them to a file.
 
-    Without a terminal, output may be collected and kept, like the log of a container.
+    Output that is JSON, or not on a terminal, may be collected, like the log of a container.
     """
     tell(f"keys      {_keys(config, start)}", f"admin     {_admin_keys(config, start)}")
     if not start.keys:
