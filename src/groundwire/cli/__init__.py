@@ -70,7 +70,7 @@ class FailedError(click.ClickException):
 
 
 class Commands(SuggestingGroup):
-    """The group of all commands: it imports a command only to call it, and shows its failures."""
+    """The group of all commands: it imports a command only to call it; failures become messages."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, most used first."""
@@ -106,12 +106,12 @@ class Commands(SuggestingGroup):
         parent: click.Context | None = None,
         **extra: Any,  # noqa: ANN401  # as click declares it
     ) -> click.Context:
-        """Parse the command line, and show failures, also of printing ``--help``."""
+        """Parse the command line; failures, also of printing ``--help``, become messages."""
         with _showing_failures():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  # as click declares it
-        """Run the command, and show its failures as messages."""
+        """Run the command; its failures become messages."""
         with _showing_failures():
             return super().invoke(ctx)
 

@@ -88,7 +88,7 @@ def verify(
 
 
 def _configured_files(config: "Config", store: StoreOptions) -> Sequence[Path]:
-    """Return the file in which a configuration keeps the trail; empty if the store keeps it."""
+    """Return the file of the configured trail; empty with ``--store``, or if a database has it."""
     path = config.audit.path
     if store.store is not None or path is None:
         return ()

@@ -37,8 +37,8 @@ class Files:
     """The input file of a batch, and the output file of its results.
 
     Attributes:
-        batch: The input: rows as JSON, CSV, TSV or Parquet, with gzip or without; ``-`` is JSON on
-            standard input.
+        batch: The input: rows as JSON, CSV or TSV, also packed with gzip, or as Parquet; ``-`` is
+            JSON on standard input.
         output: The file of results; ``None`` is standard output.
         resume: Whether to continue the results in the output.
         force: Whether to replace the results in the output.
@@ -71,8 +71,8 @@ class InputRow:
         number: Number of the row, counted from 1; a header and blank lines are not counted.
         line: Number of the row's first line in the file; in a JSON array or Parquet, ``number``.
         id: Id of the row, if it has one.
-        sha256: :func:`fingerprint` of the row as it stands in the file.
-        n_bytes: Length of the row in the file.
+        sha256: :func:`fingerprint` of the row's content in the file.
+        n_bytes: Length of the row's content, in bytes.
         content: The example to check, or the error of a row that cannot be read.
         keys: The keys of the row if it is a JSON object, else the names of its columns.
     """
@@ -145,12 +145,12 @@ class ResultsTally:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
+        """Number of rows that have a result."""
         return self.outcomes.total() + self.n_errors
 
     @property
     def status(self) -> ExitStatus:
-        """Exit status of the whole file."""
+        """Exit status of the whole file: that of the worst result."""
         return ExitStatus.FAILED if self.n_errors else exit_status(self.outcomes)
 
     def add(self, result: Mapping[str, Any]) -> None:
@@ -194,12 +194,14 @@ def _row_key(number: int, source: str) -> bytes:
 
 
 def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
-    """Check every row, print a summary on standard error, and exit with the worst status.
+    """Check every row that has no result yet, print a summary on standard error, and exit.
 
     Raises:
         DifferentDetectorError: If the results to continue were made by another detector.
-        InputError: If the results to continue belong to another input, if there is nothing to
-            check, or if the input is damaged; the rows before the damage are checked.
+        InputError: If the output exists and is neither continued nor replaced; if the results to
+            continue belong to another input; if there is nothing to check; if the first row shows a
+            mistake (:func:`examine_first`); or if the input is damaged, once the rows before the
+            damage are checked.
     """
     tally = prepare_output(files)
     # Steps that may fail come before the output is opened, so that a failure leaves no empty file.
@@ -265,7 +267,7 @@ def examine_first(row: InputRow, files: Files) -> None:
 
 
 def prepare_output(files: Files) -> ResultsTally:
-    """Count the results in the output that will be continued, and drop a last one cut short.
+    """Count the results in an output to continue, and drop its last line if that was cut short.
 
     Raises:
         InputError: If the output exists, and is to be neither continued nor replaced.

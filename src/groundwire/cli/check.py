@@ -152,7 +152,7 @@ def check(
 
 
 def detected(setup: Setup, choice: DetectorChoice, example: Example) -> Detection:
-    """Load the chosen detector and check an answer; show the time that long sources take."""
+    """Load the chosen detector and check an answer; while it reads long sources, show the time."""
     with waiting(sum(len(source.text) for source in example.sources)):
         return setup.load(choice).detect(
             sources=example.sources, question=example.question, answer=example.answer

@@ -21,7 +21,7 @@ _RIGHT = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataOptions:
-    """The options of every command that judges labelled answers.
+    """The options of commands that judge a user's labelled answers.
 
     All these commands have the same options, so that one can use the results of another.
 

@@ -71,7 +71,7 @@ def status_of(found: "Evaluation") -> ExitStatus:
     """Return the exit status of an evaluation: whether all rows were read and checked.
 
     Raises:
-        InputError: If there are no scores.
+        InputError: If no row has a label, so there is nothing to score.
     """
     if not found.scores["n_answers"]:
         counts = found.counts

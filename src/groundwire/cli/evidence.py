@@ -41,14 +41,14 @@ class NamedType(click.ParamType):  # type: ignore[type-arg] # not generic in old
 
 
 def read_evidence(listed: Path | None, named: Iterable[Named]) -> list[object]:
-    """Read all spans, first those of the list; its spans without an id are named by their place.
+    """Read all spans of evidence: first those in a file, then those that options give one by one.
 
     Args:
         listed: A file with a list of spans.
-        named: Spans that have options of their own.
+        named: Id, and text or file, of each span that an option gives.
 
     Raises:
-        InputError: If the file ``listed`` has no list.
+        InputError: If the file ``listed`` is no JSON list.
         NotUtf8Error: If a file is not UTF-8.
         OSError: If a file cannot be read.
     """

@@ -59,6 +59,7 @@ def read_text(path: Path) -> str:
 
     Raises:
         NotUtf8Error: If the text is not UTF-8.
+        InputError: If the file is of a known kind that is not text, such as a PDF.
         OSError: If the file cannot be read.
     """
     if path != STDIN:
@@ -80,7 +81,7 @@ def name_of(path: Path) -> str:
 
 
 def read_text_option(text: str | None, path: Path | None, option: str) -> str | None:
-    """Read the value of a pair of options such as ``--answer`` and ``--answer-file``."""
+    """Read the text that an option such as ``--answer``, or its ``-file`` form, gives, if any."""
     if text is not None and path is not None:
         raise click.UsageError(f"{option} and {option}-file exclude each other: give one of them.")
     if text is not None:
@@ -99,7 +100,7 @@ def refuse_file_name(text: str, option: str) -> None:
 
 
 def is_file(text: str, folder: Path = Path()) -> bool:
-    """Return whether a text is the name of a file, in the current folder or in another one."""
+    """Return whether a text is the name of a file, in the current folder or in ``folder``."""
     if len(text) >= _MAX_NAME_CHARS:
         return False
     # Unlike Path.is_file, this raises nothing for texts that cannot be names.
@@ -107,7 +108,7 @@ def is_file(text: str, folder: Path = Path()) -> bool:
 
 
 def read_sources(texts: Sequence[str], paths: Sequence[Path]) -> list[Source]:
-    """Read the sources of the command line: texts are ``S0``, ``S1``..., files have their names."""
+    """Read the sources that options give; ids: ``S0``, ``S1``... for texts, names for files."""
     for text in texts:
         refuse_file_name(text, "--source")
     ids = [f"S{number}" for number in range(len(texts))]
@@ -117,7 +118,7 @@ def read_sources(texts: Sequence[str], paths: Sequence[Path]) -> list[Source]:
 
 
 def unique_names(paths: Sequence[Path], *, taken: Iterable[str] = ()) -> list[str]:
-    """Return a unique name for each file: its file name, else its path; if taken, with a number."""
+    """Return a unique name for each file: its file name or path, with a number if that is taken."""
     used = set(taken)
     own = Counter(_name(path) for path in paths)
     names = []

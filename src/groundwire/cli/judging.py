@@ -73,7 +73,7 @@ def judge(
     hashes: Mapping[str, str],
     count: Callable[[], int | None],
 ) -> Iterator[Judged]:
-    """Judge the rows that have no result yet, and show the progress.
+    """Judge the rows that have no result yet, show the progress, and yield the results.
 
     Args:
         setup: The functions that load detectors.

@@ -1,7 +1,7 @@
 """``groundwire keys``: makes, lists and revokes keys in the database itself.
 
 It needs no running gateway, so somebody who has lost the last admin key can make another. Running
-gateways soon notice its changes (``store.poll_s``).
+gateways check for changes every ``store.poll_s`` seconds.
 """
 
 from collections.abc import Callable

@@ -305,8 +305,8 @@ def read_access(own: HttpOptions) -> "Access":
     """Read from the options which clients the server accepts.
 
     Raises:
-        UsageError: If other machines can reach the server, and there is no token, or no host name
-            was allowed.
+        UsageError: If other machines can reach the server, and there is no token, or it listens on
+            all addresses and no host name is allowed; or if the token cannot be read.
     """
     from groundwire.config.keys import KeyText, hash_of
     from groundwire.config.kinds import is_loopback_host

@@ -1,4 +1,4 @@
-"""The options that several commands of ``groundwire measure`` share."""
+"""The options of ``groundwire measure generate``, and detectors with an explainer."""
 
 import os
 import sys
@@ -36,7 +36,7 @@ class Questions:
     limit: int | None = option("--limit", "N", click.IntRange(min=1))
 
     def read(self) -> "Iterator[AnyQuestion]":
-        """Read the questions, from the first one on."""
+        """Read the questions; with a limit, draw that many of them."""
         from groundwire.evaluation.datasets.files import read_questions
         from groundwire.evaluation.datasets.mapping import ColumnMapping
         from groundwire.evaluation.measure.questions import drawn

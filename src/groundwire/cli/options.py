@@ -3,7 +3,8 @@
 The help of an option is the entry of its parameter under ``Args:`` in the function's docstring, or
 under ``Attributes:`` in the docstring of the class. The help shows the rest of a docstring, from
 ``Examples:`` or ``Exit status:`` on, below the options. A class of options is a dataclass; a
-parameter that is annotated with it gets an object made of their values. A command looks like this::
+parameter that is annotated with it gets an object with the values of its options. A command looks
+like this::
 
     @command()
     def greet(*, name: str | None = option("--name", "TEXT"), tone: Tone) -> None:
@@ -82,7 +83,7 @@ def option(
 
 
 def argument(metavar: str | None = None, type: Any = None, **settings: Any) -> Any:  # noqa: ANN401
-    """Declare an argument; the parameters are those of :func:`option`."""
+    """Declare an argument; ``metavar``, ``type`` and ``settings`` are as for :func:`option`."""
     return Declared((), {"metavar": metavar, "type": type, **settings})
 
 
@@ -94,7 +95,7 @@ def command(
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Make a command of a function that declares its options.
 
-    A first parameter ``ctx`` is the context of click.
+    If its first parameter is named ``ctx``, it gets click's context.
 
     Args:
         name: Name of the command; ``None``: the name of the function.
@@ -127,7 +128,7 @@ def _epilog(function: Callable[..., Any]) -> str | None:
 
 
 def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that its signature declares, and click's context if it asks."""
+    """Give a command the options that its signature declares, and click's context as ``ctx``."""
     text, _ = described(_without_epilog(function))
 
     @wraps(function)
@@ -157,7 +158,7 @@ def given_settings(options: object) -> dict[str, Any]:
 
 
 def given_options(options: object) -> dict[str, Any]:
-    """Return the options of settings that were given: name on the command line → value."""
+    """Return the given options that win over settings: name on the command line → value."""
     return {each.names[0]: value for each, value in _given(options) if each.setting}
 
 

@@ -17,8 +17,8 @@ LINE_EVERY_S = 10.0
 #: Sources with at least this many characters take seconds to read, so a terminal shows the time.
 LONG_CHARS = 2_000_000
 
-#: A function that shows the progress. Its arguments are the number of the input's last line that
-#: is done, and the number of rows that this run has judged.
+#: A function that shows the progress. Its arguments are the number of rows that are done, including
+#: those of earlier runs, and the number of rows that this run has judged.
 Report = Callable[[int, int], None]
 
 
@@ -27,7 +27,7 @@ def progress(count: Callable[[], int | None], *, is_interactive: bool) -> Iterat
     """Report how many rows are judged while the block runs.
 
     Args:
-        count: Returns the number of lines in the input; ``None`` if it is unknown. It is called
+        count: Returns the number of rows in the input; ``None`` if it is unknown. It is called
             only if there is a terminal.
         is_interactive: Whether to draw on a terminal.
     """

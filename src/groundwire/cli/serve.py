@@ -130,7 +130,8 @@ def require_gateway(what: str = "The gateway") -> None:
 def with_upstream(config: "Config", given: dict[str, Any]) -> "Config":
     """Apply options to a configuration; they win over it, and over a preset that they name.
 
-    An upstream in the options replaces the configured ones, and does not get their keys.
+    An upstream in the options replaces the configured ones. It does not get a key that the
+    configuration file has for another URL.
     """
     from groundwire.config.tree import PRESETS
 
@@ -206,8 +207,8 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
             where = _address(config.admin.host, admins)
             beside = Beside(admin_app, config, admins, address=where)
         server = Server(app, config, says=tell, address=address, beside=beside)
-        # Imported code stays for good, so the garbage collector need not look at it again: it holds
-        # up all requests meanwhile.
+        # Imported code stays for good. So the garbage collector, which holds up all requests while
+        # it runs, need not look at it again.
         gc.freeze()
         server.serve_until_told(sockets)
 
@@ -248,7 +249,7 @@ def show_keys(
 ) -> None:
     """Print which keys are accepted; show new keys on a terminal, or else write them to a file.
 
-    Without a terminal, output may be collected and kept, like the log of a container.
+    Output that is JSON, or not on a terminal, may be collected, like the log of a container.
     """
     tell(f"keys      {_keys(config, start)}", f"admin     {_admin_keys(config, start)}")
     if not start.keys:

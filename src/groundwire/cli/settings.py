@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def with_values(config: "Config", given: Mapping[str, Any]) -> "Config":
-    """Change settings of a configuration, by their paths, to the values of options.
+    """Return a configuration with the values of options: path of a setting → its new value.
 
     Raises:
-        UsageError: If a verifier would then be called over plain HTTP on another machine than
-            ``verify.plain_http_host``.
+        UsageError: If a verifier would then be called over plain HTTP, except on this machine or
+            on ``verify.plain_http_host``.
     """
     from groundwire.config import SettingOrigin
     from groundwire.config.fields import describe_wrong

@@ -30,7 +30,7 @@ class StoreChange(Generic[_T]):
     """The result of a command's work on the database.
 
     Attributes:
-        value: What the work returned.
+        value: The value that the work returned.
         is_recorded: Whether the change is in the audit trail; also true if nothing was to be
             recorded.
     """
@@ -40,7 +40,7 @@ class StoreChange(Generic[_T]):
 
 
 def run(config: "Config", work: _Work[_T], events: _Events[_T] | None = None) -> StoreChange[_T]:
-    """Read or change the database of a configuration, and record a change.
+    """Read or change the database of a configuration, and record the change, if any.
 
     Args:
         config: The configuration.
@@ -75,7 +75,7 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
         done = await work(store)
         made = ControlEvents(actor=COMMAND_LINE, trace_id="", redact=redact)
         found = () if events is None else events(done, made)
-        if audit is None or not found:  # without events, no chain is begun
+        if audit is None or not found:  # without events, no chain of audit records is begun
             return StoreChange(done)
         await audit.open()
         await audit.write(*found)

@@ -200,7 +200,7 @@ def page_of(report: "VerificationReport", spans: list[object]) -> str:
 
 
 def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any]) -> "Verify":
-    """Return the settings: options win over environment variables, and these over a file."""
+    """Return the settings in effect: options win over the environment, which wins over a file."""
     # Environment variables of endpoints are read only if an option or setting chooses an endpoint.
     chosen = given.get("verify.verifier")
     environ = os.environ | ({"GROUNDWIRE_VERIFY_VERIFIER": chosen} if chosen else {})
@@ -219,7 +219,7 @@ def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any
 
 
 def status_of(report: "VerificationReport") -> ExitStatus:
-    """Return the exit status of the worst claim in a report."""
+    """Return the exit status of a report: that of its worst claim or citation."""
     from groundwire.verify.citations import CitationStatus
     from groundwire.verify.rule import ClaimStatus
 

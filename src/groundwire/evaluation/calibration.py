@@ -89,8 +89,9 @@ class Brier:
     Attributes:
         n: Number of forecasts.
         score: The score; ``nan`` without forecasts.
-        skill: Brier skill score: 1 for perfect forecasts, 0 for forecasts no better than the base
-            rate, which is the mean outcome; ``nan`` if the event happened always or never.
+        skill: Brier skill score: 1 for perfect forecasts, 0 for forecasts as good as the base rate
+            (the mean outcome), negative for worse ones; ``nan`` if the event happened always or
+            never.
     """
 
     n: int

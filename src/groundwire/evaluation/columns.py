@@ -1,4 +1,4 @@
-"""Judged answers as arrays of numbers: 100 bytes per answer, so that millions fit into memory."""
+"""Judged answers as arrays of numbers: 77 bytes per answer, so that millions fit into memory."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -56,8 +56,9 @@ class Columns:
         pairs: The three numbers as :func:`.metrics.count_pairs` counts them, shape ``(n, 3)``.
         claims: Number of judged claims that neither the detector nor people marked, and number of
             all claims that people did not mark, shape ``(n, 2)``.
-        said: As :attr:`.confusion.ComparedAnswer.said`.
-        latency_ms: As :attr:`.confusion.ComparedAnswer.latency_ms`.
+        said: The detector's P(something in the answer is not supported); ``nan`` if it gives none,
+            or there is no verdict.
+        latency_ms: Milliseconds that the check took; ``nan`` if there is no verdict.
     """
 
     task_names: tuple[str, ...]
@@ -124,7 +125,7 @@ class Columns:
 
 
 def _record(answer: ComparedAnswer, tasks: dict[str, int]) -> tuple[Any, ...]:
-    """Return the values of an answer for :data:`_TABLE`; ``tasks`` numbers the names of tasks."""
+    """Return an answer's values in the order of :data:`_TABLE`; add a new task to ``tasks``."""
     context = sha256(answer.context_id.encode("utf-8", "surrogatepass")).digest()
     return (
         answer.row,

@@ -34,7 +34,7 @@ class ComparedAnswer:
             both marked. A character with several marks counts once.
         pairs: The same numbers as :func:`.metrics.count_pairs` counts them: a character with
             several marks counts several times.
-        n_clean_claims: Number of claims in which people marked nothing.
+        n_clean_claims: Number of claims in which people marked nothing; 0 without ``has_spans``.
         n_clean_passed: Number of those claims that were judged and in which the detector marked
             nothing either.
         is_complete: Whether all evidence was indexed and all of the answer was judged.

@@ -143,7 +143,7 @@ class _Tally:
         self._n_touched: Counter[str] = Counter()
 
     def labelled(self, rows: Iterable[JudgedRow]) -> Iterator[ComparedAnswer]:
-        """Add the numbers of rows, and yield the labelled ones, compared with their labels."""
+        """Add each row to the counts, and yield the labelled rows, compared with their labels."""
         for row in rows:
             self.seconds += row.seconds
             # A sum of hashes, which does not depend on the order of the rows.

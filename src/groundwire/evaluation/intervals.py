@@ -39,15 +39,14 @@ _SAME = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreInterval:
-    """A score with its percentile interval.
+    """A score with its interval.
 
     Attributes:
         value: The score of all answers, without resampling.
-        low: Lower end; ``nan`` if there are fewer contexts than :data:`MIN_CONTEXTS`, all resamples
-            have the same score, or the score is undefined in all of them.
+        low: Lower end; ``nan`` if the score has no interval, as :meth:`Replicates.interval` says.
         high: Upper end; ``nan`` where ``low`` is.
-        n_undefined: Number of resamples in which the score is undefined; the interval leaves them
-            out.
+        n_undefined: Number of resamples in which the score is undefined; they are left out of the
+            interval.
     """
 
     value: float
@@ -196,7 +195,7 @@ class Sums:
     def of_share(self, statistic: Callable[[Floats], Floats]) -> "Replicates":
         """Compute a score that is a share of a count, such as precision.
 
-        A share of 0 or 1 gets an interval by Wilson's formula, where other scores get none.
+        A share of 0 or 1 gets an interval by Wilson's formula: see :meth:`Replicates.interval`.
         """
         n = int((~np.isnan(statistic(self.of_context))).sum())
         return replace(self.of(statistic), n_trials=n)

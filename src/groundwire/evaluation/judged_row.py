@@ -95,7 +95,8 @@ class JudgedRow(JsonRecord):
         context_id: Id of the sources; answers to the same sources share it.
         columns: Further columns of the row in the data, by name.
         question: The question, or ``None``.
-        answer: The text of the answer; empty if the row could not be read.
+        answer: The text of the answer; empty if the row could not be read or, for a row of
+            ``check --batch``, has any error.
         sources: ``id``, length in ``chars`` and ``sha256`` of each source. The texts stay in the
             data.
         known: How much of the answer is labelled: a :class:`.datasets.labelled.Known`.
@@ -127,7 +128,7 @@ class JudgedRow(JsonRecord):
 
     @property
     def is_unreadable(self) -> bool:
-        """Whether the row of the data could not be read."""
+        """Whether the row could not be read; true for any error in a row of ``check --batch``."""
         return self.error is not None and not self.answer
 
     @classmethod

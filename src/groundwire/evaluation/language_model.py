@@ -16,7 +16,7 @@ from groundwire.verify.verifier import FailureKind
 
 #: Environment variables that hold the key and the URL by default.
 KEY_VARIABLE, URL_VARIABLE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
-#: Sent as the key to endpoints that need no key: the client refuses an empty key.
+#: The key that is sent if an endpoint needs none: the client refuses an empty key.
 NO_KEY = "none"
 
 #: Failures after which all further calls of a run would fail too.
@@ -117,7 +117,7 @@ class EndpointAddress:
 
 
 class LanguageModel(ChatClient):
-    """A language model at an endpoint, which answers requests.
+    """A language model at an endpoint for chat completions.
 
     Raises:
         MissingExtraError: If the official client is not installed.

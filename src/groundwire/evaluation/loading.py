@@ -1,4 +1,4 @@
-"""The detectors that commands use, and a function that judges several answers with one."""
+"""The interface of a detector for commands, and a function that judges answers with it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

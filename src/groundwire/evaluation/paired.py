@@ -9,7 +9,7 @@ from groundwire.evaluation.scores import of_answers, of_spans
 
 #: A function that computes scores of answers, by name, with the resamples of a bootstrap.
 _Scores = Callable[[Columns, Bootstrap], dict[str, Replicates]]
-#: Answers as they were judged earlier, each with the same answer as it was judged now.
+#: Pairs of the earlier and the present judgement of the same answer.
 Pairs = Sequence[tuple[ComparedAnswer, ComparedAnswer]]
 
 

@@ -28,7 +28,7 @@ METRICS = (*STATISTICS, "auroc", "auprc", "span.precision", "span.recall", "span
 #: Scores that are better the lower they are.
 _FALLING = ("fpr",)
 
-#: Counts that may not be higher than in the baseline: name → JSON key, and words for the rows.
+#: Counts that must not be higher than in the baseline: name → JSON key, and words for the rows.
 COUNTS = {
     "failed rows": ("n_failed", "rows could not be read or checked"),
     "unchecked answers": ("n_unchecked", "answers were not checked at all"),
@@ -51,8 +51,8 @@ class RegressionCheck(JsonRecord):
 
     Attributes:
         name: Name of the score, ``rate``, or a name of :data:`COUNTS`.
-        is_passed: Whether the number is within its limit; for ``rate``, even if all answers that
-            were not fully checked are hallucinated.
+        is_passed: Whether the number is within its limit; for ``rate``, in the worst case that
+            :func:`_rate` describes.
         before: The number in the baseline, in the unit of ``now``; ``None`` without a baseline, and
             for ``rate``.
         now: The number in the new results: a score or the rate as a share, or a count.
@@ -63,7 +63,7 @@ class RegressionCheck(JsonRecord):
         ci95: For a score, the 95 % interval of ``worse``, from paired resamples of contexts;
             ``None`` unless the baseline is a file of results.
         sentence: The result of the check as a sentence.
-        note: A warning about answers that were not fully checked, or empty.
+        note: For ``rate``, a warning about answers that may be hallucinated too; may be empty.
     """
 
     name: str
@@ -84,9 +84,9 @@ class Regression:
     Attributes:
         n: Number of rows of the data.
         checks: The checks: drops of scores in the order asked for, then the rate, then counts.
-        n_newly_wrong: Number of answers whose verdict was right in the baseline and is wrong now;
-            ``None`` unless the baseline is a file of results.
-        newly_wrong: Ids of the first of these answers.
+        n_newly_wrong: Number of answers whose verdict was right in the baseline, and is wrong or
+            missing now; ``None`` unless the baseline is a file of results.
+        newly_wrong: Ids of the first 20 of these answers.
     """
 
     n: int
@@ -246,7 +246,7 @@ def _names(scores: Mapping[str, Any]) -> str:
 
 
 def score_of(scores: Mapping[str, Any], name: str, whose: str) -> float:
-    """Find a score of :data:`METRICS` in an evaluation's JSON data; ``whose`` is for the error.
+    """Find a score of :data:`METRICS` in an evaluation's JSON data; the error quotes ``whose``.
 
     Raises:
         RegressError: If the score is missing or undefined.
@@ -271,7 +271,7 @@ def _drop(
 ) -> RegressionCheck:
     was, is_ = score_of(before, name, "the baseline"), score_of(now, name, "what is judged now")
     sign = 1 if name in _FALLING else -1
-    worse = 100 * sign * (is_ - was) + 0.0  # + 0.0 makes 0.0 of -0.0
+    worse = 100 * sign * (is_ - was) + 0.0  # + 0.0 turns -0.0 into 0.0
     ends = None
     if name in moved:
         interval = moved[name].interval()
@@ -297,9 +297,9 @@ def _drop(
 def _rate(rows: Iterator[JudgedRow], allowed: float) -> RegressionCheck:
     """Check the rate of answers that the detector calls hallucinated.
 
-    It is their share of the answers that are called hallucinated or grounded; skipped answers never
-    count. The check passes only if the limit would hold even if all others were hallucinated, such
-    as rows that failed.
+    It is their share of the answers that are called hallucinated or grounded. Skipped answers never
+    count. All others, such as failed rows, may be hallucinated: the check passes only if the rate
+    is within the limit even if all of them are.
     """
     outcomes = Counter(
         Outcome.UNAVAILABLE
@@ -340,7 +340,7 @@ def _not_more(
 ) -> Iterator[RegressionCheck]:
     """Check that the numbers of failed rows and of unchecked answers have not grown.
 
-    Without a baseline no row may have failed. Unchecked answers have no limit then, because
+    Without a baseline, any failed row fails the check. Unchecked answers have no limit then:
     :func:`_rate` counts each of them as possibly hallucinated.
     """
     for name, (key, what) in COUNTS.items():

@@ -28,7 +28,8 @@ def read_header(path: Path) -> Header:
     """Read the header of results, or make one for the output of ``groundwire check --batch``.
 
     Raises:
-        ResultsError: If the first line is not a header.
+        ResultsError: If the first line is neither a header nor a row of ``check --batch``, or if no
+            row of ``check --batch`` was checked.
     """
     with open_lines(path) as lines:
         first = next(iter(lines), b"")
@@ -72,8 +73,8 @@ def resume(path: Path, header: Header) -> dict[int, str]:
         Number → fingerprint of each row that has a result.
 
     Raises:
-        ResultsError: If the file has no results, results from other data, or two results with the
-            same row number.
+        ResultsError: If a line is not of a results file, the results are from other data, or two
+            have the same row number.
         DifferentDetectorError: If another detector made the results.
         WrittenError: If the file is compressed with gzip.
     """

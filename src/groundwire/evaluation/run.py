@@ -59,8 +59,8 @@ def run(
         on_row: Called after each row with the number of rows done.
 
     Raises:
-        ResultsError: If the existing results are from other data, or the name of the output ends
-            in ``.gz`` or ``.parquet``.
+        ResultsError: If the existing results are from other data or of rows that ``rows`` lacks, or
+            the name of the output ends in ``.gz`` or ``.parquet``.
         DifferentDetectorError: If the existing results were made by another detector.
     """
     if output.suffix in (".gz", ".parquet"):
@@ -85,8 +85,8 @@ def run(
 def in_contexts(rows: Iterable[AnyRow]) -> Iterator[Block]:
     """Group rows into blocks; neighbouring rows of one context stay together.
 
-    A block that has :data:`MAX_BLOCK_ROWS` rows, or :data:`MAX_BLOCK_BYTES` of text, is extended
-    until its last context ends, but not beyond twice the size.
+    A block that has :data:`MAX_BLOCK_ROWS` rows, or texts of :data:`MAX_BLOCK_BYTES` characters, is
+    extended until its last context ends, at most to about twice these sizes.
     """
     block: list[AnyRow] = []
     n_bytes = 0
@@ -106,7 +106,8 @@ def _remaining(rows: Iterable[AnyRow], done: dict[int, str], output: Path) -> It
 
     Args:
         rows: All rows of the data.
-        done: Number → fingerprint of each row that has a result; rows of the data are removed.
+        done: Number → fingerprint of each row that has a result. Rows that the data have are
+            removed from it.
         output: The file of results, for the error.
 
     Raises:

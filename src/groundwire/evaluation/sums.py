@@ -27,7 +27,7 @@ def counted(hallucinated: Bools, failed: Bools) -> Bools:
 def answer_sums(flagged: Bools, hallucinated: Bools, failed: Bools) -> Floats:
     """Make the four columns from whose sums :data:`STATISTICS` are computed, shape ``(n, 4)``.
 
-    They hold 1 or 0 for each answer: whether it is both flagged and hallucinated, flagged,
+    Their values are 1 or 0 for each answer: whether it is both flagged and hallucinated, flagged,
     hallucinated, and counted. All four are 0 for an answer that scores do not count, by
     :func:`counted`.
     """

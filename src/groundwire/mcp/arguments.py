@@ -1,6 +1,6 @@
 """Pydantic models of the arguments of tools. The schemas that agents see are generated from them.
 
-The models of spans, steps and sources are only for the schemas. The values are parsed by the
+The models of spans, steps and sources are only for the schemas. Their values are parsed by the
 library, which accepts more forms and reports problems in more detail.
 """
 

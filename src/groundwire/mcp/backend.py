@@ -56,7 +56,7 @@ class Backend:
         return frozenset() if self.needs_handle else frozenset({"evidence"})
 
     def verifier(self, call: Call) -> str | Verifier:
-        """Return the verifier of a call, or its name, for :func:`groundwire.verify.run.run`.
+        """Return the embedded verifier for a call, or the name of another verifier.
 
         Raises:
             GroundwireError: If the embedded model cannot be loaded.

@@ -97,7 +97,7 @@ def app_of(server: ToolServer, access: Access, *, path: str, limits: StoreLimits
         server: The server.
         access: The conditions under which requests are accepted.
         path: Path of the endpoint, such as ``/mcp``.
-        limits: Limits of held evidence; sessions too end after ``idle_s`` seconds without use.
+        limits: Limits of held evidence. Sessions that are not used end after its ``idle_s``, too.
     """
     app: ASGIApp = server.protocol().streamable_http_app(
         streamable_http_path=path,

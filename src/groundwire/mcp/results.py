@@ -1,4 +1,4 @@
-"""Pydantic models of results of tools that check. The schemas that agents see are made from them.
+"""Pydantic models of the results of checks. The schemas that agents see are generated from them.
 
 A model has only the fields that an agent needs to know; the results have more fields.
 """

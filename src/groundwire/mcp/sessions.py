@@ -1,4 +1,4 @@
-"""Keeps a separate store of evidence for each session; no other session can see it."""
+"""Keeps a separate store of evidence for each session, which other sessions cannot see."""
 
 import secrets
 from collections import OrderedDict
@@ -87,7 +87,7 @@ class Stores:
             The span, and the handle that it is held under; ``None`` if it is held for the session.
 
         Raises:
-            CallError: If there is no store under the handle, or no room.
+            CallError: If the text is blank, there is no store under the handle, or no room.
         """
         with self._lock:
             store = self.of(session, handle)

@@ -16,7 +16,7 @@ from groundwire.text.screen import visible
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-#: Highest number of sources that a page shows; of any others it gives only the number.
+#: Highest number of sources that a page shows; it says how many others there are.
 MAX_SOURCES = 50
 #: Number of characters that are shown before and after a line of evidence.
 _CONTEXT_CHARS = 240
@@ -57,7 +57,7 @@ class Why(NamedTuple):
     """The reason why a span is marked.
 
     Attributes:
-        text: One or two sentences; empty if they are not known.
+        text: The reason in one or two sentences; empty if it is not known.
         severity: Severity of the fault, from 0 (none) to 4 (contradicted).
         evidence: The line that the span was compared with; ``None`` if no line is about it.
     """
@@ -94,7 +94,7 @@ class Statement:
 
     @property
     def lights(self) -> str:
-        """The parts of the answer that this is: the claim and its findings."""
+        """The claim and its findings, written as in :attr:`Part.lights`."""
         return " ".join([str(self.number), *(f"f{each.number}" for each in self.findings)])
 
 
@@ -161,9 +161,10 @@ _Evidence = list[tuple[EvidenceRef, list[str]]]
 
 
 def _evidence_of(detection: Detection, whys: Sequence[Why]) -> list[_Evidence]:
-    """Return the evidence of each claim: of one with findings, the lines that decide on them.
+    """Return the lines of evidence of each claim; for a claim with findings, those of its findings.
 
-    If no line is about a finding, its evidence is whatever it was compared with.
+    The line of a finding is the one that its reason names. If there is none, the evidence of its
+    span is used, or else that of its claim.
     """
     found: list[_Evidence] = []
     n_spans = 0
@@ -317,7 +318,7 @@ def find_shown(detection: Detection, words: str, *, nth: int = 1) -> tuple[int, 
         nth: Number of the occurrence to find, counted from 1.
 
     Returns:
-        The range of the words in the answer; ``None`` if they occur fewer times.
+        The range of the words in the answer; ``None`` if they are blank or occur fewer times.
     """
     letters: list[Piece] = []
     for piece in _laid_out(detection):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _Name = TypeVar("_Name", bound=StrEnum)
 
-#: Highest number of sources that the report lists; of any others it gives only the number.
+#: Highest number of sources that the report lists; it says how many others there are.
 MAX_SOURCES_SHOWN = 20
 
 PATHS = {

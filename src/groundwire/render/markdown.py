@@ -26,7 +26,7 @@ class Piece(NamedTuple):
     """A piece of the text as it is shown, with its range ``[start, end)`` in the source.
 
     ``shown`` is the text of that range, or the one character that an entity such as ``&amp;`` or a
-    backslash escape in that range stands for.
+    backslash escape in that range means.
     """
 
     shown: str
@@ -37,8 +37,8 @@ class Piece(NamedTuple):
 def divide(text: str) -> list[str | Piece]:
     """Divide a Markdown text into tags and pieces, in reading order.
 
-    If the offsets of a piece cannot be found, the whole text is returned as one piece of plain
-    text.
+    If the offsets of a piece cannot be found, or a line ends in a lone carriage return, the whole
+    text is returned as one piece of plain text.
     """
     # The parser reads "\r\n" as "\n". The space keeps the length, so offsets stay the same.
     source = text.replace("\r\n", " \n")

@@ -15,7 +15,7 @@ from groundwire.verify.report import ClaimReport, VerificationReport
 from groundwire.verify.rule import ClaimStatus
 from groundwire.verify.verifier import Judged, Readout
 
-#: Highest number of unverified claims that the report lists; of others it gives only the number.
+#: Highest number of unverified claims that the report lists; it says how many others there are.
 MAX_UNSCORED_SHOWN = 20
 _ID_CHARS = 40
 _NOTHING = "-"
@@ -184,7 +184,7 @@ def describe_citations(finding: CitationFinding) -> str:
 
 
 def doubts_of(detail: ClaimReport) -> tuple[MarkedStretch, ...]:
-    """Return the doubtful stretches of a flagged claim; empty if the verifier marks no words."""
+    """Return the stretches of a flagged claim that the verifier doubts; empty for other claims."""
     posterior = detail.posterior
     return posterior.doubts if detail.flagged and isinstance(posterior, Readout) else ()
 

@@ -25,8 +25,9 @@ class FileCheck(JsonRecord):
 
     Attributes:
         counts: Result: ``same``, ``different``, or ``unknown`` if no numbers are on record.
-        differences: A phrase for each number that differs, such as "QA: 10 answers, and ...".
-        source: Where the right numbers are from, such as "its paper".
+        differences: For each task with other numbers than on record, and for all answers ("all"),
+            a phrase such as "QA: 10 answers, and 12 answers expected".
+        source: Where the numbers on record are from, such as "its paper"; empty if there are none.
     """
 
     counts: str = "unknown"

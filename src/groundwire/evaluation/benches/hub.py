@@ -16,7 +16,7 @@ def fetch(bench: Bench, split: str, *, revision: str | None = None) -> Path:
     Args:
         bench: The benchmark.
         split: Name of the split.
-        revision: Commit, branch or tag; by default the newest commit, which the result names.
+        revision: Commit, branch or tag; by default the newest commit.
 
     Returns:
         The folder of the files; its name is the commit of the dataset.

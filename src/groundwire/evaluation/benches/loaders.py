@@ -48,7 +48,8 @@ def ragtruth(
     """Read RAGTruth (https://arxiv.org/abs/2401.00396): the release's two files, or one table.
 
     Raises:
-        DatasetError: If one of the two files is missing, or a source is malformed.
+        DatasetError: If only one of the two files is there, or one is there twice; if a source is
+            malformed; if there are no rows.
     """
     responses, infos = (
         [file for file in files if file.name.removesuffix(".gz") == name]
@@ -84,7 +85,10 @@ def _ragtruth_sources(path: Path) -> Mapping[str, Values]:
 
 
 def _ragtruth_content(values: Values) -> tuple[str, str | None]:
-    """Return the context of a RAGTruth prompt, and the question or the instruction before it."""
+    """Return the context of a RAGTruth prompt, and its question or else its instruction.
+
+    The instruction is the text before the context; ``None`` if there is none.
+    """
     match values["source_info"]:
         case {"question": str(question), "passages": str(passages)}:
             return passages.strip(), question
@@ -214,7 +218,7 @@ def _json_records(path: Path, *, key: str | None = None) -> Iterator[Line]:
     """Read the records of a JSON file: one array, or one object with the array under a key.
 
     Raises:
-        DatasetError: If the file has neither.
+        DatasetError: If the file has neither, or is not JSON in UTF-8.
     """
     with open_lines(path) as stream:
         try:

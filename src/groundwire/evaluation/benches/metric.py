@@ -23,10 +23,10 @@ Statistic = Callable[[Columns, Bootstrap], Replicates]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchScore(ScoreInterval):
-    """A metric of answers with its 95 % interval, in [0, 1]; ``nan`` where it is undefined.
+    """The value of a metric with its 95 % interval, in [0, 1]; ``nan`` where it is undefined.
 
     Attributes:
-        n: Number of answers.
+        n: Number of answers that the metric is computed from.
     """
 
     n: int
@@ -45,7 +45,7 @@ class Metric:
         name: Name of the metric, such as ``F1, QA``. Published scores have the same names.
         statistic: The function that computes it.
         task: The task whose answers the metric uses; empty for all tasks.
-        is_mean_of_tasks: Whether the metric is the unweighted mean of the tasks.
+        is_mean_of_tasks: Whether the metric is the unweighted mean of its values for the tasks.
     """
 
     name: str
@@ -130,7 +130,7 @@ def balanced_accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
 
 
 def auroc(answers: Columns, drawn: Bootstrap) -> Replicates:
-    """Compute P(a hallucinated answer has more doubt than a grounded one); ties count half."""
+    """Compute P(a hallucinated answer is doubted more than a grounded one); ties count half."""
     (found,) = drawn.of_weights_each(rankings(answers)["auroc"])
     return found
 
@@ -145,7 +145,7 @@ def characters_f1(answers: Columns, drawn: Bootstrap) -> Replicates:
 
 
 def characters_iou(answers: Columns, drawn: Bootstrap) -> Replicates:
-    """Compute the mean over answers of the intersection over union of hallucinated characters."""
+    """Compute the mean over answers of :attr:`.Columns.ious`: how well the marks match."""
     columns = np.column_stack([answers.ious, np.ones(len(answers))]) * answers.counted[:, None]
     return drawn.of_sums(columns, lambda sums: ratios(sums[..., 0], sums[..., 1]))
 

@@ -13,7 +13,7 @@ class AskedQuestion:
     Attributes:
         id: Id of the question, unique within the data.
         task: The kind of question; the rate of hallucinated answers is also computed for each task.
-        context_id: Id of the sources; questions about one context are resampled together.
+        context_id: Id of the sources; the bootstrap draws all questions about one context together.
         text: The text of the question.
         sources: The sources; may be empty.
         columns: Further columns of the row in the data, by name.

@@ -23,8 +23,8 @@ Values: TypeAlias = Mapping[str, Any]
 
 
 #: A function that converts a record of some dataset, with its file and line, to rows with the usual
-#: columns: one, several, or none if the record is to be left out. It may raise KeyError, TypeError
-#: or ValueError if the record is not as expected.
+#: columns: one, several, or none if the record is to be left out. If the record is not as expected,
+#: it may raise an InputError, or any error that :func:`turned_rows` catches, such as a KeyError.
 Turn: TypeAlias = Callable[[Values, Path, int], Iterable[Values]]
 
 
@@ -34,7 +34,7 @@ class FailedRow:
 
     Attributes:
         row: Number of the row, from 1, counted over all files of the table.
-        id: The row's own id; its number if the id cannot be read.
+        id: The row's own id; its number if it has no id that can be read.
         place: File and line of the row; empty if the problem names them.
         problem: Description of what is wrong.
         sha256: Fingerprint of the row's content.
@@ -156,7 +156,7 @@ def read_files(
             broken.append(error)
             if len(broken) == len(files):
                 raise broken[0] from None
-            # One failed row stands for the file; the other files are still read.
+            # The whole file becomes one failed row; the other files are still read.
             row = next(numbers)
             yield reader.read(row, str(file), b"", error.problem)
 
@@ -193,7 +193,7 @@ def table_lines(
 
 
 def _present(lines: Iterable[Line], columns: frozenset[str]) -> set[str]:
-    """Return the given columns that at least one row has; a column in no row is misnamed."""
+    """Return those of the given columns that at least one row has."""
     found: set[str] = set()
     for _, _, values in lines if columns else ():
         found |= set() if isinstance(values, str) else columns & values.keys()

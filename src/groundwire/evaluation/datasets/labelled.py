@@ -41,7 +41,7 @@ class LabelledAnswer:
     Attributes:
         id: Id of the answer, unique within the data.
         task: The kind of question, such as ``QA``; scores are also computed for each task.
-        context_id: Id of the sources; answers to one context are resampled together.
+        context_id: Id of the sources; the bootstrap draws all answers to one context together.
         example: Sources, question and answer.
         spans: Stretches that people marked as hallucinated; they may overlap.
         quality: ``good``, or a fault besides hallucination, such as ``truncated``.

@@ -1,4 +1,4 @@
-"""Reads the raw rows of tables: JSON Lines, CSV, TSV or Parquet, also gzipped, or a folder."""
+"""Reads the raw rows of tables: files of JSON, CSV, TSV or Parquet, or folders of such files."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _BATCH_ROWS = 256
 
 
-#: Longest field of a CSV, in characters. Python's default is too low for contexts.
+#: Limit on the characters of a field in CSV. Python's default is too low for contexts.
 _MAX_FIELD_CHARS = 50_000_000
 
 #: Matches a lone surrogate, which replaces a byte that is not UTF-8: see :func:`_csv_text`.
@@ -47,7 +47,8 @@ def files_of(path: Path) -> tuple[Path, ...]:
     """List the files of a table: the path itself or, if it is a folder, the tables in it.
 
     Raises:
-        DatasetError: If a folder has no table, or the path is not a regular file, such as a pipe.
+        DatasetError: If a folder has no table, or the path is neither a file nor a folder, but for
+            instance a pipe.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         problem = "it is no file that can be read more than once"
@@ -127,7 +128,8 @@ def json_lines(path: Path) -> Iterator[Line]:
     Blank lines are skipped. For an array, numbers of rows take the place of numbers of lines.
 
     Raises:
-        DatasetError: If the file is one object over several lines, a broken array, or not UTF-8.
+        DatasetError: If the file is one object over several lines, a broken array, in an encoding
+            such as UTF-16, or no text. (A single line that is not UTF-8 is an unreadable row.)
     """
     number = 0
     with open_lines(path) as lines:
@@ -149,10 +151,10 @@ def json_lines(path: Path) -> Iterator[Line]:
 
 
 def _refuse_encoding(path: Path, line: bytes) -> None:
-    # UTF-16 and UTF-32 cannot be split into lines at the byte of a line end.
     if what := no_text(line):
         problem, _, step = what.partition(". ")
         raise DatasetError(path, None, f"it is {problem}", f"{step}.")
+    # UTF-16 and UTF-32 cannot be split into lines at the byte of a line end.
     if encoding := other_encoding(line):
         problem = f"it is {encoding} and must be UTF-8"
         raise DatasetError(path, None, problem, f"{conversion(encoding)}.")
@@ -217,7 +219,8 @@ def _csv_records(path: Path, delimiter: str) -> Iterator[tuple[int, int, list[st
     Records without fields are left out.
 
     Raises:
-        DatasetError: If a record is not valid CSV.
+        DatasetError: If a record is not valid CSV, or the file is no text or is in an encoding such
+            as UTF-16.
     """
     with open_lines(path) as stream:
         header = next(iter(stream), b"")

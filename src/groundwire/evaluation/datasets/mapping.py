@@ -35,7 +35,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "quality": ("quality",),
 }
 
-#: Labels that say only yes or no → whether it is a yes. :attr:`ColumnMapping.label_means` says
+#: Labels that only mean yes or no → whether they mean yes. :attr:`ColumnMapping.label_means` says
 #: whether yes means hallucinated or supported.
 _BARE = {
     **dict.fromkeys(("true", "1", "1.0", "yes", "y"), True),
@@ -51,7 +51,7 @@ _GROUNDED = (
     *("supported", "supports", "entailed", "entailment"),
     *("not hallucinated", "no hallucination", "non hallucinated"),
 )
-#: A label in lower case → whether the answer is hallucinated, where a bare yes means hallucinated.
+#: A label in lower case → whether the answer is hallucinated, if yes means hallucinated.
 WORDS: Mapping[str, bool] = {
     **_BARE,
     **dict.fromkeys(_HALLUCINATED, True),
@@ -73,8 +73,8 @@ _SHOWN_CHARS = 40
 class ColumnMapping:
     """The column of each field of an answer or a question, and the meaning of its label.
 
-    If the column that a mapping names is missing, the row is an error: with a misspelt name, the
-    field would otherwise be left out silently.
+    A row without a column that the mapping names cannot be read: with a misspelt name, the field
+    would otherwise be left out silently.
 
     Attributes:
         columns: Field → column, for columns that have none of the usual names (:data:`COLUMNS`).
@@ -115,7 +115,7 @@ class ColumnMapping:
 
     @property
     def optional(self) -> frozenset[str]:
-        """The named columns of fields that a row may lack: all but answer and sources."""
+        """The columns that the mapping names, without those of answer and sources."""
         return frozenset(
             column for name, column in self.columns.items() if name not in ("answer", "sources")
         )
@@ -124,7 +124,7 @@ class ColumnMapping:
         """Read the id of a row; ``None`` if it has none.
 
         Raises:
-            InputError: If the id is neither a text nor a number, or its named column is missing.
+            InputError: If the id is no text or number, or the column named for it is missing.
         """
         return _name(self._get(row, "id"), "id")
 
@@ -132,12 +132,12 @@ class ColumnMapping:
         """Read the task of a row; empty if it has none.
 
         Raises:
-            InputError: If the task is neither a text nor a number, or its named column is missing.
+            InputError: If the task is no text or number, or the column named for it is missing.
         """
         return _name(self._get(row, "task"), "task") or ""
 
     def reason_of(self, row: Mapping[str, Any]) -> str:
-        """Read the reason that ``measure generate`` wrote if a row has no answer; else empty."""
+        """Read why a row has no answer, as ``measure generate`` wrote it; empty if it did not."""
         column = self._column(row, "answer")
         said = row.get("error") if column is not None and row.get(column) is None else None
         return said if isinstance(said, str) else ""
@@ -175,8 +175,8 @@ class ColumnMapping:
         """Read a row as an answer with its sources; labels are ignored.
 
         Raises:
-            MissingColumnError: If the row lacks the column of answer or sources (both are named if
-                both are missing), or the column that the mapping names for the question.
+            MissingColumnError: If the row lacks the column of answer or sources (the error names
+                both if both are missing), or the column that the mapping names for the question.
             InputError: If the row cannot be read.
         """
         self._require(row, "answer", "sources")

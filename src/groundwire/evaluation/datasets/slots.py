@@ -1,7 +1,7 @@
-"""Slot-annotated answers: one text stands for a faithful answer and its hallucinated variants.
+"""Slot-annotated answers: one text gives a faithful answer and its hallucinated variants.
 
 A slot is ``{{supported||hallucinated||kind}}`` in the text: a stretch with a supported and a
-hallucinated wording, and the kind of hallucination. Each variant hallucinates in one slot.
+hallucinated wording, and the kind of hallucination. In each variant one slot is hallucinated.
 """
 
 import re
@@ -38,7 +38,7 @@ class MarkedAnswer:
 
 
 def each_slot(path: Path) -> Iterator[AnyRow]:
-    """Read rows with the keys id, domain, context (a text or a list of them) and answer.
+    """Read rows with the keys id, domain, context (a text or a list of texts) and answer.
 
     A row yields the faithful answer, with the row's id, and a variant for each slot, in which that
     slot alone is hallucinated; the variants' ids end in ``.1``, ``.2`` and so on. There is no

@@ -31,7 +31,7 @@ SYSTEM = (
 )
 #: Number of consecutive failures that ends a run.
 MAX_IN_A_ROW = 20
-#: Number of calls in the queue for each concurrent call.
+#: Length of the queue of calls, as a multiple of the number of concurrent calls.
 _AHEAD = 4
 #: Columns with a meaning in the table of answers. Columns of the questions with such names are not
 #: copied to it.
@@ -181,7 +181,7 @@ def generate(
         on_row: Called after each row with the number of rows done.
 
     Raises:
-        StoppedError: If a failure is final, or there are :data:`MAX_IN_A_ROW` in a row.
+        StoppedError: If a failure is final, or :data:`MAX_IN_A_ROW` calls in a row fail.
     """
     asker, done, n_failed = _Asker(asks, prompting, replies_path(output)), Generated(), 0
     wanted = ((question, model) for question in questions for model in prompting.models)

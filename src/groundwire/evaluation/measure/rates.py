@@ -1,8 +1,8 @@
 """Rates of hallucinated answers and their severity, by model and category.
 
 A rate is the share of hallucinated answers among those with a verdict: hallucinated or grounded.
-Answers that were not fully checked have no verdict and are counted separately. Bounds are the
-lowest and the highest rate that is possible if all answers had a verdict.
+Answers with any other outcome, such as a failed check, are counted separately. Bounds are the
+lowest and the highest rate that would be possible if all answers had a verdict.
 """
 
 from collections import Counter

@@ -28,7 +28,7 @@ class JudgedAnswer:
         task: The kind of question.
         context: Hash of the context id; answers to the same sources share it.
         outcome: One of :data:`OUTCOMES`.
-        severities: Severity of each span of the answer.
+        severities: Severity of each span of the answer, from 0 to 4.
         n_contradicted: Number of spans that the sources contradict.
         tokens: Number of tokens that the model read, and number of tokens that it wrote.
         is_cut: Whether the answer was cut off at the limit of tokens.
@@ -82,5 +82,5 @@ def read_verdicts(path: Path) -> tuple[Header, list[JudgedAnswer]]:
 
 
 def _count(text: str | None) -> int:
-    """Read a number of tokens; 0 if the text is not a number: the column may hold anything."""
+    """Read a number of tokens; 0 if the text is not a number: users' columns may have any text."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 16 else 0

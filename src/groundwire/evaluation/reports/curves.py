@@ -16,7 +16,7 @@ MAX_POINTS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """One curve of a chart; both axes run from 0 to 1.
+    """One curve of a chart; both coordinates are in [0, 1].
 
     Attributes:
         name: Title of the chart.
@@ -25,7 +25,7 @@ class Curve:
         at: The point at the detector's own threshold; ``None`` if it is undefined.
         chance: The two ends of the line of a detector that flags answers at random.
         is_stepped: Whether points are joined by steps instead of slopes.
-        is_fitted: Whether the vertical axis of the chart ends lower if the whole curve is low.
+        is_fitted: Whether the vertical axis ends below 1 if the whole curve is low.
     """
 
     name: str
@@ -40,8 +40,8 @@ class Curve:
 def curves_of(judged: Sequence[ComparedAnswer]) -> tuple[Curve, ...]:
     """Compute the curves: precision and recall, ROC, risk and coverage.
 
-    There are none unless some answers are hallucinated and some are not. Answers without a verdict
-    are left out: they have no probability to be sorted by.
+    Without hallucinated answers, or without grounded ones, there are no curves. Answers without a
+    verdict are left out: they have no probability to be sorted by.
     """
     judged = [answer for answer in judged if answer.has_verdict]
     hallucinated = np.array([answer.is_hallucinated for answer in judged], np.bool_)

@@ -79,7 +79,7 @@ def _parts(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 def sentence(summary: Summary) -> str:
-    """Say in a sentence or two how many rows were flagged, rightly and wrongly, or not scored."""
+    """Say how many answers were flagged rightly, flagged wrongly, and not scored."""
     scores = summary.scores
     if not scores["example"]:
         flagged, passed = (summary.counts[k] for k in (RowKind.FLAGGED, RowKind.UNLABELLED))

@@ -1,7 +1,7 @@
 """Writes a report as Markdown, for a comment on a pull request.
 
-Text of models and strangers could contain markup, or a mention that notifies somebody. So it is
-written as code, with each punctuation mark as a character reference.
+Text that models or strangers wrote could contain markup, or a mention that notifies somebody. So it
+is written as code, with each punctuation mark as a character reference.
 """
 
 import re
@@ -22,7 +22,7 @@ from groundwire.text.screen import one_line, visible
 
 #: GitHub's limit on the characters of a comment.
 MAX_TEXT = 65_536
-#: Limits on the shown wrong rows, rows of a table, characters of an answer, and names of files.
+#: Limits on what is shown: wrong rows, rows of a table, characters of an answer, names of files.
 N_ERRORS, MAX_ROWS, MAX_CHARS, MAX_FILES = 10, 30, 1500, 10
 #: Limit on the characters of any other text of models and strangers, such as an id.
 MAX_CODE = 400

@@ -51,7 +51,7 @@ def at(point: Point) -> tuple[str, str]:
 
 
 def of_curve(curve: Curve, says: str) -> Plot:
-    """Plot a curve with its line of chance, a dot at the detector's threshold, and a caption."""
+    """Plot a curve, the line of a random detector, and a dot at the detector's threshold."""
     top = top_of(curve) if curve.is_fitted else 1.0
     points = tuple(_stepped(curve.points)) if curve.is_stepped else curve.points
     lines = [(_under(curve.chance, top), "chance"), (_under(points, top), "curve")]
@@ -96,7 +96,7 @@ def of_bins(bins: Sequence[Mapping[str, Any]]) -> Plot:
 
 
 def _stepped(points: Sequence[Point]) -> Iterator[Point]:
-    """Yield the points of a curve of steps, in which each value holds to the left of its point."""
+    """Yield the corners of a stepped curve: the value of each point extends to its left."""
     if points:
         yield (0.0, points[0][1])
         yield points[0]

@@ -64,7 +64,7 @@ def tasks_table(scores: Mapping[str, Any]) -> ReportTable:
 
 
 def labels_table(scores: Mapping[str, Any]) -> ReportTable:
-    """Make the table of labels, with the numbers of their gold spans and of touched ones."""
+    """Make the table of labels: how many gold spans each has, and how many were touched."""
     rows = tuple(
         (name, f"{each['n']:,}", f"{each['n_touched']:,}", percent(each["recall"]))
         for name, each in scores["labels"].items()

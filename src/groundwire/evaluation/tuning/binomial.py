@@ -1,4 +1,4 @@
-"""Exact tails and bounds of the binomial distribution; the events counted are losses."""
+"""Exact tails and bounds of the binomial distribution; the counted events are called losses."""
 
 from math import ceil, log, log1p
 
@@ -34,7 +34,7 @@ def most_losses(n: int, rate: float, alpha: float) -> int:
     Args:
         n: Number of trials.
         rate: The rate of losses to stay below, in (0, 1).
-        alpha: The allowed probability that the proof is wrong, in (0, 1).
+        alpha: The allowed probability that the proof is wrong, in (0, 0.5).
     """
     if n == 0:
         return -1
@@ -46,6 +46,8 @@ def most_losses(n: int, rate: float, alpha: float) -> int:
 def least_trials(rate: float, alpha: float) -> int:
     """Compute the fewest trials that prove a rate below ``rate`` if none of them is a loss.
 
+    The arguments are those of :func:`most_losses`.
+
     >>> least_trials(0.01, 0.05), least_trials(0.1, 0.05)
     (299, 29)
     """
@@ -54,6 +56,8 @@ def least_trials(rate: float, alpha: float) -> int:
 
 def upper_bound(losses: int, n: int, alpha: float) -> float:
     """Compute a one-sided upper bound on the rate of losses (Clopper & Pearson 1934).
+
+    The rate is above the bound with probability ``alpha`` at most.
 
     >>> round(upper_bound(0, 10, 0.05), 4), upper_bound(3, 3, 0.05)
     (0.2589, 1.0)

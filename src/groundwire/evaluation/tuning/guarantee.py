@@ -33,7 +33,8 @@ from groundwire.evaluation.tuning.binomial import least_trials, lower_tail, most
 from groundwire.evaluation.tuning.sample import Ints, LabelledSample
 from groundwire.evaluation.tuning.target import Aim, TuningTarget
 
-#: Share of contexts by which the first threshold to test is chosen; the others are for the tests.
+#: For precision, the share of contexts that choose the first threshold to test; the other contexts
+#: are for the tests.
 CHOOSING_SHARE = 1 / 3
 
 #: Tolerance for rounding: a rate of exactly the limit is allowed.
@@ -64,8 +65,8 @@ class Guarantee:
             Contexts that choose the first threshold are included.
         answers_lost: Share of losses at that threshold over all answers that count, instead of one
             answer of each context. An estimate without guarantee; ``nan`` if there are no answers.
-        best: The best value of the target that these trials could guarantee; ``None`` if there are
-            no trials.
+        best: The best value of the target that could be guaranteed at the first threshold tested;
+            ``None`` if there are no trials.
     """
 
     index: int | None
@@ -77,7 +78,7 @@ class Guarantee:
     best: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the guarantee as JSON data; in place of the index, whether there is one."""
+        """Return the guarantee as JSON data; ``holds`` says whether there is one, not which."""
         numbers = asdict(self)
         is_held = numbers.pop("index") is not None
         return {"holds": is_held, **numbers, "answers_lost": defined(self.answers_lost)}
@@ -102,7 +103,7 @@ def guarantee(
             :meth:`.sample.ThresholdCandidates.entries`.
         n_thresholds: Number of thresholds.
         target: The target; not ``f1``.
-        alpha: Highest probability that the guarantee is wrong, in (0, 1).
+        alpha: Highest probability that the guarantee is wrong, in (0, 0.5).
         seed: Seed of the random draws.
     """
     assert target.value is not None
@@ -205,7 +206,7 @@ def _test(
 ) -> Guarantee:
     """Test thresholds in order until one fails, and choose one of those that passed.
 
-    The chosen threshold is the last at which the rate over all answers meets the target too.
+    The last of these at which the rate over all answers meets the target too is chosen.
 
     Args:
         losses: Number of trials at each threshold that are losses, as :class:`Guarantee` has them.
@@ -244,15 +245,15 @@ def _test(
 
 
 def _with_set_aside(found: Guarantee, n_flagged: int) -> Guarantee:
-    """Count the contexts that choose the first threshold in ``n_needed`` and ``n_available`` too.
+    """Add the contexts that choose the first threshold to ``n_needed`` and ``n_available``.
 
     Args:
         found: The guarantee, with the numbers of contexts for the tests alone.
         n_flagged: Number of all contexts with an answer that is flagged at any threshold.
     """
     n_needed = ceil(round(found.n_needed / (1 - CHOOSING_SHARE), 9))
-    # Contexts for tests are drawn at random, so this number is approximate. It must still be above
-    # the available number if, and only if, there were too few contexts for the tests.
+    # Contexts for tests are drawn at random, so ``n_needed`` is approximate. It must still be above
+    # ``n_available`` if, and only if, there were too few contexts for the tests.
     is_enough = found.n_available >= found.n_needed
     n_needed = min(n_needed, n_flagged) if is_enough else max(n_needed, n_flagged + 1)
     return replace(found, n_needed=n_needed, n_available=n_flagged)

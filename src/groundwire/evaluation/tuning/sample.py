@@ -18,8 +18,8 @@ from groundwire.evaluation.results_file import read_header, read_judged
 
 Ints = NDArray[np.intp]
 
-#: Limit on the groups into which the values of a column may divide the answers. A column with more
-#: values probably has ids or texts.
+#: Limit on the number of groups, one for each value of a column. A column with more values probably
+#: has ids or texts.
 MAX_GROUPS = 1000
 
 #: Thresholds that are tried. They are fixed, because thresholds that depend on the answers would
@@ -86,7 +86,7 @@ class LabelledSample:
             if no claim was judged: such an answer is flagged at no threshold.
         hallucinated: Whether each answer is hallucinated, by its label.
         failed: Whether the check of each answer failed, or judged nothing.
-        groups: Value of each answer in the column to group by; empty without such a column.
+        groups: Value of each answer in the column to group by; an empty text without such a column.
     """
 
     contexts: Ints

@@ -77,8 +77,8 @@ class Tuned:
         counts: Counts of the group's answers without a threshold, so that no answer is flagged.
         n_contexts: Number of contexts of the answers.
         n_failed: Number of answers whose check failed, or judged nothing.
-        threshold: The threshold to use; ``None`` if no threshold has a guarantee or, for ``f1``,
-            no F1 can be computed, or there are fewer than ``MIN_CONTEXTS`` contexts.
+        threshold: The threshold to use; ``None`` if no threshold has a guarantee; for ``f1``, if no
+            F1 can be computed or there are fewer than ``MIN_CONTEXTS`` contexts.
         is_cut_off: Whether a lower threshold may be better. This cannot be known, because the
             answers were judged at a higher one.
         guarantee: The guarantee of the threshold; ``None`` for ``f1``.
@@ -101,7 +101,7 @@ class Tuned:
 
     @property
     def reported(self) -> FlaggedCost | None:
-        """The scores to report: ``crossed`` for ``f1``, ``cost`` for other targets."""
+        """The scores to report, if any: ``crossed`` for ``f1``, ``cost`` for other targets."""
         return None if self.threshold is None else self.crossed or self.cost
 
     def to_dict(self) -> dict[str, Any]:
