@@ -23,7 +23,7 @@ PATH = "/beta/litellm_basic_guardrail_api"
 
 #: LiteLLM's replacement for a long text; messages with it lack a part of the evidence.
 _OMITTED = "[omitted: exceeds strip size limit]"
-#: The action in the reply if answers pass that were not checked in full.
+#: The action in the reply if answers pass although they were not checked, or only in part.
 NOT_CHECKED = "NOT_CHECKED"
 #: Pattern of the end of a complete sentence.
 _ENDS = re.compile(r"[.!?…][)\]\"'’”*_]*\s*$")
@@ -84,7 +84,14 @@ def _complete(text: str) -> str:
 
 
 def _reply(answers: Sequence[Checked], held: Sequence[int]) -> dict[str, Any]:
-    """Return the verdict. LiteLLM treats an unknown action as a pass, and logs it."""
+    """Return the verdict.
+
+    LiteLLM treats an unknown action, here ``NOT_CHECKED``, as a pass, and logs it.
+
+    Args:
+        answers: The checked answers.
+        held: For each answer, the number of characters at its end that were not judged.
+    """
     if checks.is_withheld(answers):
         return {"action": "BLOCKED", "blocked_reason": checks.refusal(answers)}
     return {"action": "NONE" if checks.is_checked(answers) and not any(held) else NOT_CHECKED}
