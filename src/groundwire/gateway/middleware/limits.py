@@ -59,7 +59,7 @@ class RequestLimits(Guard):
             raise too_large(self._max_body_bytes, int(length[:20]), is_fixed=self._is_fixed)
 
     def _counting(self, receive: Receive) -> Receive:
-        """Wrap the function that receives a body, to count its bytes.
+        """Wrap the function that receives a body, so that it refuses a body that is too large.
 
         The header Content-Length may be missing or wrong.
         """
