@@ -38,8 +38,8 @@ class Result:
     Attributes:
         context: The context of the request.
         answers: The checked answers of the request, which are counted and recorded.
-        json: The body of the response; empty if the check failed, or its caller writes the body.
-        outcome: The worst outcome of the answers; ``None`` if the check failed.
+        json: The body of the response; empty if the check failed, or if the caller writes the body.
+        outcome: The worst outcome of the answers; ``None`` if the check failed or there are none.
         failure: The error because of which the check failed, or ``None``.
     """
 
