@@ -25,7 +25,7 @@ class _Kept:
     Attributes:
         first: Scores after the first reading.
         both: Scores after both readings.
-        attended: Indexes of the passages of both readings.
+        attended: Indexes of the passages that were read in either reading.
     """
 
     first: ClaimScores
@@ -39,10 +39,10 @@ class _Kept:
 
 
 class KeptScores:
-    """A scoring backend for one example, which runs the model once and serves any threshold.
+    """A scoring backend for one example, which keeps scores for further thresholds.
 
-    A threshold decides which claims get a second reading, so the scores with and without it are
-    kept.
+    The threshold decides which claims get a second reading, so the scores with and without a second
+    reading are kept.
 
     Attributes:
         first: The scoring session that reads the evidence of each claim only once.
