@@ -52,7 +52,9 @@ def going_up(
     accept_encoding: str | None = None,
     key_names: Iterable[str] = ("authorization",),
 ) -> Pairs:
-    """Return the caller's headers that an upstream may see, without any that holds a gateway key.
+    """Return the caller's headers that an upstream may see, and the upstream's key if needed.
+
+    Headers with text that looks like a gateway key are left out.
 
     Args:
         headers: The headers of the caller.
