@@ -104,7 +104,8 @@ class Telemetry:
         Args:
             upstream: The upstream that gets the request.
             ask: The request.
-            headers: The headers for the upstream; headers that continue the trace are added to it.
+            headers: The headers for the upstream, a list. Headers that continue the trace are added
+                to the list, in place of the client's.
         """
         operation = _OPERATIONS.get(ask.path.rstrip("/"))
         attributes: dict[str, Any] = {
@@ -158,7 +159,7 @@ class Telemetry:
 
 
 class Traced:
-    """Middleware that makes a span for each request, except for probes."""
+    """Middleware that makes a span for each request, except for those for :data:`OPEN` paths."""
 
     def __init__(self, app: ASGIApp, *, telemetry: Telemetry) -> None:
         self._app, self._telemetry = app, telemetry
@@ -189,7 +190,10 @@ class Traced:
 
 
 def new_provider() -> TracerProvider:
-    """Return a provider whose new traces have the trace id of the response and its log records."""
+    """Return a provider whose new traces get the trace id that the response has, if possible.
+
+    It must have 32 hexadecimal digits; otherwise the id is random.
+    """
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
