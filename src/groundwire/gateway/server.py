@@ -28,8 +28,8 @@ MAX_HEAD_BYTES = 65_536
 #: Number of bytes in a head that belong neither to the request target nor to a header.
 _LINE_BYTES = len("GET  HTTP/1.1\r\n\r\n")
 
-#: Seconds that an unused connection is kept open. Clients usually close theirs sooner, so they do not
-#: send a request on a connection that was just closed.
+#: Seconds that an unused connection is kept open. Clients usually close it sooner, so they send no
+#: request on a connection that was just closed.
 _KEEP_ALIVE_S = 75
 
 #: Seconds that cancelled requests get to release their resources.
