@@ -40,12 +40,12 @@ class ControlEvents:
     """Builds the events of one request to the control plane.
 
     Attributes:
-        actor: Who causes the events: the id of the request's key, :func:`account_actor`,
-            :data:`COMMAND_LINE` or :data:`FIRST_START`.
+        actor: Who causes the events: the id of the request's key, the :func:`account_actor` of a
+            signed-in person, :data:`COMMAND_LINE` or :data:`FIRST_START`.
         trace_id: The id of the request.
         redact: Function that redacts a text before an event keeps it.
-        configured: The ids of the tenants in the configuration. They are no new tenants when
-            something of them is stored for the first time.
+        configured: The ids of the tenants in the configuration. Storing such a tenant for the first
+            time makes no event about a new tenant.
     """
 
     actor: str

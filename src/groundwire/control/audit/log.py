@@ -143,7 +143,8 @@ class AuditLog:
         for a place in the queue, since otherwise the queue would have no limit.
 
         Returns:
-            Whether the events are on disk. If not, they are tried again until the log is closed.
+            Whether the events are on disk; also true if there is no audit log. If not, valid events
+            are tried again until the log is closed.
         """
         began, n_lost = time.monotonic(), self._n_lost
         self.add(*events)

@@ -110,7 +110,7 @@ def cards(text: str) -> Iterator[Range]:
 
 
 def ibans(text: str) -> Iterator[Range]:
-    """Find account numbers (IBAN) with the length of their country and right check digits."""
+    """Find account numbers (IBAN) with right check digits and the length for their country."""
     last_end = 0
     for start, _ in _found(_IBAN_BEGINS, text):
         end = _iban_end(text, start)

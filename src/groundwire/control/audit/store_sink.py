@@ -17,8 +17,8 @@ from groundwire.control.store.tables import audit_details, audit_records, audit_
 
 log = logging.getLogger(__name__)
 
-#: Most other chains whose last records are named in the first record of a chain: those that started
-#: last.
+#: Most other chains whose last records are named in the first record of a chain. The chains that
+#: started last are chosen.
 MAX_NAMED = 200
 
 _COLUMNS = tuple(column.name for column in audit_records.columns)

@@ -67,7 +67,7 @@ class _Chain:
 
 
 class TrailVerifier:
-    """Verifies a trail record by record, so that it need not fit into memory."""
+    """Verifies a trail record by record, so that the trail need not fit into memory."""
 
     def __init__(self, keys: Sequence[bytes], *, is_partial: bool = False) -> None:
         """Prepare for the first record.

@@ -23,7 +23,7 @@ from groundwire.control.store.errors import (
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The error of the store that stands for several errors of database drivers.
+    """The error of the store into which several errors of database drivers are turned.
 
     Attributes:
         kind: The class of the store's error.

@@ -69,7 +69,8 @@ def read_stored_policy(policy: Mapping[str, Any]) -> tuple[Overrides, Mapping[st
     hand, or returned to an earlier version of Groundwire.
 
     Returns:
-        The overrides, and a warning for each field whose value is not valid and is inherited.
+        The overrides, and a warning for each field whose value is not valid. Such a field is unset,
+        so its value is inherited.
     """
     try:
         return read_overrides(policy), {}

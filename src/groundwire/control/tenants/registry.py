@@ -194,7 +194,7 @@ class Registry:
             ConfigError: If a field or a value is not valid, and then the message lists valid ones;
                 or if the tenant's new settings, from policy, metadata and configuration, are not
                 possible together.
-            InvalidTenantError: If the metadata is not valid.
+            InvalidTenantError: If the metadata is not valid, or the policy is too long.
             UnknownTenantError: If there is no tenant with this id.
             VersionMismatchError: If the tenant has another version.
         """
@@ -272,7 +272,7 @@ class Registry:
 
         Args:
             key_id: The id of the key.
-            tenant: The tenant of the key; ``None`` for an admin key. Keys of others are not found.
+            tenant: The tenant of the key; ``None`` for an admin key. Other keys are not found.
             keeps_admin: Whether an admin key that does not expire must be left. This is for callers
                 without access to the database, who could not make another key.
 
