@@ -161,7 +161,7 @@ class Accounts:
             password: The new password; ``None`` leaves the password. A new account needs one.
             is_new: Whether to raise an error if there is an account of this name already.
             is_reset: Whether the new password also replaces that of an existing account.
-            keeps_session: The token of a session of the account that does not end.
+            keeps_session: The token of the only session that does not end; empty: all end.
             keeps_admin: Whether to raise an error if no account with the role admin would be left.
 
         Raises:
@@ -294,7 +294,7 @@ class Accounts:
 
     @cached_property
     def _dummy_hash(self) -> str:
-        """A hash to compare with if a name is unknown, so that it takes as long as a known name."""
+        """A hash for unknown names, so that checking one takes as long as checking a known name."""
         return self._hasher.hash(secrets.token_urlsafe(32))
 
     def _matches(self, hashed: str, password: str) -> bool:

@@ -14,7 +14,7 @@ FAILURE_S = 60.0
 #: Most pairs of key and address that are remembered, and most addresses of failed logins.
 _MAX_SEEN = 1000
 
-#: The address that further failures get once :data:`_MAX_SEEN` addresses are remembered.
+#: Failures from further addresses count under this name once :data:`_MAX_SEEN` are remembered.
 OTHERS = "others"
 
 

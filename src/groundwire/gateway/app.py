@@ -76,9 +76,9 @@ def create_app(
             and keys are those of the configuration.
         is_local_demo: Whether requests need no key. Only requests addressed to this machine are
             answered then.
-        on_failure: Called with the error if the services cannot be opened. It is not called if
-            they are opened before the app starts: if there is no control plane, and no model has to
-            be loaded.
+        on_failure: Called with the error if the services cannot be opened in the background. With
+            neither a control plane nor a pipeline to load, they are opened before the app starts,
+            and an error is raised.
         telemetry: Makes traces, and is closed by the app; ``None``: it is made if the configuration
             enables traces.
 

@@ -84,7 +84,8 @@ class ControlPlane:
             on_start: Called once the database is open, with the keys that this start made.
 
         Raises:
-            ConfigError: If a configured key or the redaction of the audit log is invalid.
+            ConfigError: If a configured key or ``audit.redact`` is invalid, or the audit log has no
+                key to sign with and none can be made.
             SettingError: If the audit log cannot be written.
         """
         self.config, self.is_local_demo, self._on_start = config, is_local_demo, on_start

@@ -146,7 +146,7 @@ class Beside(uvicorn.Server):
 
 
 class Server(uvicorn.Server):
-    """The HTTP server of the gateway. It prints a line when it listens and when it begins to stop.
+    """The HTTP server of the gateway. It tells users when it listens and when it begins to stop.
 
     Attributes:
         failure: The error that ended the server, or ``None``.

@@ -79,7 +79,7 @@ class Telemetry:
         self._provider.shutdown()
 
     def request(self, scope: Scope) -> AbstractContextManager[Span]:
-        """Make a span for a request to the gateway, current while the block runs.
+        """Make a span for a request to the gateway: the current span while the block runs.
 
         The span continues the trace of the client, if the request has a ``traceparent``.
         """
@@ -99,7 +99,7 @@ class Telemetry:
 
     @contextmanager
     def asking(self, upstream: Upstream, ask: UpstreamRequest, headers: Pairs) -> Iterator[Span]:
-        """Make a span for a request to an upstream, current while the block runs.
+        """Make a span for a request to an upstream: the current span while the block runs.
 
         Args:
             upstream: The upstream that gets the request.

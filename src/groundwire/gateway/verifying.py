@@ -94,8 +94,7 @@ class Verifications:
             subject: The answer or the trace.
             spans: The evidence, as it was sent.
             knobs: Settings of the request, which win over the configuration.
-            scope: The tenant, and a function that returns whether nobody waits for the result any
-                more.
+            scope: The tenant, and a function that returns whether the caller has given up.
             with_citations: Whether the report also lists faults of the citations.
 
         Raises:

@@ -31,7 +31,7 @@ _MOMENTS = frozenset({"since", "until"})
 
 
 def account_actor(name: str) -> str:
-    """Return the name that events give the owner of an account as their actor."""
+    """Return the value of ``actor`` in events that the owner of an account causes."""
     return f"account:{name}"
 
 
@@ -191,7 +191,7 @@ def login_failed(address: str, n_times: int, *, trace_id: str) -> AuditEvent:
     Args:
         address: The address of the client.
         n_times: The number of failures since the last event about the address.
-        trace_id: The id of the request, if the event is about a single request.
+        trace_id: The id of the request; empty if the event is about several requests.
     """
     return AuditEvent(
         type=EventType.ADMIN_LOGIN_FAILED,

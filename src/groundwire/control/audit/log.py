@@ -236,7 +236,7 @@ class AuditLog:
             await sink.close()
 
     async def _next(self) -> Sequence[Draft]:
-        """Wait for events, and return the next batch; it is empty once the log is closed.
+        """Wait for events, and return a batch; it is empty if the log is closed and nothing waits.
 
         The events stay in the queue until they are written. With ``linger_s``, the method waits for
         further events to write in the same batch.

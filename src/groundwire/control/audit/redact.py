@@ -72,7 +72,7 @@ class Redaction:
         """Read ``audit.redact``: names with commas between, or ``none``.
 
         Raises:
-            ConfigError: If one of the names is unknown.
+            ConfigError: If a name is unknown, or there are others beside ``none``.
         """
         names = list(dict.fromkeys(each.strip().lower() for each in setting.split(",")))
         if names == [NONE]:

@@ -47,7 +47,7 @@ class StoreSink:
         self._started_at = 0
 
     async def heads(self) -> Sequence[Head]:
-        """Return the last records of other chains; the chain that started last comes first.
+        """Return the signed ends of other chains; the chain that started last comes first.
 
         Raises:
             ForeignTrailError: If the sink refuses the trail that is in the database.

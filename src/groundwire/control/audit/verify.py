@@ -198,7 +198,7 @@ class TrailVerifier:
     # Checks after the last record.
 
     def _find_foreign_chains(self) -> None:
-        """Replace all findings of a chain that no key has signed by a single one."""
+        """For each chain that no key has signed, replace all findings by a single finding."""
         foreign = {writer for writer, chain in self._chains.items() if chain.key is None}
         self._findings = [each for each in self._findings if each.writer not in foreign]
         keys = ", ".join(map(key_id, self._keys))

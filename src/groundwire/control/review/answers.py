@@ -16,8 +16,8 @@ from groundwire.detection.values import SEVERITY, Label, Score
 MAX_FINDINGS = 90
 #: Parts of a detail that are not needed to judge the answer.
 _UNIMPORTANT = {"evidence", "citations", "redactions", "explanations", "dropped"}
-#: Probabilities below this count as this, and those above 1 minus this as 1 minus this; otherwise
-#: log-odds could be infinite.
+#: Probabilities are limited to the range from this number to 1 minus this number, so that log-odds
+#: are finite.
 _LEAST = 1e-6
 
 

@@ -166,8 +166,8 @@ class Labels:
                 and (row := labelled_row(record, of_answer)) is not None
                 and (row["sample"] is not None or not is_sample)
             ]
-            # An answer that was drawn for the random sample has a second event, right before, if a
-            # hallucination was found in it. Only the sample's event is exported.
+            # An answer that was drawn for the random sample may have another event, right before,
+            # which is about its outcome. Only the sample's event is exported.
             drawn |= {key for key, row in rows if row["sample"] is not None}
             pending = rows[-1:] if some else []
             for key, row in rows[: len(rows) - len(pending)]:

@@ -27,8 +27,8 @@ class Fault:
 
     Attributes:
         kind: The class of the store's error.
-        problem: What is wrong with the database, such as "it cannot be reached".
-        remedy: What the reader can do about it; empty if nothing is known.
+        problem: The fault of the database, such as "it cannot be reached".
+        remedy: Advice for the reader; empty if there is none.
     """
 
     kind: type[StoreError]

@@ -13,8 +13,8 @@ from groundwire.detection.values import FrozenMapping
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import Overrides
 
-#: The version that a tenant must have for a change to be made; ``"*"``: any version of a stored
-#: tenant.
+#: The version that a tenant must have for a change to be made. 0: it must not be stored yet;
+#: ``"*"``: it must be stored.
 IfVersion: TypeAlias = int | Literal["*"]
 
 

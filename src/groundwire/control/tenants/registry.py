@@ -105,7 +105,8 @@ class Registry:
             policy: Fields of :class:`~groundwire.policy.policy.Overrides`.
 
         Raises:
-            InvalidTenantError: If the id, the name or the metadata is not valid.
+            InvalidTenantError: If the id, the name or the metadata is not valid, or the policy is
+                too long.
             ConfigError: If the policy is not valid or not possible.
             TenantExistsError: If there is a tenant with this id.
         """
@@ -139,7 +140,7 @@ class Registry:
                 ``None`` removes its key.
             name: The name of the tenant; ``None`` leaves the name as it is.
             if_version: The version that the tenant must have; 0: it must not be stored yet;
-                ``"*"``: it must be stored.
+                ``"*"``: it must be stored; ``None``: any.
 
         Raises:
             InvalidTenantError: If the id, the name or the metadata is not valid.
@@ -188,7 +189,7 @@ class Registry:
             merges: Whether fields that are not named stay as they are.
             metadata: Changes of the tenant's metadata, made in the same transaction.
             if_version: The version that the tenant must have; 0: it must not be stored yet;
-                ``"*"``: it must be stored.
+                ``"*"``: it must be stored; ``None``: any.
 
         Raises:
             ConfigError: If a field or a value is not valid, and then the message lists valid ones;

@@ -18,7 +18,7 @@ _EITHER = 47
 
 
 class CodingError(GroundwireError):
-    """A body has an unknown coding, is not in its declared coding, is truncated, or is too large.
+    """A body has an unknown coding, is damaged or incomplete, or decodes to too many bytes.
 
     Attributes:
         coding: The declared coding.

@@ -1,4 +1,4 @@
-"""Checks for other systems: limited in time, counted and recorded as in ``/v1/check``."""
+"""Runs checks for other systems: with a time limit, counted and recorded as in ``/v1/check``."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -1,8 +1,8 @@
 """LiteLLM: its generic guardrail API, as in 1.110.
 
 LiteLLM calls the guardrail before the model with the messages, and after it with the answers; the
-two calls have the same ``litellm_call_id``. So the guardrail needs both modes, ``pre_call`` and
-``post_call``.
+two calls have the same ``litellm_call_id``. So the guardrail has to be configured with both modes,
+``pre_call`` and ``post_call``.
 """
 
 import json
@@ -49,7 +49,7 @@ class GuardrailCall(checks.HostModel):
         stage: Whether the call comes before the model (``request``) or after it (``response``).
         call_id: The id that the calls before and after the model have in common.
         messages: The messages of a request.
-        texts: The texts of a response.
+        texts: The answers of a response.
         settings: Settings of the guardrail.
     """
 
@@ -62,7 +62,7 @@ class GuardrailCall(checks.HostModel):
 
 @router.post(PATH)
 async def guardrail(request: Request, body: GuardrailCall) -> Response:
-    """Keep the messages of a request, or check the texts of its response."""
+    """Keep the messages of a request, or check the answers of its response."""
     if body.stage == "request":
         if body.call_id:
             kept.keep(request, PATH, body.call_id, body.messages or [])

@@ -16,7 +16,7 @@ class RequestLimits(Guard):
     """Refuses requests over the limits before they are processed.
 
     Attributes:
-        n_requests: The number of requests in flight.
+        n_requests: The number of requests in flight, without those for :data:`OPEN` paths.
     """
 
     def __init__(

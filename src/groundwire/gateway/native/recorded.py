@@ -56,14 +56,14 @@ async def recorded(
     """Run a check in a thread, count it, and record it in the audit log.
 
     Args:
-        asked: The caller.
+        asked: The caller of the check, and the services that it needs.
         work: Function that makes the check.
         row: The number of the row in a batch; ``None`` outside of batches.
 
     Raises:
         Problem: If the check takes too long, or if it cannot be recorded and no answer may leave
             without a record.
-        Exception: The exception of ``work`` if the data are invalid, or ``failure`` of its result.
+        Exception: Any exception of ``work``, or the ``failure`` of its result.
     """
     recorder = Recorder(asked.own, trace_id=asked.trace_id)
     recorder.require_writable()

@@ -33,7 +33,7 @@ class _Kept:
     attended: frozenset[int]
 
     def is_doubted(self, threshold: float) -> bool:
-        """Return whether a detector with this threshold reads a second time."""
+        """Return whether a detector with this threshold reads the claim a second time."""
         labels = self.first.labels
         return len(labels) > 0 and bool(1 - labels[:, 0].min() >= threshold)
 
