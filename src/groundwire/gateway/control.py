@@ -226,8 +226,10 @@ class ControlPlane:
     def check_overrides(self, overrides: Overrides) -> None:
         """Make sure that the loaded models support the settings of a tenant.
 
+        Before models are loaded, all settings pass.
+
         Raises:
-            ConfigError: If they do not support them; the message lists the possible settings.
+            ConfigError: If the models do not support the settings; the message lists possible ones.
         """
         if self.pipeline is not None:
             self.pipeline.check_overrides(overrides)
@@ -248,8 +250,8 @@ class ControlPlane:
     ) -> _T:
         """Change the database, such as a tenant or key; apply the change here, and record it.
 
-        If the database or the audit log fails after the change, the change is applied or recorded
-        later.
+        If the database or the audit log fails after the change, this process applies or records
+        the change later.
 
         Args:
             work: Makes the change in the database.

@@ -153,7 +153,8 @@ def body_too_slow(limit_s: float) -> Problem:
 def _of_ours(error: errors.GroundwireError) -> Problem:
     """Return the problem for an error of this package.
 
-    Messages of these errors hold numbers and names, never text of a request, so they can be sent.
+    Messages of these errors hold numbers, names and short values of settings, but never a prompt,
+    source or answer, so they can be sent.
     """
     if isinstance(error, errors.LimitExceededError):
         return _invalid("limit_exceeded", str(error), status=413)

@@ -26,7 +26,7 @@ from groundwire.gateway.native.running import in_thread, to_json
 
 log = logging.getLogger(__name__)
 
-#: The most rows of one request. More rows need several requests, or ``groundwire check``.
+#: The most rows of one request. More rows need several requests, or ``groundwire check --batch``.
 MAX_ROWS = 10_000
 #: Content types that clients use for JSON Lines.
 JSON_LINES = ("application/x-ndjson", "application/jsonl", "application/json-lines")
