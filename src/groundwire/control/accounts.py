@@ -279,7 +279,7 @@ class Accounts:
             await connection.execute(delete(sessions).where(sessions.c.account.in_(theirs)))
 
     async def signed_in(self, token: str) -> Account | None:
-        """Return the account of the session with a token; ``None`` if no such session goes on."""
+        """Return the account of a session, given by its token; ``None`` if it has ended."""
         query = select(accounts).join(sessions, sessions.c.account == accounts.c.name)
         of_token = sessions.c.sha256 == key_hash(token)
         async with self._store.reading() as connection:

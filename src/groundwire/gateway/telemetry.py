@@ -192,7 +192,7 @@ class Traced:
 def new_provider() -> TracerProvider:
     """Return a provider whose new traces get the trace id that the response has, if possible.
 
-    It must have 32 hexadecimal digits; otherwise the id is random.
+    If that id has other than 32 hexadecimal digits, the traces get random ids.
     """
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider

@@ -35,7 +35,7 @@ class ClientGoneError(ClientDisconnect):
 
 
 def encoded(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
-    """Return headers as ASGI wants them: as bytes, one for each character."""
+    """Return headers as ASGI wants them: names in lower case, one byte for each character."""
     return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]
 
 

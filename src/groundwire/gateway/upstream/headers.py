@@ -91,8 +91,8 @@ def going_up(
 def coming_back(headers: Iterable[tuple[bytes, bytes]], *, status: int) -> Pairs:
     """Return the upstream's headers that a caller may see, with names in lower case.
 
-    Headers with results of a check are left out: an upstream must not claim that an answer was
-    checked. So are invalid headers. Content-Length is kept if it is the length of the body that
+    Invalid headers are left out, and headers with results of a check: an upstream must not claim
+    that an answer was checked. Content-Length is kept if it is the length of the body that
     follows.
     """
     pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers]
