@@ -39,7 +39,7 @@ _MAX_HASHING = 2
 _NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9._@+-]+")
 
-#: Beginning of the names of accounts without a password. Names that people choose cannot have it.
+#: Beginning of the names of accounts without a password. Names that people choose cannot begin so.
 _FROM_PROVIDER = "oidc:"
 _HASHER = PasswordHasher()
 
@@ -153,7 +153,7 @@ class Accounts:
         keeps_session: str = "",
         keeps_admin: bool = False,
     ) -> SavedAccount:
-        """Make an account, or change the role or password of an account; its sessions end.
+        """Make an account, or change the role or password of one, whose sessions then end.
 
         Args:
             name: The name to sign in with.
@@ -161,7 +161,7 @@ class Accounts:
             password: The new password; ``None`` leaves the password. A new account needs one.
             is_new: Whether to raise an error if there is an account of this name already.
             is_reset: Whether the new password also replaces that of an existing account.
-            keeps_session: The token of a session of the account that does not end.
+            keeps_session: The token of the only session that does not end; empty: all end.
             keeps_admin: Whether to raise an error if no account with the role admin would be left.
 
         Raises:
@@ -255,7 +255,7 @@ class Accounts:
         values = {"name": identity.account, "password": "", "created_at": now(), "role": role}
         values |= {"issuer": identity.issuer, "subject": identity.subject}
         making = (sqlite.insert if self._store.is_sqlite else postgresql.insert)(accounts)
-        # Another first sign-in of this person may end a moment before; then its account is read.
+        # Another sign-in of this person may have just made the account; then it is only read.
         making = making.values(values).on_conflict_do_nothing()
         async with self._store.writing() as connection:
             is_new = await connection.scalar(making.returning(accounts.c.name)) is not None
@@ -279,7 +279,7 @@ class Accounts:
             await connection.execute(delete(sessions).where(sessions.c.account.in_(theirs)))
 
     async def signed_in(self, token: str) -> Account | None:
-        """Return the account of the session with a token; ``None`` if the session has ended."""
+        """Return the account of a session, given by its token; ``None`` if it has ended."""
         query = select(accounts).join(sessions, sessions.c.account == accounts.c.name)
         of_token = sessions.c.sha256 == key_hash(token)
         async with self._store.reading() as connection:
@@ -294,7 +294,7 @@ class Accounts:
 
     @cached_property
     def _dummy_hash(self) -> str:
-        """A hash to compare with if a name is unknown, so that it takes as long as a known name."""
+        """A hash for unknown names, so that checking one takes as long as checking a known name."""
         return self._hasher.hash(secrets.token_urlsafe(32))
 
     def _matches(self, hashed: str, password: str) -> bool:
@@ -362,7 +362,7 @@ async def _require_another_admin(connection: AsyncConnection, account: Account) 
     if account.role is not AccountRole.ADMIN:
         return
     # Two admins may remove each other at once. The second transaction waits for the lock of the
-    # first, and then no longer finds its account among the admins.
+    # first, and then no longer finds the account that the first has removed.
     admins = select(accounts.c.name).where(accounts.c.role == AccountRole.ADMIN)
     found = await connection.scalars(admins.order_by(accounts.c.name).with_for_update())
     if {*found} <= {account.name}:

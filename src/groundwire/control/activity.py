@@ -27,9 +27,9 @@ SLOT_S = 3600
 #: Seconds for which rows are kept.
 KEPT_S = 400 * 86_400
 
+DAY_S = 86_400
 #: Pairs of an age and a length in seconds: rows older than the age are added up to stretches of the
 #: length, so that a page reads few rows. A stretch begins at a multiple of its length since 1970.
-DAY_S = 86_400
 _ROLLED_UP = ((26 * SLOT_S, 6 * SLOT_S), (8 * DAY_S, DAY_S))
 
 #: Most models that are counted separately between two writes. Clients choose the names of models,
@@ -164,7 +164,11 @@ class Activity:
                 await self._add(connection, table, found)
 
     async def totals(self, since: int) -> tuple[AnswerCount, ...]:
-        """Return the numbers of answers from a moment on, given in seconds since 1970."""
+        """Return the numbers of answers by tenant, model, outcome and action.
+
+        Args:
+            since: The moment from which on answers count, in seconds since 1970.
+        """
         own = activity.c
         kinds = (own.tenant, own.model, own.outcome, own.action)
         query = select(literal(since).label("start"), *kinds, _SUM).where(own.slot >= since)
@@ -173,7 +177,7 @@ class Activity:
     async def trend(
         self, since: int, *, step_s: int, only: Mapping[str, str]
     ) -> tuple[AnswerCount, ...]:
-        """Return the numbers of answers of all tenants and models, for stretches of time.
+        """Return the numbers of answers by outcome and action, for each stretch of time.
 
         Args:
             since: The beginning, in seconds since 1970.
@@ -209,7 +213,11 @@ class Activity:
             return {row.outcome: row.n for row in found}
 
     async def times(self, since: int) -> tuple[StageTimes, ...]:
-        """Return how long each stage took from a moment on, given in seconds since 1970."""
+        """Return the times that each stage of checks took.
+
+        Args:
+            since: The moment from which on times count, in seconds since 1970.
+        """
         own, stages = check_times.c, dict[str, dict[int, int]]()
         query = select(own.stage, own.range, func.sum(own.n)).where(own.slot >= since)
         async with self._store.reading() as connection:
@@ -240,7 +248,7 @@ def _quantile(counts: Mapping[int, int], n_below: float) -> float:
     """Return a quantile: the geometric middle of the range in which it falls.
 
     Args:
-        counts: Number of a range → how many durations are in it, in ascending order.
+        counts: Number of a range, in ascending order → how many durations are in it.
         n_below: The number of durations up to the quantile.
     """
     below = accumulate(counts.values())

@@ -1,6 +1,6 @@
 """The keys of tenants and of the admin plane, of which only hashes are kept.
 
-A key is 32 random bytes, so its SHA-256 needs neither salt nor stretching.
+A key that a gateway makes has 32 random bytes, so its SHA-256 needs neither salt nor stretching.
 """
 
 import re

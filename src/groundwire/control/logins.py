@@ -14,7 +14,7 @@ FAILURE_S = 60.0
 #: Most pairs of key and address that are remembered, and most addresses of failed logins.
 _MAX_SEEN = 1000
 
-#: Stands for all further addresses of failures, once :data:`_MAX_SEEN` addresses are remembered.
+#: Failures from further addresses count under this name once :data:`_MAX_SEEN` are remembered.
 OTHERS = "others"
 
 
@@ -79,7 +79,7 @@ class Logins:
         return found
 
     def rest(self) -> tuple[tuple[str, int], ...]:
-        """Forget all addresses; return those with failures without an event, and their numbers."""
+        """Forget all failures; return the addresses and numbers of those without an event."""
         found = [(address, each.n_since) for address, each in self._failures.items()]
         self._failures.clear()
         return tuple((address, n) for address, n in found if n)

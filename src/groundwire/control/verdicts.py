@@ -67,7 +67,8 @@ class CheckFacts:
         score: The kind of its score: ``probability`` or ``similarity``.
         threshold: The threshold at which the answer was judged.
         worst: The highest probability of the findings of each label and severity, since a policy
-            may block only some of them; for a detector of similarities, the lowest of any claim.
+            may block only some of them; for a detector of similarities, the lowest similarity of
+            any claim.
         is_complete: Whether all of the evidence and of the answer was read.
         sample: The probability with which the answer was drawn at random; ``None`` if it was
             recorded because of what was found.

@@ -72,10 +72,13 @@ def create_app(
         pipeline: A pipeline that is already loaded; the caller closes it.
         loads: Whether to load a pipeline if none is given. Without a pipeline, no answer can be
             checked.
-        control: The control plane, with a database; the app opens and closes it.
+        control: The control plane, with a database; the app opens and closes it. ``None``: tenants
+            and keys are those of the configuration.
         is_local_demo: Whether requests need no key. Only requests addressed to this machine are
             answered then.
-        on_failure: Called with the error if models cannot be loaded after the app has started.
+        on_failure: Called with the error if the services cannot be opened in the background. With
+            neither a control plane nor a pipeline to load, they are opened before the app starts,
+            and an error is raised.
         telemetry: Makes traces, and is closed by the app; ``None``: it is made if the configuration
             enables traces.
 

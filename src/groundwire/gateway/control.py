@@ -84,7 +84,8 @@ class ControlPlane:
             on_start: Called once the database is open, with the keys that this start made.
 
         Raises:
-            ConfigError: If a configured key or the redaction of the audit log is invalid.
+            ConfigError: If a configured key or ``audit.redact`` is invalid, or the audit log has no
+                key to sign with and none can be made.
             SettingError: If the audit log cannot be written.
         """
         self.config, self.is_local_demo, self._on_start = config, is_local_demo, on_start
@@ -225,8 +226,10 @@ class ControlPlane:
     def check_overrides(self, overrides: Overrides) -> None:
         """Make sure that the loaded models support the settings of a tenant.
 
+        Before models are loaded, all settings pass.
+
         Raises:
-            ConfigError: If they do not support them; the message lists the possible settings.
+            ConfigError: If the models do not support the settings; the message lists possible ones.
         """
         if self.pipeline is not None:
             self.pipeline.check_overrides(overrides)
@@ -247,8 +250,8 @@ class ControlPlane:
     ) -> _T:
         """Change the database, such as a tenant or key; apply the change here, and record it.
 
-        If the database or the audit log fails after the change, the change is applied or recorded
-        later.
+        If the database or the audit log fails after the change, this process applies or records
+        the change later.
 
         Args:
             work: Makes the change in the database.

@@ -16,7 +16,8 @@ class ControlState:
         is_up: Whether the last attempt to read the database succeeded.
         problem: The reason why the database cannot be used; ``None`` if it is up.
         revision: Revision of the tenants and keys that this process knows.
-        age_s: Seconds since this process last compared its tenants and keys with the database.
+        age_s: Seconds since this process last compared its tenants and keys with the database; 0
+            before they have been read.
         is_audit_failing: Whether the audit log currently fails to write its events.
         n_waiting: Number of audit events that wait to be written.
     """

@@ -48,7 +48,7 @@ _ELSEWHERE = {
     "/readyz": "readyz",
     "/openapi.json": "openapi",
 }
-#: Patterns of paths of the admin plane → their label; the first that matches counts.
+#: Patterns of paths of the admin plane → their label; the first pattern that matches decides.
 _ADMIN_ENDPOINTS = {
     r"/console(/.*)?": "console",
     r"/v1/admin/tenants(/[^/]*/?)?": "tenants",
@@ -240,7 +240,7 @@ class Metrics:
     # Metrics of numbers that other parts of the gateway count.
 
     def watch(self, read: Callable[[], Iterable[Metric]]) -> None:
-        """Add metrics that ``read`` returns at each scrape, as the functions of ``collectors``."""
+        """Add metrics that ``read`` returns at each scrape; see the functions of ``collectors``."""
         self._registry.register(Watched(read))
 
     def render(self) -> tuple[bytes, str]:

@@ -38,9 +38,10 @@ async def relay(request: Request) -> Response:
 
     Raises:
         Problem: 400 or 404 for paths that servers could read differently or that hold a key, 403
-            for endpoints that are refused because their answers are not checked, 404 for other
-            spellings of the path of chat completions, 413 for bodies that are too large to be
-            read, 501 for WebSockets; and the problems of :meth:`.upstream.Upstreams.send`.
+            for endpoints that are refused because their answers are not checked, 404 for the admin
+            API and for other spellings of the path of chat completions, 413 for bodies that are
+            too large to be read, 501 for WebSockets, 503 if a required record cannot be written;
+            and the problems of :func:`.forwarded` and :meth:`.upstream.Upstreams.send`.
     """
     path = _raw_path(request)
     require_no_key("path", path.decode("latin-1"))
@@ -136,7 +137,7 @@ def _check(request: Request, target: RequestTarget) -> None:
             next_step="POST to /v1/chat/completions, spelled so and without a slash at the end.",
         )
     if target.words[0] == "admin":
-        # Requests to the admin API are for the gateway: the upstream must not get its settings.
+        # Such a request may hold settings of the gateway, which the upstream must not see.
         raise Problem(
             404,
             "unknown_path",

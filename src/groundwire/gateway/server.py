@@ -28,8 +28,8 @@ MAX_HEAD_BYTES = 65_536
 #: Number of bytes in a head that belong neither to the request target nor to a header.
 _LINE_BYTES = len("GET  HTTP/1.1\r\n\r\n")
 
-#: Seconds that an unused connection is kept open: longer than clients keep theirs, so that none
-#: sends a request on a connection that was just closed.
+#: Seconds that an unused connection is kept open. Clients usually close it sooner, so they send no
+#: request on a connection that was just closed.
 _KEEP_ALIVE_S = 75
 
 #: Seconds that cancelled requests get to release their resources.
@@ -60,7 +60,8 @@ def listen(
         is_local_demo: Whether requests need no key.
 
     Raises:
-        ConfigError: If the port is not available, or a demo without keys is reachable by others.
+        ConfigError: If the host is no address of this machine, the port is not available, or other
+            machines can reach a demo without keys.
     """
     own, setting = (config.admin, "admin") if is_admin else (config.gateway, "gateway")
     host = own.host
@@ -145,7 +146,7 @@ class Beside(uvicorn.Server):
 
 
 class Server(uvicorn.Server):
-    """The HTTP server of the gateway. It prints a line when it listens and when it begins to stop.
+    """The HTTP server of the gateway. It tells users when it listens and when it begins to stop.
 
     Attributes:
         failure: The error that ended the server, or ``None``.

@@ -92,12 +92,11 @@ async def open_services(
         pipeline: A pipeline that is already loaded; the caller closes it.
         loads: Whether to load a pipeline if none is given.
         control: The control plane, with the tenants and the audit log; the caller closes it.
-            Without one, the configuration has all tenants, and audit events go to a file.
+            Without one, the configuration has all tenants, and no database stores audit events.
         telemetry: Makes traces; the caller closes it.
 
     Raises:
-        GroundwireError: If a model cannot be used.
-        SettingError: If the audit log cannot be written.
+        GroundwireError: If a model cannot be used, or the audit log cannot be written or signed.
     """
     if pipeline is None and loads:
         tenants = tenants_of(config, control)

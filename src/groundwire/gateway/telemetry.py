@@ -79,7 +79,7 @@ class Telemetry:
         self._provider.shutdown()
 
     def request(self, scope: Scope) -> AbstractContextManager[Span]:
-        """Make a span for a request to the gateway, current while the block runs.
+        """Make a span for a request to the gateway: the current span while the block runs.
 
         The span continues the trace of the client, if the request has a ``traceparent``.
         """
@@ -99,12 +99,13 @@ class Telemetry:
 
     @contextmanager
     def asking(self, upstream: Upstream, ask: UpstreamRequest, headers: Pairs) -> Iterator[Span]:
-        """Make a span for a request to an upstream, current while the block runs.
+        """Make a span for a request to an upstream: the current span while the block runs.
 
         Args:
             upstream: The upstream that gets the request.
             ask: The request.
-            headers: The headers for the upstream; headers that continue the trace are added to it.
+            headers: The headers for the upstream, a list. Headers that continue the trace are added
+                to the list, in place of the client's.
         """
         operation = _OPERATIONS.get(ask.path.rstrip("/"))
         attributes: dict[str, Any] = {
@@ -158,7 +159,7 @@ class Telemetry:
 
 
 class Traced:
-    """Middleware that makes a span for each request, except for probes."""
+    """Middleware that makes a span for each request, except for those for :data:`OPEN` paths."""
 
     def __init__(self, app: ASGIApp, *, telemetry: Telemetry) -> None:
         self._app, self._telemetry = app, telemetry
@@ -189,7 +190,10 @@ class Traced:
 
 
 def new_provider() -> TracerProvider:
-    """Return a provider whose new traces have the trace id of the response and its log records."""
+    """Return a provider whose new traces get the trace id that the response has, if possible.
+
+    If that id has other than 32 hexadecimal digits, the traces get random ids.
+    """
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.id_generator import RandomIdGenerator

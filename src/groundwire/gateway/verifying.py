@@ -25,7 +25,8 @@ from groundwire.verify.settings import arguments_of
 from groundwire.verify.subject import Subject
 from groundwire.verify.verifier import Scope, Verifier
 
-#: The least number of readings (claims times spans) that makes a verification a long one.
+#: A verification with at least this many readings is a long one. The readings are the claims, times
+#: the spans if citations are checked.
 LONG = 500
 
 
@@ -93,7 +94,7 @@ class Verifications:
             subject: The answer or the trace.
             spans: The evidence, as it was sent.
             knobs: Settings of the request, which win over the configuration.
-            scope: The tenant, and a function that returns whether the time limit has passed.
+            scope: The tenant, and a function that returns whether the caller has given up.
             with_citations: Whether the report also lists faults of the citations.
 
         Raises:

@@ -122,7 +122,8 @@ def retention_applied(removed: Sequence[Head], *, details_before: datetime | Non
     announcements may be removed, too.
 
     Args:
-        removed: The last record that each chain loses; all records before it are removed as well.
+        removed: The last record that each chain loses, or lost before; all records before it are
+            removed as well.
         details_before: Details of records before this moment are removed; ``None``: none are.
     """
     before = None if details_before is None else moment_text(details_before)

@@ -24,8 +24,8 @@ class Claims:
     """The statements of all records whose type is in :data:`TELLING`.
 
     Attributes:
-        seen: Id of a chain → number of a record → the MAC of the record, and the name of the chain
-            that states it.
+        seen: Id of a chain → number of a record → the MAC of the record, and the words ``chain ID``
+            for the chain whose first record states this MAC.
         removed: Id of a chain → the last record that retention removed from it.
         details_before: The moment before which retention removed the details of records; ``None``
             if it removed none by their age.

@@ -31,7 +31,7 @@ _MOMENTS = frozenset({"since", "until"})
 
 
 def account_actor(name: str) -> str:
-    """Return the name that events give the owner of an account as their actor."""
+    """Return the value of ``actor`` in events that the owner of an account causes."""
     return f"account:{name}"
 
 
@@ -40,12 +40,12 @@ class ControlEvents:
     """Builds the events of one request to the control plane.
 
     Attributes:
-        actor: Who causes the events: the id of the request's key, :func:`account_actor`,
-            :data:`COMMAND_LINE` or :data:`FIRST_START`.
+        actor: Who causes the events: the id of the request's key, the :func:`account_actor` of a
+            signed-in person, :data:`COMMAND_LINE` or :data:`FIRST_START`.
         trace_id: The id of the request.
         redact: Function that redacts a text before an event keeps it.
-        configured: The ids of the tenants in the configuration. They are no new tenants when
-            something of them is stored for the first time.
+        configured: The ids of the tenants in the configuration. Storing such a tenant for the first
+            time makes no event about a new tenant.
     """
 
     actor: str
@@ -191,7 +191,7 @@ def login_failed(address: str, n_times: int, *, trace_id: str) -> AuditEvent:
     Args:
         address: The address of the client.
         n_times: The number of failures since the last event about the address.
-        trace_id: The id of the request, if the event is about a single request.
+        trace_id: The id of the request; empty if the event is about several requests.
     """
     return AuditEvent(
         type=EventType.ADMIN_LOGIN_FAILED,

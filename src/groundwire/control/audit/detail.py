@@ -152,8 +152,8 @@ class _Detail:
     def _where(self, evidence: EvidenceRef) -> tuple[RedactedText, int, int]:
         """Return the source of some evidence with its range there.
 
-        If the source is not known, or has another text in the range, the text of the evidence is
-        returned as a source of its own.
+        If the source is not known, or has another text in the range, the text of the evidence and
+        its whole range are returned.
         """
         place = self._places.get(evidence.source_id)
         if place is not None:
@@ -200,7 +200,7 @@ class _Detail:
 
 
 def _json(value: Any) -> Any:  # noqa: ANN401 - of any kind
-    """Return a value as JSON data, in which ``null`` stands for NaN and infinity."""
+    """Return a value as JSON data; NaN and infinity become ``None``."""
     if isinstance(value, Mapping):
         return {str(key): _json(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -49,7 +49,7 @@ class StreamSummary:
     """Summary of a stream whose text was held back until it was judged.
 
     Attributes:
-        release: ``sentence`` or ``deferred``.
+        release: The release mode: ``sentence`` or ``deferred``.
         disposition: The way in which the stream ended.
         delivered_chars: Characters of text that went to the client, over all choices.
         withheld_chars: Characters of the upstream's text that did not go to the client.
@@ -169,7 +169,7 @@ def _event(
 def _finding(
     answer: Checked, keeping: Keeping, *, is_streamed: bool
 ) -> tuple[EventType, dict[str, Any]] | None:
-    """Return type and payload of the event about an answer's outcome; ``None`` if it has none."""
+    """Return type and payload of the event about an outcome; ``None`` if it makes no event."""
     if answer.action is Action.NONE:
         return None
     if answer.outcome in _INCOMPLETE:

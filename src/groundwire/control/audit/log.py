@@ -143,7 +143,8 @@ class AuditLog:
         for a place in the queue, since otherwise the queue would have no limit.
 
         Returns:
-            Whether the events are on disk. If not, they are tried again until the log is closed.
+            Whether the events are on disk; also true if there is no audit log. If not, valid events
+            are tried again until the log is closed.
         """
         began, n_lost = time.monotonic(), self._n_lost
         self.add(*events)
@@ -235,7 +236,7 @@ class AuditLog:
             await sink.close()
 
     async def _next(self) -> Sequence[Draft]:
-        """Wait for events, and return the next batch; it is empty once the log is closed.
+        """Wait for events, and return a batch; it is empty if the log is closed and nothing waits.
 
         The events stay in the queue until they are written. With ``linger_s``, the method waits for
         further events to write in the same batch.

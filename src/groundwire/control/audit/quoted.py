@@ -1,4 +1,4 @@
-"""Quotes texts for the audit trail: whole, cut, or not at all if hashes stand for them.
+"""Quotes texts for the audit trail: whole, cut, or not at all if only hashes are kept.
 
 Secrets, and other texts that must not be kept, are redacted first.
 """
@@ -15,7 +15,7 @@ from groundwire.detection.values import Claim, Span
 
 #: The number of characters after which a text is cut; three dots follow them, as in DVARA.
 MAX_CHARS = 100
-#: Hexadecimal digits of a hash: enough to recognise an equal text, and too few to find the text.
+#: Number of hexadecimal digits of a hash: enough to recognise an equal text.
 HASH_DIGITS = 16
 
 _CUT = "..."
@@ -70,7 +70,7 @@ class Quotes:
     """
 
     def __init__(self, keeping: Keeping, *, max_chars: int) -> None:
-        """Begin before the first text.
+        """Prepare to quote texts.
 
         Args:
             keeping: The settings.
@@ -87,7 +87,7 @@ class Quotes:
         return self._keeping.redaction.read(text)
 
     def piece(self, text: RedactedText, start: int = 0, end: int | None = None) -> str | None:
-        """Quote a range of a redacted text; ``None`` if hashes stand for texts."""
+        """Quote a range of a redacted text; ``None`` if only hashes are kept."""
         return self.redacted(text.piece(start, end))
 
     def part(self, whole: RedactedText, part: Claim | Span) -> str | None:
@@ -104,7 +104,7 @@ class Quotes:
         return self.redacted(self._apply(text))
 
     def name(self, text: str) -> str:
-        """Quote the beginning of a name, even if hashes stand for other texts."""
+        """Quote the beginning of a name, even if only hashes are kept of other texts."""
         return cut(self._apply(text))
 
     def redacted(self, text: str) -> str | None:

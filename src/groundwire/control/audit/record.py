@@ -10,7 +10,7 @@ from groundwire.control.audit.event import AuditEvent
 from groundwire.control.store import moments
 from groundwire.control.store.tables import TENANT_CHARS
 
-#: The MAC before the first record of a chain.
+#: The value of ``previous`` in the first record of a chain, in place of a MAC.
 NOTHING = "0" * 64
 
 #: The version of the format of chains; each line of a file names it.
@@ -164,7 +164,7 @@ def compact(data: object) -> str:
     """Return data as compact JSON in ASCII: the form that is signed.
 
     Raises:
-        TypeError, ValueError: If the data cannot be written as JSON.
+        TypeError, ValueError, RecursionError: If the data cannot be written as JSON.
     """
     return json.dumps(data, allow_nan=False, separators=_COMPACT)
 

@@ -72,7 +72,7 @@ class Redaction:
         """Read ``audit.redact``: names with commas between, or ``none``.
 
         Raises:
-            ConfigError: If one of the names is unknown.
+            ConfigError: If a name is unknown, or there are others beside ``none``.
         """
         names = list(dict.fromkeys(each.strip().lower() for each in setting.split(",")))
         if names == [NONE]:
@@ -114,7 +114,7 @@ class RedactedText:
         self._ends = [each.end for each in found]
 
     def touched(self, start: int, end: int) -> tuple[Redacted, ...]:
-        """Return the redacted ranges that overlap a range."""
+        """Return the ranges to redact that overlap a range."""
         first = bisect_right(self._ends, start)
         return tuple(takewhile(lambda each: each.start < end, islice(self.found, first, None)))
 

@@ -249,7 +249,7 @@ def _is_of(columns: Any, writer: str, seq: int) -> ColumnElement[bool]:  # noqa:
 
 
 def _days_before(now: datetime, days: float | None) -> datetime | None:
-    """Return the moment ``days`` before ``now``, in whole milliseconds as in events."""
+    """Return the moment ``days`` before ``now``, in whole milliseconds; ``None`` without days."""
     if days is None:
         return None
     try:

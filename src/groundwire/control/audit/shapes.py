@@ -88,7 +88,7 @@ def emails(text: str) -> Iterator[Range]:
 
 
 def phones(text: str) -> Iterator[Range]:
-    """Find phone numbers with a country code, of North America, or that begin with 0."""
+    """Find phone numbers that have a country code, are North American, or begin with 0."""
     for start, end in _found(_PHONE, text):
         number = text[start:end]
         stands_alone = not (_digit(text, start - 1) or _digit(text, end))
@@ -110,7 +110,7 @@ def cards(text: str) -> Iterator[Range]:
 
 
 def ibans(text: str) -> Iterator[Range]:
-    """Find account numbers (IBAN) with the length of their country and right check digits."""
+    """Find account numbers (IBAN) with right check digits and the length for their country."""
     last_end = 0
     for start, _ in _found(_IBAN_BEGINS, text):
         end = _iban_end(text, start)
@@ -187,7 +187,7 @@ def _dot_and_digit(text: str, at: int, step: int) -> bool:
 
 
 def _groups(text: str, start: int, end: int) -> Iterator[Range]:
-    """Yield the runs of digits in a range of digits and single separators."""
+    """Yield the runs of digits in a range that consists of digits and single separators."""
     begin = start
     for at in range(start, end + 1):
         if at == end or not text[at].isdigit():
@@ -196,7 +196,7 @@ def _groups(text: str, start: int, end: int) -> Iterator[Range]:
 
 
 def _card_end(text: str, groups: Sequence[Range], first: int) -> int | None:
-    """Return the last group of the longest card number that begins with a group of digits.
+    """Return the last group of the longest card number that begins with a given group.
 
     Args:
         text: The text.

@@ -22,7 +22,7 @@ _MAX_FILE_BYTES = 100_000
 
 
 def known_keys(config: Config) -> Sequence[bytes]:
-    """Return the keys that exist, the configured one first; make none.
+    """Return the keys that exist, the configured one first; no key is made.
 
     Raises:
         ConfigError: If a key cannot be used.
@@ -33,7 +33,7 @@ def known_keys(config: Config) -> Sequence[bytes]:
 
 
 def existing_keys(config: Config, *, more: Iterable[Path] = ()) -> Sequence[bytes]:
-    """Return the keys of a trail for a command; make none.
+    """Return the keys of a trail for a command; no key is made.
 
     Args:
         config: The configuration.

@@ -17,8 +17,8 @@ from groundwire.control.store.tables import audit_details, audit_records, audit_
 
 log = logging.getLogger(__name__)
 
-#: Most other chains whose last records are named in the first record of a chain: those that started
-#: last.
+#: Most other chains whose last records are named in the first record of a chain. The chains that
+#: started last are chosen.
 MAX_NAMED = 200
 
 _COLUMNS = tuple(column.name for column in audit_records.columns)
@@ -47,7 +47,7 @@ class StoreSink:
         self._started_at = 0
 
     async def heads(self) -> Sequence[Head]:
-        """Return the last records of other chains; the chain that started last comes first.
+        """Return the signed ends of other chains; the chain that started last comes first.
 
         Raises:
             ForeignTrailError: If the sink refuses the trail that is in the database.

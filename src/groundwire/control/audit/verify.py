@@ -67,7 +67,7 @@ class _Chain:
 
 
 class TrailVerifier:
-    """Verifies a trail record by record, so that it need not fit into memory."""
+    """Verifies a trail record by record, so that the trail need not fit into memory."""
 
     def __init__(self, keys: Sequence[bytes], *, is_partial: bool = False) -> None:
         """Prepare for the first record.
@@ -198,7 +198,7 @@ class TrailVerifier:
     # Checks after the last record.
 
     def _find_foreign_chains(self) -> None:
-        """Replace all findings of a chain that no key has signed by a single one."""
+        """For each chain that no key has signed, replace all findings by a single finding."""
         foreign = {writer for writer, chain in self._chains.items() if chain.key is None}
         self._findings = [each for each in self._findings if each.writer not in foreign]
         keys = ", ".join(map(key_id, self._keys))

@@ -15,7 +15,7 @@ from groundwire.control.audit.verify import TrailVerifier
 from groundwire.control.store import Store
 from groundwire.control.store.tables import audit_details, audit_records, audit_writers
 
-#: The number of rows of the trail that are in memory at a time.
+#: The number of rows of the trail that are read from the database at a time.
 _BATCH = 1000
 
 

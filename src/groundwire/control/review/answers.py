@@ -16,12 +16,13 @@ from groundwire.detection.values import SEVERITY, Label, Score
 MAX_FINDINGS = 90
 #: Parts of a detail that are not needed to judge the answer.
 _UNIMPORTANT = {"evidence", "citations", "redactions", "explanations", "dropped"}
-#: The least probability of which log-odds are computed, and the distance of the greatest from 1.
+#: Probabilities are limited to the range from this number to 1 minus this number, so that log-odds
+#: are finite.
 _LEAST = 1e-6
 
 
 class Doubt(NamedTuple):
-    """How nearly the verdict on an answer went the other way.
+    """How close the verdict on an answer is to the opposite verdict.
 
     Attributes:
         distance: Distance of the worst score from the threshold, in log-odds. A similarity from -1
@@ -47,8 +48,8 @@ def doubt_of(detail: Mapping[str, Any] | None) -> Doubt | None:
 
     Returns:
         The doubt. ``None`` if people cannot judge the answer: the detector judged nothing, there
-        are more than :data:`MAX_FINDINGS`, or the text of the answer or of a source is not kept in
-        full.
+        are no sources, or more than :data:`MAX_FINDINGS` findings, or the text of the answer or of
+        a source is not kept in full.
     """
     try:
         return None if detail is None else _doubt_of(detail)
@@ -105,7 +106,7 @@ def facts_of(record: FoundRecord) -> CheckFacts:
         label = Label.CONTRADICTED
         worst = [WorstScore(label, SEVERITY[label], min(similarities))] if similarities else []
     else:
-        # Findings that the explainer has dropped lead to no action: they are no spans.
+        # Findings that the explainer has dropped lead to no action, and are not among the spans.
         scores: dict[tuple[Label, int], float] = {}
         for span in found["spans"]:
             kind = Label(span["label"]), span["severity"]
@@ -132,7 +133,7 @@ def labelled_row(record: FoundRecord, reviews: Sequence[Review]) -> dict[str, An
         reviews: The labels of the answer.
 
     Returns:
-        The row; ``None`` if the reviewers disagree or the texts are not kept.
+        The row; ``None`` if the reviewers disagree, or :func:`doubt_of` returns ``None``.
     """
     detail, spans = record.detail, agreed_spans(reviews)
     if detail is None or spans is None or doubt_of(detail) is None:

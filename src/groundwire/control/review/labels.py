@@ -78,7 +78,10 @@ class Labels:
         return Progress.of(await self._reviews(latest))
 
     async def of_sample(self, tenant: str) -> list[Review]:
-        """Return the latest labels of a tenant's randomly drawn answers, the newest first."""
+        """Return the labels of a tenant's randomly drawn answers, the newest answer first.
+
+        Only the :data:`PROMISED` latest labels of the tenant are searched.
+        """
         own = select(labels).where(labels.c.tenant == tenant, labels.c.facts.is_not(None))
         found = await self._reviews(own.order_by(labels.c.event_id.desc()).limit(PROMISED))
         return [each for each in found if each.facts is not None and each.facts.sample is not None]
@@ -91,8 +94,8 @@ class Labels:
         Args:
             account: The name of the reviewer.
             tenant: The tenant of the answers; ``None``: any.
-            is_sample: Whether to return answers of the random sample, in place of those in which
-                something was found, and those that were read in part.
+            is_sample: Whether to return answers of the random sample; otherwise, answers with
+                findings and answers that were read in part are returned.
         """
         own = and_(labels.c.account == account, labels.c.event_id == audit_records.c.event_id)
         is_new = ~select(labels.c.event_id).where(own).exists()
@@ -103,7 +106,7 @@ class Labels:
         return [*await self._latest(_FOUND, tenant, is_new), *partial]
 
     async def latest_of_each_kind(self, tenant: str) -> list[FoundRecord]:
-        """Return a tenant's latest answers with findings, those without, and the random sample."""
+        """Return a tenant's latest answers: with findings, checked incompletely, and sampled."""
         kinds = (_FOUND, _INCOMPLETE, _DRAWN)
         return [record for kind in kinds for record in await self._latest(kind, tenant)]
 
@@ -118,9 +121,10 @@ class Labels:
 
         Args:
             types: The types of the events.
-            tenant: Their tenant; ``None``: any.
-            conditions: Further conditions on them.
-            contains: A text in the event's line. The latest :data:`SEARCHED` events are searched.
+            tenant: The tenant of the events; ``None``: any.
+            conditions: Further conditions on the events.
+            contains: A text that the line of the event must contain. If it is not empty, only the
+                latest :data:`SEARCHED` events are searched.
         """
         records = audit_records.c
         query = _WITH_DETAILS.where(records.type.in_(types), *conditions)
@@ -162,8 +166,8 @@ class Labels:
                 and (row := labelled_row(record, of_answer)) is not None
                 and (row["sample"] is not None or not is_sample)
             ]
-            # An answer with findings that was also drawn for the sample has two events, one right
-            # after the other. Only the sample's is yielded.
+            # An answer that was drawn for the random sample may have another event, right before,
+            # which is about its outcome. Only the sample's event is exported.
             drawn |= {key for key, row in rows if row["sample"] is not None}
             pending = rows[-1:] if some else []
             for key, row in rows[: len(rows) - len(pending)]:
@@ -176,7 +180,7 @@ class Labels:
     async def _reviews(self, query: Select[Any]) -> list[Review]:
         async with self._store.reading() as connection:
             found = [dict(row) for row in (await connection.execute(query)).mappings()]
-        # Thousands of labels take a while, in which the gateway has to answer others.
+        # Thousands of labels take a while, in which the gateway has to answer other requests.
         return await asyncio.to_thread(_REVIEWS.validate_python, found)
 
     async def _records(self, query: Select[Any]) -> list[FoundRecord]:

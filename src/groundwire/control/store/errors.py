@@ -4,7 +4,7 @@
 
     StoreError                         the base; raised itself for a row that cannot be stored
     ├── StoreUnavailableError          passing: the database cannot be reached, or was cut off
-    ├── StoreBusyError                 passing: others hold the database or all its connections
+    ├── StoreBusyError                 passing: others lock the database or use all connections
     ├── StoreFullError                 passing: there is no room to write
     └── StoreUnusableError             the database cannot be used as it is set up
         └── StoreVersionError          a later version of Groundwire made its tables
@@ -43,7 +43,7 @@ class StoreUnavailableError(StoreError):
 
 
 class StoreBusyError(StoreError):
-    """Others held the database, or all connections to it, for too long."""
+    """Others have locked the database, or used all connections to it, for too long."""
 
     is_passing = True
 

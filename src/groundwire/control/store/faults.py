@@ -23,12 +23,12 @@ from groundwire.control.store.errors import (
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The error of the store that stands for several errors of database drivers.
+    """The error of the store into which several errors of database drivers are turned.
 
     Attributes:
         kind: The class of the store's error.
-        problem: What is wrong with the database, such as "it cannot be reached".
-        remedy: What the reader can do about it; empty if nothing is known.
+        problem: The fault of the database, such as "it cannot be reached".
+        remedy: Advice for the reader; empty if there is none.
     """
 
     kind: type[StoreError]

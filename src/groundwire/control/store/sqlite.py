@@ -13,7 +13,7 @@ from groundwire.control.store.errors import StoreError, StoreFullError, StoreUnu
 #: Seconds that a writer waits for its turn: SQLite takes one writer at a time.
 BUSY_S = 5.0
 
-#: Bytes to which the write-ahead log is cut back once no connection reads an old state.
+#: Size in bytes to which the write-ahead log is cut back once no connection reads an old state.
 LOG_BYTES = 16 * 2**20
 
 _RETRY_S = 0.05

@@ -125,9 +125,9 @@ activity = sa.Table(
     sqlite_with_rowid=False,  # sums of many rows take half the time
 )
 
-#: How often a stage of a check took a time in a range of milliseconds, within the stretch of time
-#: that begins at ``slot``. ``range`` is the number of the range; see
-#: :mod:`groundwire.control.activity`.
+#: Numbers of runs of a stage of a check, by the range of milliseconds into which their durations
+#: fall, within the stretch of time that begins at ``slot``. ``range`` is the number of the range;
+#: see :mod:`groundwire.control.activity`.
 check_times = sa.Table(
     "check_times",
     metadata,

@@ -107,7 +107,7 @@ class Directory(Mapping[str, Overrides]):
         return is_made_here(key) or key_hash(key) in self._state.keys
 
     def take_uses(self) -> dict[str, datetime]:
-        """Remove and return the last uses of keys that are not stored yet, by the ids of keys."""
+        """Remove the last uses of keys that are still to be stored; return them by the key's id."""
         taken: dict[str, datetime] = {}
         with suppress(KeyError):  # raised when no use is left; other threads may add uses
             while True:

@@ -10,7 +10,7 @@
     ├── TenantExistsError
     ├── VersionMismatchError             a tenant was changed by somebody else meanwhile
     ├── LastAdminKeyError                the last admin key that does not expire must stay
-    └── ConfiguredError                  a tenant or key that only the configuration can remove
+    └── ConfiguredError                  a tenant or key can only be removed in the configuration
 """
 
 from groundwire.errors import GroundwireError

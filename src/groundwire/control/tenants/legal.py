@@ -66,7 +66,7 @@ def read_metadata(raw: Mapping[str, object]) -> dict[str, str | None]:
 
     Raises:
         InvalidTenantError: If a value is not a text, number, true, false or null, if there are too
-            many keys, or if a key or value is too long.
+            many keys, or if a key or value is too long or has characters that are not allowed.
     """
     if len(raw) > MAX_METADATA_KEYS:
         raise InvalidTenantError(

@@ -13,8 +13,8 @@ from groundwire.detection.values import FrozenMapping
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import Overrides
 
-#: The version that a tenant must have for a change to be made; ``"*"``: any version of a stored
-#: tenant.
+#: The version that a tenant must have for a change to be made. 0: it must not be stored yet;
+#: ``"*"``: it must be stored.
 IfVersion: TypeAlias = int | Literal["*"]
 
 
@@ -69,7 +69,8 @@ def read_stored_policy(policy: Mapping[str, Any]) -> tuple[Overrides, Mapping[st
     hand, or returned to an earlier version of Groundwire.
 
     Returns:
-        The overrides, and a warning for each field whose value is not valid and is inherited.
+        The overrides, and a warning for each field whose value is not valid. Such a field is unset,
+        so its value is inherited.
     """
     try:
         return read_overrides(policy), {}

@@ -105,7 +105,8 @@ class Registry:
             policy: Fields of :class:`~groundwire.policy.policy.Overrides`.
 
         Raises:
-            InvalidTenantError: If the id, the name or the metadata is not valid.
+            InvalidTenantError: If the id, the name or the metadata is not valid, or the policy is
+                too long.
             ConfigError: If the policy is not valid or not possible.
             TenantExistsError: If there is a tenant with this id.
         """
@@ -139,7 +140,7 @@ class Registry:
                 ``None`` removes its key.
             name: The name of the tenant; ``None`` leaves the name as it is.
             if_version: The version that the tenant must have; 0: it must not be stored yet;
-                ``"*"``: it must be stored.
+                ``"*"``: it must be stored; ``None``: any.
 
         Raises:
             InvalidTenantError: If the id, the name or the metadata is not valid.
@@ -188,13 +189,13 @@ class Registry:
             merges: Whether fields that are not named stay as they are.
             metadata: Changes of the tenant's metadata, made in the same transaction.
             if_version: The version that the tenant must have; 0: it must not be stored yet;
-                ``"*"``: it must be stored.
+                ``"*"``: it must be stored; ``None``: any.
 
         Raises:
             ConfigError: If a field or a value is not valid, and then the message lists valid ones;
                 or if the tenant's new settings, from policy, metadata and configuration, are not
                 possible together.
-            InvalidTenantError: If the metadata is not valid.
+            InvalidTenantError: If the metadata is not valid, or the policy is too long.
             UnknownTenantError: If there is no tenant with this id.
             VersionMismatchError: If the tenant has another version.
         """
@@ -272,7 +273,7 @@ class Registry:
 
         Args:
             key_id: The id of the key.
-            tenant: The tenant of the key; ``None`` for an admin key. Keys of others are not found.
+            tenant: The tenant of the key; ``None`` for an admin key. Other keys are not found.
             keeps_admin: Whether an admin key that does not expire must be left. This is for callers
                 without access to the database, who could not make another key.
 

@@ -82,8 +82,8 @@ class Change:
             wanted,
             created_at=moment if before is None else before.created_at,
             updated_at=moment,
-            # Each version came from a change, and the revision counts changes. So it is at least as
-            # large as any version of a deleted tenant with this id.
+            # Each version came from a change, and the revision counts changes. So the revision is
+            # at least as large as any version of a deleted tenant with this id.
             version=self.revision + 1 if before is None else before.version + 1,
         )
         values = _values(record, tables.tenants)

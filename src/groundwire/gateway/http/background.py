@@ -36,7 +36,7 @@ class Background:
         return task
 
     async def close(self, timeout_s: float) -> None:
-        """Wait for all tasks, and for tasks that they start; cancel tasks that take too long.
+        """Wait for all tasks, and for tasks that they start; cancel tasks that take longer.
 
         Args:
             timeout_s: Seconds to wait for all of them together.

@@ -19,8 +19,8 @@ class Caller:
         tenant: Id of the tenant whose key was sent; the default tenant if no key is needed.
         key_id: Id of the key; ``None`` if no key is needed.
         passes_authorization: Whether the :data:`CREDENTIALS` in the request go to the upstream.
-        overrides: The tenant's own settings when the request came. They hold for the whole
-            request, even if the tenant is changed or deleted while its body is received.
+        overrides: The tenant's own settings as they were when the request came. They hold for the
+            whole request, even if the tenant is changed or deleted while the body is received.
     """
 
     tenant: str

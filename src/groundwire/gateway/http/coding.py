@@ -18,7 +18,7 @@ _EITHER = 47
 
 
 class CodingError(GroundwireError):
-    """A body has an unknown coding, is not in its declared coding, is truncated, or is too large.
+    """A body has an unknown coding, is damaged or incomplete, or decodes to too many bytes.
 
     Attributes:
         coding: The declared coding.
@@ -34,10 +34,10 @@ class CodingError(GroundwireError):
 
 
 def decoded(body: bytes, content_encoding: str, *, max_bytes: int) -> bytes:
-    """Return a whole body without its content coding.
+    """Return a whole body without its content coding; for the parameters see :class:`Decoder`.
 
     Raises:
-        CodingError: As the methods of :class:`Decoder`, whose parameters these are.
+        CodingError: If the coding is unknown, or the body is damaged, incomplete or too large.
     """
     decoder = Decoder(content_encoding, max_bytes=max_bytes)
     return decoder.feed(body) + decoder.finish()
@@ -72,7 +72,8 @@ class Decoder:
         """Decode the next piece of the body.
 
         Raises:
-            CodingError: If the piece is not in the coding, or the body decodes to too many bytes.
+            CodingError: If the body is damaged, in another coding, has data after its end, or
+                decodes to too many bytes.
         """
         self._n_in += len(data)
         if self._inflate is not None and data:

@@ -15,7 +15,7 @@ _SCHEMES = {"Authorization": "bearer", "X-API-Key": "apiKey", "X-Groundwire-Key"
 
 
 def _describe_fields(schema: dict[str, Any], model: type[BaseModel]) -> None:
-    """Copy the description of a model and its fields from the docstrings of its classes."""
+    """Copy the descriptions of a model and its fields from docstrings, also of base classes."""
     for class_ in reversed(model.__mro__):
         text, fields = described(class_.__doc__)
         for name, each in fields.items():

@@ -123,7 +123,13 @@ def not_found(method: str, path: str) -> Problem:
 
 
 def too_large(limit: int, n_bytes: int | None, *, is_fixed: bool = False) -> Problem:
-    """Return the problem of a body that is too large."""
+    """Return the problem of a body that is too large.
+
+    Args:
+        limit: The most bytes that a body may have.
+        n_bytes: The size of the body; ``None`` if it is unknown.
+        is_fixed: Whether no setting can raise the limit; the problem then names no setting.
+    """
     raised = "" if is_fixed else ", or raise gateway.max_body_bytes"
     size = "more" if n_bytes is None else f"{n_bytes:,}"
     return Problem(
@@ -147,7 +153,8 @@ def body_too_slow(limit_s: float) -> Problem:
 def _of_ours(error: errors.GroundwireError) -> Problem:
     """Return the problem for an error of this package.
 
-    Messages of these errors hold numbers and names, never text of a request, so they can be sent.
+    Messages of these errors hold numbers, names and short values of settings, but never a prompt,
+    source or answer, so they can be sent.
     """
     if isinstance(error, errors.LimitExceededError):
         return _invalid("limit_exceeded", str(error), status=413)

@@ -13,8 +13,8 @@ from groundwire.gateway.http.problems import Problem
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: Type and status of refusals. With a status of 500 or above, client libraries would try again, and
-#: the next answer would likely be unsupported too.
+#: Type and status of refusals, except ``audit_unavailable``. With a status of 500 or above, client
+#: libraries would try again, and the next answer would likely be unsupported too.
 TYPE = "guardrail_violation"
 STATUS = 403
 

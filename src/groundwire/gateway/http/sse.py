@@ -32,7 +32,7 @@ KEEP_ALIVE = b": keep-alive\n\n"
 
 
 class EventTooLargeError(GroundwireError):
-    """An event has more bytes than the limit."""
+    """An event that has not ended yet has more bytes than the limit."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
@@ -53,7 +53,7 @@ class ServerSentEvent:
         raw: The bytes of the event, with the blank line that ends it.
         data: The values of its ``data`` fields, joined by line feeds; ``None`` without such a
             field, as in a comment. Bytes that are not UTF-8 become U+FFFD, as in the standard.
-        is_foreign: Whether a line is not a field of the standard; some readers may use it.
+        is_foreign: Whether a field is not in the standard; some readers may use such a field.
     """
 
     raw: bytes
@@ -88,13 +88,13 @@ class ServerSentEvent:
 
 
 class EventSplitter:
-    """Divides a stream of bytes into events; its pieces may begin and end anywhere."""
+    """Divides a stream of bytes into events; the pieces that come may begin and end anywhere."""
 
     def __init__(self, *, max_event_bytes: int) -> None:
         """Prepare to divide one stream.
 
         Args:
-            max_event_bytes: The most bytes that an event may have.
+            max_event_bytes: The most bytes that an event may have before it has ended.
         """
         self._buffer = bytearray()
         self._searched = 0
@@ -108,7 +108,7 @@ class EventSplitter:
             together are exactly the bytes of the stream.
 
         Raises:
-            EventTooLargeError: If an event has too many bytes.
+            EventTooLargeError: If the event that has not ended yet has too many bytes.
         """
         self._buffer += data
         events, start = [], 0

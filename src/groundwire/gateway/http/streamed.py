@@ -35,7 +35,7 @@ class ClientGoneError(ClientDisconnect):
 
 
 def encoded(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
-    """Return headers, one character for each byte, as ASGI wants them."""
+    """Return headers as ASGI wants them: names in lower case, one byte for each character."""
     return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers]
 
 
@@ -92,7 +92,7 @@ class Streamed(Response):
             await self._until_over(sending, watching)
         finally:
             watching.cancel()
-            is_complete = sending.done()  # asked first: a cancelled task is done, too
+            is_complete = sending.done()  # read before cancel(): a cancelled task is done, too
             sending.cancel()
             # The cancelled task still has to close the iterator, which may take a moment.
             await asyncio.wait({sending, watching})
@@ -158,7 +158,7 @@ async def until_disconnect(
 
     Args:
         request: The request of the client. Without ``gone``, the rest of its body is discarded.
-        work: A coroutine, which has ended when this function returns or raises, or a future.
+        work: A coroutine or a future, which is done or cancelled when this function ends.
         gone: Waits until the client is gone. It is needed if ``work`` reads the request's body,
             see :class:`Streamed`.
 

@@ -2,8 +2,9 @@
 
 https://agentgateway.dev/docs/standalone/latest/llm/prompt-guards/webhooks/
 
-The webhook is called before the model with the messages, and after it with the answers. Nothing in
-the bodies joins the two calls, so both need the header ``x-request-id`` with the same value.
+The webhook is called before the model with the messages, and after it with the answers. The
+bodies do not show which calls belong together, so both calls need the header ``x-request-id`` with
+the same value.
 """
 
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ router = checks.host_router()
 
 
 class Message(checks.HostModel):
-    """A message or an answer, of which only the text is sent."""
+    """A message of a request, or an answer: its role and its text."""
 
     role: str = ""
     content: str = ""
@@ -73,7 +74,7 @@ async def webhook(request: Request, body: GuardCall) -> Response:
 def _action(choices: Sequence[Choice], answers: Sequence[Checked]) -> dict[str, Any]:
     """Return the action: agentgateway tells rejecting, masking and passing apart by their fields.
 
-    Of several answers, those that are withheld are masked; if all are, the response is rejected.
+    If only some answers are withheld, these are masked; if all are, the response is rejected.
     """
     withheld = [checks.is_withheld([each]) for each in answers]
     if not any(withheld):

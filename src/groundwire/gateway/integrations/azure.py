@@ -22,7 +22,7 @@ router = checks.host_router()
 
 
 class Question(checks.HostModel):
-    """The question of a text of the task ``QnA``."""
+    """The question that a text answers; Azure has it in the task ``QnA``."""
 
     query: str | None = None
 

@@ -45,7 +45,7 @@ class GuardrailRequest(checks.HostModel):
     Attributes:
         source: ``INPUT`` for content that goes to a model, ``OUTPUT`` for content from a model;
             only the latter is checked.
-        content: Texts by use.
+        content: The texts, each with its use.
     """
 
     source: Literal["INPUT", "OUTPUT"]
@@ -110,7 +110,10 @@ def _unchecked(checked: Checked) -> str:
 
 
 def _assessment(checked: Checked) -> dict[str, Any]:
-    """Return an assessment with a grounding filter, or an empty one for unchecked content."""
+    """Return an assessment with a grounding filter.
+
+    It is empty if the content was not checked, or the detector has no threshold.
+    """
     threshold = None if checked.detection is None else checked.detection.detector.threshold
     if threshold is None or not checks.is_checked([checked]):
         return {}

@@ -1,4 +1,4 @@
-"""Checks for other systems: limited in time, counted and recorded as in ``/v1/check``."""
+"""Runs checks for other systems: with a time limit, counted and recorded as in ``/v1/check``."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -22,7 +22,8 @@ from groundwire.policy.policy import Action, Request
 #: that could not be checked are withheld is left to the policy.
 _BLOCKS = Request(action=Action.BLOCK)
 
-#: Outcomes of answers that were checked in full, or claim nothing.
+#: Outcomes of answers that were checked, or need no check. In a hallucinated answer, claims without
+#: a finding may be unchecked.
 _CHECKED = frozenset({Outcome.GROUNDED, Outcome.HALLUCINATED, Outcome.SKIPPED})
 
 
@@ -43,7 +44,8 @@ async def check_answer(
     """Check an answer against the given sources.
 
     Raises:
-        Problem: If the check takes too long, or cannot be recorded.
+        Problem: If no models are loaded, the check takes too long, or its record is required and
+            cannot be written.
         InputError: If a text is not valid Unicode.
     """
     asked = asked_by(http)
@@ -103,7 +105,10 @@ def refusal(answers: Sequence[Checked]) -> str:
 
 
 def is_checked(answers: Sequence[Checked]) -> bool:
-    """Return whether each answer was checked in full, or claims nothing."""
+    """Return whether each answer was checked, or needs no check.
+
+    In a hallucinated answer, claims without a finding may be unchecked.
+    """
     return all(each.outcome in _CHECKED for each in answers)
 
 

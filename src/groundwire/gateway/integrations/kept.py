@@ -1,4 +1,4 @@
-"""The messages of requests whose answers a host sends later, in a call of its own."""
+"""Keeps the messages of requests for hosts that send the answers in a later call."""
 
 import json
 from typing import Any, TypeAlias, cast
@@ -9,8 +9,8 @@ from fastapi import Request
 from groundwire.gateway.middleware.state import caller
 from groundwire.gateway.native.running import to_json
 
-#: The most seconds that messages are kept to wait for their answers, and the most bytes of all kept
-#: messages, with so many bytes more for each request.
+#: The most seconds that messages are kept; the most bytes of all kept messages together; and the
+#: bytes that are added to the size of each request's messages.
 _KEPT_S, _KEPT_BYTES, _EACH_BYTES = 600.0, 64 * 2**20, 1024
 _MAX_ID_CHARS = 256
 
@@ -19,10 +19,10 @@ _Kept: TypeAlias = "TTLCache[tuple[str, str, str], bytes]"
 
 
 def keep(request: Request, host: str, call_id: str, messages: list[Any]) -> None:
-    """Keep the messages of a call in place of those of an earlier call with its id.
+    """Keep the messages of a call, in place of those of an earlier call with the same id.
 
-    They are kept in memory, so both calls of a host must reach the same process. Messages or an id
-    that exceed the limits are not kept, nor is an empty list.
+    They are kept in memory, so both calls of a host must reach the same process. Nothing is kept if
+    there are no messages, or the messages or the id are too long.
     """
     kept, key, written = _kept(request), (caller(request).tenant, host, call_id), to_json(messages)
     kept.pop(key, None)

@@ -1,8 +1,8 @@
 """LiteLLM: its generic guardrail API, as in 1.110.
 
 LiteLLM calls the guardrail before the model with the messages, and after it with the answers; the
-two calls have the same ``litellm_call_id``. So the guardrail needs both modes, ``pre_call`` and
-``post_call``.
+two calls have the same ``litellm_call_id``. So the guardrail has to be configured with both modes,
+``pre_call`` and ``post_call``.
 """
 
 import json
@@ -23,7 +23,7 @@ PATH = "/beta/litellm_basic_guardrail_api"
 
 #: LiteLLM's replacement for a long text; messages with it lack a part of the evidence.
 _OMITTED = "[omitted: exceeds strip size limit]"
-#: The action in the reply if answers pass that were not checked in full.
+#: The action in the reply if answers pass although they were not checked, or only in part.
 NOT_CHECKED = "NOT_CHECKED"
 #: Pattern of the end of a complete sentence.
 _ENDS = re.compile(r"[.!?…][)\]\"'’”*_]*\s*$")
@@ -49,7 +49,7 @@ class GuardrailCall(checks.HostModel):
         stage: Whether the call comes before the model (``request``) or after it (``response``).
         call_id: The id that the calls before and after the model have in common.
         messages: The messages of a request.
-        texts: The texts of a response.
+        texts: The answers of a response.
         settings: Settings of the guardrail.
     """
 
@@ -62,7 +62,7 @@ class GuardrailCall(checks.HostModel):
 
 @router.post(PATH)
 async def guardrail(request: Request, body: GuardrailCall) -> Response:
-    """Keep the messages of a request, or check the texts of its response."""
+    """Keep the messages of a request, or check the answers of its response."""
     if body.stage == "request":
         if body.call_id:
             kept.keep(request, PATH, body.call_id, body.messages or [])
@@ -84,7 +84,14 @@ def _complete(text: str) -> str:
 
 
 def _reply(answers: Sequence[Checked], held: Sequence[int]) -> dict[str, Any]:
-    """Return the verdict. LiteLLM treats an unknown action as a pass, and logs it."""
+    """Return the verdict.
+
+    LiteLLM treats an unknown action, here ``NOT_CHECKED``, as a pass, and logs it.
+
+    Args:
+        answers: The checked answers.
+        held: For each answer, the number of characters at its end that were not judged.
+    """
     if checks.is_withheld(answers):
         return {"action": "BLOCKED", "blocked_reason": checks.refusal(answers)}
     return {"action": "NONE" if checks.is_checked(answers) and not any(held) else NOT_CHECKED}

@@ -41,7 +41,10 @@ async def align_score(request: Request, body: AlignScoreRequest) -> Response:
 
 
 def score(checked: Checked) -> float:
-    """Return a score in [0, 1] that is 0.5 or more if and only if the answer may pass."""
+    """Return a score in [0, 1].
+
+    It is 0.5 or more if the answer was checked and is not hallucinated, and less otherwise.
+    """
     if not checks.is_checked([checked]):
         return 0.0
     detection = checked.detection

@@ -42,7 +42,7 @@ class WebhookRequest(checks.HostModel):
 
 @router.post(PATH)
 async def webhook(request: Request, body: WebhookRequest) -> Response:
-    """Return the verdict: true if a response may pass, and always for a call before the request."""
+    """Return whether the response may pass; for a call before the request it is always true."""
     if body.event == "beforeRequestHook":
         return answered({"verdict": True, "data": {"outcome": "not_checked"}})
     asked = body.request.body or {}

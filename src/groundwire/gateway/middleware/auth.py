@@ -26,8 +26,8 @@ OWN_HEADER = b"x-groundwire-key"
 #: Characters that may separate a key from other text in a header.
 _BETWEEN = re.compile(rb"[\s,;=\"']+")
 
-#: Each word of a credential is hashed. Credentials with more words than this are not looked up, and
-#: are not forwarded to the upstream.
+#: The most words of a request's credentials that are hashed and looked up. If there are more words,
+#: the credentials are not forwarded to the upstream.
 _MAX_WORDS = 64
 
 
@@ -47,7 +47,7 @@ class Authentication(Guard):
 
         Args:
             app: Answers requests that are let in.
-            keyring: The directory of all keys, of tenants and of the admin plane.
+            keyring: The directory of all keys: those of tenants and those of the admin plane.
             tenants: The current settings of tenants by id.
             is_local_demo: Whether requests need no key.
             until_known: Waits until the keys are known, and raises a problem if that takes too
@@ -61,7 +61,8 @@ class Authentication(Guard):
         """Find the tenant of a request, and store it as the caller.
 
         Raises:
-            Problem: If the request has no valid key, or in a demo is not meant for this machine.
+            Problem: If the request has no valid key, if keys are not known in time, or in a demo if
+                the request is not addressed to this machine.
         """
         if self._is_local_demo:
             check_is_local(scope)

@@ -12,7 +12,7 @@ from groundwire.gateway.metrics import admin_endpoint_of, endpoint_of
 #: The status that web servers customarily log for a request whose client left before its answer.
 CLIENT_LEFT = 499
 
-#: A function that is called when a request has ended, as :meth:`.metrics.Metrics.request_ended`.
+#: A function to call when a request has ended, such as :meth:`.metrics.Metrics.request_ended`.
 Ended = Callable[..., None]
 
 
@@ -61,7 +61,7 @@ class Counting:
 
 
 def _log(scope: Scope, status: int, seconds: float) -> None:
-    """Log a request with its endpoint's label; its path may hold text of the client."""
+    """Log a request with the label of its endpoint: its path may hold text of the client."""
     path, state = scope["path"], scope.get("state", {})
     is_admin = path.startswith(("/v1/admin/", "/console"))
     fields = {

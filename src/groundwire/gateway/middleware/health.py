@@ -36,7 +36,7 @@ async def metrics(request: Request) -> Response:
 
 
 def readiness_report(readiness: Readiness) -> dict[str, Any]:
-    """Return the state of the gateway, its models and its upstreams as JSON data."""
+    """Return the state of the gateway, its models, upstreams and database as JSON data."""
     if readiness.failure is not None:
         kind = type(readiness.failure).__name__
         return {"status": "failed", "models": {"status": "failed", "error": kind}}

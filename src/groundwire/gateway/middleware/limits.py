@@ -16,7 +16,7 @@ class RequestLimits(Guard):
     """Refuses requests over the limits before they are processed.
 
     Attributes:
-        n_requests: The number of requests in flight.
+        n_requests: The number of requests in flight, without those for :data:`OPEN` paths.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class RequestLimits(Guard):
             raise too_large(self._max_body_bytes, int(length[:20]), is_fixed=self._is_fixed)
 
     def _counting(self, receive: Receive) -> Receive:
-        """Wrap the function that receives a body, to count its bytes.
+        """Wrap the function that receives a body, so that it refuses a body that is too large.
 
         The header Content-Length may be missing or wrong.
         """

@@ -25,7 +25,7 @@ class Readiness:
     """The state of the gateway's start: not finished, succeeded or failed.
 
     Attributes:
-        services: The services, once they are loaded.
+        services: The services; ``None`` until they are loaded.
         failure: The error that prevented the start, or ``None``.
         control: The control plane, or ``None`` if the gateway has none; its database may be down.
     """
@@ -79,14 +79,18 @@ class Readiness:
 
 
 class Waiting(Guard):
-    """Middleware that makes requests, except for probes, wait until the gateway has started."""
+    """Middleware that makes requests wait for the start; those for :data:`OPEN` paths pass."""
 
     def __init__(self, app: ASGIApp, *, readiness: Readiness) -> None:
         super().__init__(app)
         self._readiness = readiness
 
     async def check(self, scope: Scope) -> None:
-        """Wait for the start, unless the request is a probe."""
+        """Wait for the start, unless the path of the request is in :data:`OPEN`.
+
+        Raises:
+            Problem: As :meth:`Readiness.wait`.
+        """
         if scope["path"] not in OPEN:
             await self._readiness.wait()
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def trace_id(request: HTTPConnection | Scope) -> str:
-    """Return the trace id of a request, which its response, log records and audit events have."""
+    """Return the trace id of a request; its response, log records and audit events have it too."""
     return str(_state(request)["trace_id"])
 
 
@@ -26,9 +26,9 @@ def caller(request: HTTPConnection | Scope) -> "Caller":
 
 
 def upstream_of(request: HTTPConnection) -> "Ask | None":
-    """Return the function that asks the upstream of a request that came through a proxy.
+    """Return the function that sends a request on through Envoy, if it came from there.
 
-    ``None``: the gateway asks one of its own upstreams.
+    ``None`` for other requests: the gateway asks one of its own upstreams.
     """
     return cast("Ask | None", _state(request).get("ask_upstream"))
 

@@ -56,7 +56,7 @@ class Tracing:
 
 
 def trace_id_of(scope: Scope) -> str:
-    """Return the client's X-Trace-ID if it is valid, else the id of its traceparent, or a new one.
+    """Return the client's X-Trace-ID if valid, else the trace id in traceparent, else a new one.
 
     See https://www.w3.org/TR/trace-context/.
     """
@@ -71,7 +71,10 @@ def trace_id_of(scope: Scope) -> str:
 
 
 def log_failure(error: BaseException, trace_id: str) -> None:
-    """Log the class and place of an error, but not its message, which may quote a user."""
+    """Log the class and place of an error, or of its cause if it has one.
+
+    The message is left out, because it may quote a user.
+    """
     cause = error.__cause__ or error
     frames = traceback.extract_tb(cause.__traceback__)
     where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""

@@ -26,7 +26,7 @@ from groundwire.gateway.native.running import in_thread, to_json
 
 log = logging.getLogger(__name__)
 
-#: The most rows of one request. More rows need several requests, or ``groundwire check``.
+#: The most rows of one request. More rows need several requests, or ``groundwire check --batch``.
 MAX_ROWS = 10_000
 #: Content types that clients use for JSON Lines.
 JSON_LINES = ("application/x-ndjson", "application/jsonl", "application/json-lines")
@@ -42,8 +42,8 @@ class Batch:
     """The rows of one request, not parsed yet.
 
     Attributes:
-        rows: The rows with their numbers, from 1. Blank lines are left out, but each takes a
-            number.
+        rows: The rows with their numbers, from 1. Blank lines are left out, but they are
+            counted.
         operating_point: The operating point of rows that name none.
     """
 
@@ -149,7 +149,7 @@ def accepted(accept: str, *, default: str) -> str:
     return next((each for each in kinds if each in (JSON, *JSON_LINES)), default)
 
 
-# Rows.
+# Checks of the rows.
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from groundwire.pipeline.conversation import divide_transcript
 
 router = APIRouter(route_class=NativeRoute)
 
-#: The most characters in the name of an operating point, and the largest number. Other values are
-#: refused here, because the detector's error would repeat them.
+#: The most characters in the name of an operating point, and the largest number. Longer names and
+#: larger numbers are refused here, because the detector's error would repeat them.
 _MAX_NAME_CHARS = 40
 _MAX_POINT = 1_000_000
 
@@ -89,6 +89,7 @@ def result_of(
 
     Raises:
         GroundwireError: If the data cannot be checked because it is invalid.
+        Problem: If the operating point is invalid, see :func:`require_point`.
     """
     if shape_of(data) != SHAPES[0]:
         return _check_conversation(asked, data, name or {})
@@ -148,7 +149,7 @@ def _check_conversation(asked: RecordedRequest, data: object, name: Mapping[str,
     except InvalidConversationError as error:
         if not (isinstance(data, Mapping) and "request" in data):
             raise
-        # The error names a place such as messages[3], but not whether it is in the response.
+        # The error names a place such as messages[3]: say whether it is in request or response.
         place = part if error.place.startswith("the ") else f"{part}.{error.place}"
         raise InvalidConversationError(place, error.problem, error.remedy) from error
     written = to_json({**name, **found.to_dict()})

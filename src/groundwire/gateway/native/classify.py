@@ -28,7 +28,7 @@ FACT_CHECK_FAILED = "FACT_CHECK_CLASSIFICATION_FAILED"
 
 #: The label of every prompt if the gate is off.
 DISABLED = "fact_check_disabled"
-#: Names of the three classes, as :class:`.Entailment` has them.
+#: Names of the three classes, which are also fields of :class:`.Entailment`.
 _CLASSES = ("entailment", "neutral", "contradiction")
 
 

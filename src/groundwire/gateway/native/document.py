@@ -74,7 +74,8 @@ _PUBLISHED = {
     "checked": "CheckedResponse",
     "verification": "Verification",
 }
-#: Matches a reference: the schema that it leads to, if that is another, and the name in it.
+#: Matches a reference to a definition: the file of its schema, empty if it is in the same file, and
+#: the name of the definition.
 _REFERENCE = re.compile(r'"\$ref": "([^"#]*)(?:#/\$defs/)?(\w*)"')
 
 
@@ -91,7 +92,7 @@ def published_schemas() -> dict[str, Any]:
 
 def _as_components(file: str, title: str) -> dict[str, Any]:
     def place(reference: re.Match[str]) -> str:
-        # The only schema to which another one refers is that of detections.
+        # A reference to another file is always to the schema of detections.
         whole = "Detection" if reference[1] else title
         return f'"$ref": "{REF}{whole}{reference[2].title()}"'
 

@@ -38,8 +38,8 @@ class Result:
     Attributes:
         context: The context of the request.
         answers: The checked answers of the request, which are counted and recorded.
-        json: The body of the response; empty if the check failed, or its caller writes the body.
-        outcome: The worst outcome of the answers; ``None`` if the check failed.
+        json: The body of the response; empty if the check failed, or if the caller writes the body.
+        outcome: The worst outcome of the answers; ``None`` if the check failed or there are none.
         failure: The error because of which the check failed, or ``None``.
     """
 
@@ -56,14 +56,14 @@ async def recorded(
     """Run a check in a thread, count it, and record it in the audit log.
 
     Args:
-        asked: The caller.
+        asked: The caller of the check, and the services that it needs.
         work: Function that makes the check.
         row: The number of the row in a batch; ``None`` outside of batches.
 
     Raises:
         Problem: If the check takes too long, or if it cannot be recorded and no answer may leave
             without a record.
-        Exception: The exception of ``work`` if the data are invalid, or ``failure`` of its result.
+        Exception: Any exception of ``work``, or the ``failure`` of its result.
     """
     recorder = Recorder(asked.own, trace_id=asked.trace_id)
     recorder.require_writable()

@@ -74,7 +74,7 @@ class NativeRoute(APIRoute):
 
 
 def require_content_type(request: Request, known: Sequence[str]) -> str:
-    """Return the content type of a request, if it is accepted.
+    """Return the content type of a request, if it is accepted; ``+json`` types count as JSON.
 
     A request without a content type, or with that of a form, is refused: pages of any website can
     make a browser send such requests.

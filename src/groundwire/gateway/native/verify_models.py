@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 from groundwire.gateway.http.openapi import Shape
 
 #: The most spans, claims and steps of one request. They bound the work: each claim is read once or
-#: twice, and if its citations are checked, with every span.
+#: twice, and also with each span if citations are checked.
 MAX_SPANS, MAX_CLAIMS, MAX_STEPS = 200, 200, 200
 _MAX_PATTERN_CHARS, _MAX_PLACEHOLDER_CHARS = 1_000, 200
 

@@ -25,7 +25,7 @@ class _Kept:
     Attributes:
         first: Scores after the first reading.
         both: Scores after both readings.
-        attended: Indexes of the passages of both readings.
+        attended: Indexes of the passages that were read in either reading.
     """
 
     first: ClaimScores
@@ -33,16 +33,16 @@ class _Kept:
     attended: frozenset[int]
 
     def is_doubted(self, threshold: float) -> bool:
-        """Return whether a detector with this threshold reads a second time."""
+        """Return whether a detector with this threshold reads the claim a second time."""
         labels = self.first.labels
         return len(labels) > 0 and bool(1 - labels[:, 0].min() >= threshold)
 
 
 class KeptScores:
-    """A scoring backend for one example, which runs the model once and serves any threshold.
+    """A scoring backend for one example, which keeps scores for further thresholds.
 
-    A threshold decides which claims get a second reading, so the scores with and without it are
-    kept.
+    The threshold decides which claims get a second reading, so the scores with and without a second
+    reading are kept.
 
     Attributes:
         first: The scoring session that reads the evidence of each claim only once.

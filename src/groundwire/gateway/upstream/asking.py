@@ -89,8 +89,8 @@ class UpstreamRequest:
         )
         if isinstance(self.body, Upload):
             # Some servers refuse a body of unknown length, so the caller's Content-Length is sent.
-            # It can be trusted: the gateway's server holds the caller to it, and if the body breaks
-            # off, so does the request to the upstream.
+            # It can be trusted: the gateway's server refuses a body of another length, and if the
+            # body breaks off, so does the request to the upstream.
             headers += [pair for pair in self.headers if pair[0].lower() == "content-length"][:1]
         return [(name, _as_utf8(value)) for name, value in headers]
 

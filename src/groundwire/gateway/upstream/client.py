@@ -48,7 +48,7 @@ class Tracer(Protocol):
     ) -> AbstractContextManager[object]:
         """Make a trace span that lasts until the response begins.
 
-        Headers that continue its trace are added to ``headers``.
+        Headers with which the upstream can continue the trace are added to ``headers``.
         """
 
 
@@ -106,17 +106,18 @@ class Upstreams:
     async def send(self, ask: UpstreamRequest, *, to: Upstream | None = None) -> UpstreamReply:
         """Send a request, and return the response once its headers are there.
 
-        If an upstream cannot be reached, or its status is 429, 500, 502, 503 or 504, the next
-        upstream that serves the model is asked. If all of them fail, the last response is returned.
-        After a time-out no other upstream is asked. If the caller's task is cancelled, so is the
-        request.
+        If an upstream sends no valid response, or the status 429, 500, 502, 503 or 504, the next
+        upstream that serves the model is asked, as long as the body can be sent again. If all fail,
+        the last response is returned, if there is one. After a time-out no other upstream is asked.
+        If the caller's task is cancelled, so is the request.
 
         Args:
             ask: The request.
-            to: The only upstream to ask; ``None``: all that serve the model.
+            to: The only upstream to ask; ``None``: those that serve the model.
 
         Raises:
-            Problem: 502, 503 or 504 if no upstream answered; 404 if none serves the model.
+            Problem: 502 if no upstream sent a valid response, 504 after a time-out, 503 if there is
+                no upstream, 404 if none serves the model.
             Exception: If the iterator of the body's pieces raises it.
         """
         candidates = self._candidates(ask.model) if to is None else (to,)

@@ -52,7 +52,9 @@ def going_up(
     accept_encoding: str | None = None,
     key_names: Iterable[str] = ("authorization",),
 ) -> Pairs:
-    """Return the caller's headers that an upstream may see, without any that holds a gateway key.
+    """Return the caller's headers that an upstream may see, and the upstream's key if needed.
+
+    Headers with text that looks like a gateway key are left out.
 
     Args:
         headers: The headers of the caller.
@@ -89,8 +91,9 @@ def going_up(
 def coming_back(headers: Iterable[tuple[bytes, bytes]], *, status: int) -> Pairs:
     """Return the upstream's headers that a caller may see, with names in lower case.
 
-    Headers with results of a check are left out: an upstream must not claim that an answer was
-    checked. Content-Length is kept if it is the length of the body that follows.
+    Invalid headers are left out, and headers with results of a check: an upstream must not claim
+    that an answer was checked. Content-Length is kept if it is the length of the body that
+    follows.
     """
     pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers]
     dropped = HOP_BY_HOP | _NOT_ITS_OWN | _named_by_connection(pairs)

@@ -14,7 +14,7 @@ _LOOK_S = 1.0
 
 
 class UpstreamReply:
-    """A response of an upstream whose body is not read yet. The body must be read or closed.
+    """A response of an upstream. Its body must be read to the end, or :meth:`close` called.
 
     Attributes:
         status: Status of the response, 200 to 599.
@@ -43,7 +43,7 @@ class UpstreamReply:
         self.headers = coming_back(response.raw_headers, status=response.status)
         self.upstream, self._response = upstream, response
         self._idle_timeout_s, self._broke, self._n_bytes = idle_timeout_s, broke, 0
-        # At its end the response forgets its connection, but _ended needs the protocol object.
+        # When the body ends, the response forgets its connection, but _ended needs the protocol.
         connection = response.connection
         self._protocol = None if connection is None else connection.protocol
 
@@ -126,7 +126,7 @@ class UpstreamReply:
     def _rest(self) -> bytes:
         """Return bytes that arrived before the body broke off and were not read yet.
 
-        aiohttp's own functions raise the error in place of returning them.
+        aiohttp's own functions raise the error in place of returning these bytes.
         """
         content = self._response.content
         if content.exception() is None or not content._buffer:
@@ -142,8 +142,8 @@ class UpstreamReply:
             return await content.readany()
 
     def _ended(self) -> None:
-        # A body without length and chunks ends with its connection. aiohttp then reports a reset of
-        # the connection as a regular end, but the protocol object has the error.
+        # A body that has no length and is not chunked ends when its connection closes. aiohttp then
+        # reports a reset of the connection as a regular end, but the protocol object has the error.
         error = None if self._protocol is None else self._protocol.exception()
         has_length = self.header("content-length") is not None
         is_chunked = "transfer-encoding" in self._response.headers
