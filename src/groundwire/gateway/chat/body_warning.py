@@ -40,8 +40,8 @@ def warning_text(checked: Checked) -> str | None:
     """Return the warning for an answer, without a blank line before or after it.
 
     The result is ``None`` if the action of the answer is not ``body``, or its outcome needs no
-    warning. The confidence in the text is the highest probability of a span. It is left out if the
-    detector gives no probabilities.
+    warning. The confidence that a warning states is the highest probability of a span. It is left
+    out if the detector gives no probabilities.
     """
     if checked.action is not Action.BODY:
         return None
