@@ -225,7 +225,7 @@ def _events(response: HTTPResponse) -> Iterator[Any]:
 
 
 def _recorded(gateway: RunningGateway, trace_id: str) -> list[Mapping[str, Any]]:
-    """Wait for audit events about a request, and return them; none if they take too long."""
+    """Wait for audit events about a request, and return them; empty if they take too long."""
     deadline = monotonic() + _RECORD_S
     while True:
         lines = gateway.audit.read_text("ascii").splitlines() if gateway.audit.exists() else []
