@@ -1,4 +1,4 @@
-"""The console as an app below ``/console`` of the admin plane."""
+"""The app of the admin port, which joins the admin API and, below ``/console``, the console."""
 
 from typing import TYPE_CHECKING
 

@@ -43,19 +43,19 @@ class Throttle:
         return is_over
 
     def forget(self, name: str, address: str) -> None:
-        """After a right password, forget the tries for its name, and one try from its address."""
+        """Forget the tries for a name, and one from an address; call it after a right password."""
         self._tries.pop((name, address), None)
         self._tries[address,] = max(self._tries.get((address,), 0) - 1, 0)
 
 
 @dataclass(slots=True, kw_only=True)
 class BudgetLines:
-    """The lines about budgets on the overview, which are computed beside the pages.
+    """The lines about budgets on the overview, which a task computes.
 
     Attributes:
         lines: The last lines: a name, a state and a text each.
-        computed_at: When they were computed, by ``time.monotonic()``.
-        task: The last computation.
+        computed_at: When the lines were computed, by ``time.monotonic()``; ``-inf`` before that.
+        task: The last task that was started to compute them.
     """
 
     lines: list[tuple[str, str, str]] = field(default_factory=list)

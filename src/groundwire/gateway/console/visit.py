@@ -244,7 +244,7 @@ async def read_form(request: Request) -> dict[str, str]:
     headers = request.headers
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     is_foreign = site not in ("same-origin", "none")
-    if site is None:  # not sent by old browsers, and over plain HTTP from another machine
+    if site is None:  # old browsers do not send it; others not over plain HTTP to other machines
         is_foreign = origin is not None and urlsplit(origin).netloc != headers.get("host")
     if is_foreign:
         raise Problem(
