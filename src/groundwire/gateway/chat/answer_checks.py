@@ -22,8 +22,8 @@ OnReview: TypeAlias = Callable[[int, Review], None]
 #: The most answers that a response may have; OpenAI's limit of ``n``.
 MAX_ANSWERS = 128
 
-#: Characters that may end a claim. As this can depend on the text after them, the check also gets
-#: a piece of text if one of them is among the ``_LOOK_BACK`` characters before the piece.
+#: Characters that may end a claim. The check gets the waiting text once one of them has arrived,
+#: and again for the next ``_LOOK_BACK`` characters, which can decide whether the claim has ended.
 _ENDS = frozenset(".!?;:|\n…。！？；：؟۔।։")
 _LOOK_BACK = 16
 #: If more characters than this are queued, the check gets them even without such a character.
@@ -46,7 +46,7 @@ class AnswerChecks:
         threads: The worker threads.
         timeout_s: The most seconds that one call in a thread may take, including the wait for a
             free thread.
-        max_chars: The most characters of an answer that are checked.
+        max_chars: The most characters of an answer that are checked; no limit for withheld text.
         is_reviewed: Whether interim results are made while an answer arrives.
     """
 

@@ -1,7 +1,7 @@
 """Writes the warning that the action ``body`` adds to an answer, in HaluGate's words.
 
-Quotations of the answer or of a source cannot break out of the warning: line breaks and quotation
-marks in them are replaced, and the length of the warning is limited.
+Line breaks in quotations of the answer or of a source are replaced by spaces, and double quotation
+marks in quoted spans by single ones. The length of the warning is limited.
 """
 
 from collections.abc import Sequence

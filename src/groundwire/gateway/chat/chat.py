@@ -49,7 +49,8 @@ BODY_TIMEOUT_S = 60.0
 #: The most bytes of a response that is checked only after it was sent; a larger one is not checked.
 OBSERVED_BYTES = 8 * 2**20
 
-#: The most checks of sent responses that may be pending, as a multiple of ``gateway.max_requests``.
+#: If this many background tasks run, as a multiple of ``gateway.max_requests``, answers that are
+#: sent without waiting for their check are not checked.
 _PENDING_PER_REQUEST = 4
 
 #: The task that asks an upstream; its result is the reply.

@@ -65,5 +65,5 @@ class Dialect(Protocol):
             model: The model that the request names, for a stream that names none.
             trace_id: The trace id of the request.
             withholds: Whether fields other than the text are held until the answer has passed.
-                Otherwise, of these only the end of the answer is held.
+                Otherwise, only the text and the event that ends the answer are held.
         """

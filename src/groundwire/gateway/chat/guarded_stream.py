@@ -65,7 +65,7 @@ class ReleasedStream:
             settings: The limits of held text, and the seconds of silence before a comment is sent
                 to keep the connection open.
             trace_id: The trace id of the request.
-            settles: Whether the response may end only once its audit records are written.
+            settles: Whether the end of the response waits for its audit records.
             marks: Whether the event that ends an answer gets the outcome of its check.
             conclude: Starts to record the report, in a task whose result is whether the response
                 may end. It is called once the last byte has been sent; with ``settles``, before
@@ -245,7 +245,7 @@ class ReleasedStream:
         self._put_last(held.finish(extension=marks))
 
     def _put_last(self, events: Sequence[bytes]) -> None:
-        """Send events; if the response may end only with its audit records, keep them till then."""
+        """Send events; if the end of the response waits for audit records, keep the events."""
         if self._settles:
             self._kept += events
         else:

@@ -48,7 +48,7 @@ def may_hold_text(value: object) -> bool:
 
 
 def has_strings(value: object) -> bool:
-    """Return whether a JSON value is or contains a string that is not empty, or a key with text."""
+    """Return whether a JSON value has a string that is not empty, or a key that may hold text."""
     match value:
         case Mapping():
             return any(map(may_hold_text, value)) or any(map(has_strings, value.values()))
@@ -120,7 +120,7 @@ def _is_foreign(key: str, value: object) -> bool:
 
 
 def are_of(logprobs: object, text: str) -> bool:
-    """Return whether log probabilities are about the tokens of exactly this text."""
+    """Return whether log probabilities, if any, are about the tokens of exactly this text."""
     if not logprobs:
         return True
     if isinstance(logprobs, Mapping):

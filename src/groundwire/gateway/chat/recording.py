@@ -48,7 +48,7 @@ class Recorder:
     response whose audit events cannot be written must not be sent.
 
     Attributes:
-        settles: Whether a response may end only once its audit events are on disk.
+        settles: Whether the end of a response waits until its audit events are on disk, or fail.
     """
 
     def __init__(self, services: Services, *, trace_id: str, model: str = "") -> None:
