@@ -222,7 +222,7 @@ class Exchange:
             await self._write(**{awaited: self._changed({"body": body})})
             return
         if self._replied.done():
-            await self._replied.result().close()  # unread, its queue would fill up and block Envoy
+            await self._replied.result().close()  # an unread queue would fill up and block Envoy
         status = {"code": self._start["status"]}
         headers = proto.header_changes([], self._start["headers"])
         await self._write(immediate_response={"status": status, "headers": headers, "body": body})
