@@ -175,7 +175,7 @@ async def download(
 
 @dataclass(slots=True, kw_only=True)
 class Verifying:
-    """The verification of the trail: one runs at a time.
+    """The state of verifying the trail; one verification runs at a time.
 
     Attributes:
         running: A lock that is held during a verification.
