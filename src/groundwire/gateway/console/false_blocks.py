@@ -44,7 +44,7 @@ class Support(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """A share of answers, ``n`` out of ``of``, with the ends of its exact 95 % interval."""
+    """A share of answers, ``n`` out of ``of``, with its exact 95 % confidence interval."""
 
     n: int
     of: int
@@ -86,7 +86,7 @@ class LabelledAnswer:
 
     Attributes:
         facts: The facts about its check.
-        is_right: Whether it is right, as all its reviewers say; ``None`` if they disagree.
+        is_right: Whether all its reviewers found it right; ``None`` if they disagree.
     """
 
     facts: CheckFacts

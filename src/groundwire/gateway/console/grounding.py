@@ -119,7 +119,7 @@ def read_form(form: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def changed_fields(form: Mapping[str, str]) -> dict[str, str]:
-    """Return the fields of a form whose values differ from those that were stored when it was made.
+    """Return the fields of a form whose values differ from those stored when the form was made.
 
     All fields are returned if the form does not say what was stored.
     """

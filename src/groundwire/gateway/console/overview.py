@@ -46,7 +46,7 @@ _MAX_ROWS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """The number of a tenant's, model's or action's answers, by outcome, and of blocked answers."""
+    """Numbers of answers by outcome, and of blocked ones, for instance those of one tenant."""
 
     name: str
     outcomes: Counter[str]
@@ -129,7 +129,7 @@ def _bars(counts: Iterable[AnswerCount]) -> dict[str, int]:
 
 
 def _tallies(counts: Iterable[AnswerCount], by: str) -> list[Tally]:
-    """Add up counts by an attribute; return ``_MAX_ROWS`` sums, the most hallucinations first."""
+    """Add up counts by an attribute; return up to ``_MAX_ROWS`` sums, most hallucinations first."""
     groups: dict[str, list[AnswerCount]] = {}
     for each in counts:
         groups.setdefault(getattr(each, by), []).append(each)

@@ -34,8 +34,8 @@ _SAMPLE = "sample"
 async def _queue(visit: Visit) -> list[tuple[Doubt, FoundRecord]]:
     """Return the answers that the person has not labelled, the most doubtful first.
 
-    Answers of the sample are in random order, so that the first few of them are a random sample
-    too.
+    If the random sample is asked for, its answers are in random order, so that the first few of
+    them are a random sample too.
     """
     assert visit.person is not None
     asked = _asked(visit)

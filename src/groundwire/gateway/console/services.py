@@ -17,7 +17,7 @@ from groundwire.gateway.middleware.readiness import Readiness
 if TYPE_CHECKING:
     from groundwire.gateway.console.oidc import Provider
 
-#: The most wrong passwords from one address within ``WINDOW_S``: for one name, and in all.
+#: The most wrong passwords from one address within ``WINDOW_S`` seconds: for one name, and in all.
 MAX_OF_NAME, MAX_OF_ADDRESS = 5, 50
 WINDOW_S = 900
 _MAX_SEEN = 20_000
@@ -72,7 +72,7 @@ class ConsoleServices:
         readiness: The state of models and upstreams.
         accounts: The accounts of people.
         labels: The labels that reviewers gave to answers.
-        provider: The provider at which people may sign in instead; ``None`` if there is none.
+        provider: The provider at which people may sign in; ``None`` if only passwords are accepted.
         throttle: Limits the number of wrong passwords.
         budgets: The lines about budgets on the overview.
         replaying: A lock, so that only one replay of stored answers uses the processors.

@@ -55,7 +55,7 @@ def _view(detail: Mapping[str, Any]) -> AnswerView | None:
 def _why(
     explanation: Mapping[str, Any] | None, span: Mapping[str, Any], sources: Sequence[Source]
 ) -> Why:
-    """Return the reason why a span is marked; without words if none was recorded."""
+    """Return the reason why a span is marked; its text is empty if none was recorded."""
     if explanation is None:
         return Why("", span["severity"])
     line = next(_evidence(_places(explanation), sources), None)
