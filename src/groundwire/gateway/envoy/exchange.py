@@ -56,7 +56,10 @@ class Exchange:
         self._given: proto.Pairs = []
 
     async def run(self, messages: AsyncIterator[Untyped]) -> None:
-        """Answer Envoy's messages; an exchange that is not complete ends in an error."""
+        """Answer Envoy's messages.
+
+        The call ends in a gRPC error if Envoy's modes cannot be used or the exchange is incomplete.
+        """
         first = await anext(aiter(messages))
         modes = first.protocol_config
         self._is_duplex = modes.response_body_mode == proto.FULL_DUPLEX_STREAMED
