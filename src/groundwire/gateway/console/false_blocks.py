@@ -101,9 +101,10 @@ class FalseBlocks:
         detector: The detector, with the threshold in use.
         answers: The labelled answers about which the reviewers agree, the oldest first.
         disputed: The labelled answers about which the reviewers disagree.
-        n_other: The number of answers that are not used. No facts about their check are kept; they
-            were checked by another detector or revision; they were checked at a higher threshold,
-            at which probabilities may differ; or they were drawn at another rate than the newest.
+        n_other: The number of answers that are not used, for one of these reasons: no facts about
+            their check are kept; another detector or revision checked them; they were checked at a
+            higher threshold, at which probabilities may differ; or they were drawn at another rate
+            than the newest.
         blocking: The labels and severities of findings that lead to a block.
         blocks_incomplete: Whether the policy also blocks answers that were not read in full.
     """
