@@ -1,8 +1,8 @@
 """The ASGI app of the admin plane: tenants, keys, policies, and the audit trail.
 
 The app shares the control plane, the counters and the readiness with the data plane, whose lifespan
-opens and closes the control plane. It relays no chats. Except on open paths, its requests need an
-admin key.
+opens and closes the control plane. It relays no chats. Its requests need an admin key, except on
+open paths such as ``/livez``.
 """
 
 from fastapi import FastAPI
@@ -40,7 +40,8 @@ MAX_REQUESTS = 64
 
 ROUTERS = (tenants.router, keys.router, trail.router)
 
-#: Headers that forbid caches to store responses, because they contain tenants and keys.
+#: Headers of all responses: caches must not store them, because they contain tenants and keys, and
+#: browsers must not guess their types.
 _UNCACHED = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -105,7 +106,7 @@ async def _nothing(request: Request) -> Response:
 
 
 def _methods_at(scope: Scope) -> list[str]:
-    """Return the methods that the path of a request takes, if it exists."""
+    """Return the methods that the path of a request takes; empty if the path does not exist."""
     own = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
     there = [route for route in own if route.matches(scope)[0] is not Match.NONE]
     return sorted({method for route in there for method in route.methods or ()})

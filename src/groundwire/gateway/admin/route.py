@@ -60,7 +60,10 @@ class AdminRoute(NativeRoute):
     body_timeout_s = 10.0
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler of the route, which raises a problem if the database is too slow."""
+        """Return the handler of the route.
+
+        It raises a problem for an unknown query parameter, or if the database is too slow.
+        """
         has_body = self.body_field is not None
         handle = super().get_route_handler() if has_body else APIRoute.get_route_handler(self)
         parameters = sorted(_query_parameters(self.dependant))
@@ -137,7 +140,7 @@ async def _version(
         ),
     ] = None,
 ) -> IfVersion | None:
-    """Read the version that a change is for from the header If-Match.
+    """Read from the header If-Match the version that a change is for; ``None`` without a header.
 
     Raises:
         Problem: If the header is neither a version nor ``*``.

@@ -175,11 +175,12 @@ async def download(
 
 @dataclass(slots=True, kw_only=True)
 class Verifying:
-    """The verification of the trail: one runs at a time.
+    """The state of verifying the trail; one verification runs at a time.
 
     Attributes:
         running: A lock that is held during a verification.
-        last: The end and the result of the last one since the process began; ``None`` if none was.
+        last: The end and the result of the last verification; ``None`` before the first one since
+            the process began.
     """
 
     running: asyncio.Lock = field(default_factory=asyncio.Lock)

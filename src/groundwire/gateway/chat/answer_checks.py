@@ -22,15 +22,16 @@ OnReview: TypeAlias = Callable[[int, Review], None]
 #: The most answers that a response may have; OpenAI's limit of ``n``.
 MAX_ANSWERS = 128
 
-#: Characters that may end a claim, alone or with one or two characters after them.
+#: Characters that may end a claim. The check gets the waiting text once one of them has arrived,
+#: and again for the next ``_LOOK_BACK`` characters, which can decide whether the claim has ended.
 _ENDS = frozenset(".!?;:|\n…。！？；：؟۔।։")
 _LOOK_BACK = 16
-#: If more characters than this wait, the check gets them even if no claim may have ended yet.
+#: If more characters than this are queued, the check gets them even without such a character.
 _ENOUGH_CHARS = 400
 
 
 class CheckTimeoutError(TimeoutError):
-    """A check took longer than ``gateway.check_timeout_s``."""
+    """A step of a check took longer than ``gateway.check_timeout_s``."""
 
 
 class AnswerChecks:
@@ -43,8 +44,9 @@ class AnswerChecks:
         on_review: Called on the event loop with the number of an answer that is still arriving,
             and an interim result for it.
         threads: The worker threads.
-        timeout_s: The most seconds that one call in a thread may take.
-        max_chars: The most characters of an answer that are checked.
+        timeout_s: The most seconds that one call in a thread may take, including the wait for a
+            free thread.
+        max_chars: The most characters of an answer that are checked; no limit for withheld text.
         is_reviewed: Whether interim results are made while an answer arrives.
     """
 
@@ -67,8 +69,8 @@ class AnswerChecks:
             threads: The worker threads.
         """
         self.threads, self.timeout_s = threads, settings.check_timeout_s
-        # Text that is withheld may not be sent unchecked, so it has no limit here. The stream that
-        # withholds it has one.
+        # Withheld text must be checked whole, so it has no limit here. The stream that withholds it
+        # has one.
         self.max_chars = sys.maxsize if release.withholds else settings.max_held_chars
         self.is_reviewed = release is Release.SENTENCE
         self.on_review: OnReview | None = None
@@ -79,7 +81,7 @@ class AnswerChecks:
         self._begin(0)
 
     def open(self) -> Flow:
-        """Begin the check of another answer, and return its flow. Call it in a thread."""
+        """Open the pipeline's flow for the text of one answer; call this in a thread."""
         return self._pipeline.stream(self._context)
 
     def unavailable(self, answer: Answer, reason: str) -> Checked:
@@ -93,7 +95,7 @@ class AnswerChecks:
         return len(self._known)
 
     def __getitem__(self, index: int) -> "AnswerCheck":
-        """Return the check of an answer; it begins if the answer is new.
+        """Return the check of an answer; begin it if it has not begun.
 
         Raises:
             UnreadableChunkError: If there are more than ``MAX_ANSWERS`` answers.
@@ -116,7 +118,7 @@ class AnswerChecks:
             answer.n_skipped += 1
         self._n_lost += 1
         if not self._known:
-            _ = self[0]  # begin an answer, so that a stream without readable events has a result
+            _ = self[0]  # so that a stream without readable events has a result too
 
     def break_off(self) -> None:
         """Mark all answers that the upstream has not ended as cut off."""
@@ -150,14 +152,14 @@ class AnswerChecks:
 class AnswerCheck:
     """The check of one answer while its text arrives.
 
-    If the check fails or takes too long, the outcome is ``unavailable``. One task makes all calls
-    to the flow of the pipeline, one after the other.
+    If the check fails or takes too long, the outcome is ``unavailable``. The pipeline's flow is
+    called in threads, one call after the other.
 
     Attributes:
         index: The number of the answer.
         checked: The result; ``None`` until it is known.
-        n_chars: Characters of the answer that have arrived.
-        n_skipped: Number of parts of the answer that cannot be read.
+        n_chars: Characters of the answer's text that have arrived in a stream.
+        n_skipped: Number of parts of the answer that are not checked, such as images.
         is_finished: Whether the upstream has ended the answer.
         is_cut: Whether the answer breaks off before its end.
         is_over_limit: Whether the answer is too long to be checked whole.
@@ -213,7 +215,8 @@ class AnswerCheck:
         """Check the rest of the answer, and return the result; later calls return the same one.
 
         Args:
-            answer: The whole answer, whose text has been fed; ``None`` if it came in parts.
+            answer: The whole answer, whose text was given to :meth:`feed`; ``None`` if its parts
+                were given to :meth:`take`.
         """
         if self.checked is None:
             self._is_complete = True
@@ -278,7 +281,7 @@ class AnswerCheck:
     async def _call(self, function: Callable[[], _T]) -> _T:
         work = self._checks.threads.submit(function)
         call = asyncio.wrap_future(work)
-        # A running thread cannot be stopped. A flow that it returns too late is closed.
+        # A running thread cannot be stopped. If it opens a flow too late, the flow is closed.
         call.add_done_callback(self._put_away)
         try:
             done, _ = await asyncio.wait([call], timeout=self._checks.timeout_s)

@@ -51,7 +51,8 @@ def count_values(arguments: str) -> int | None:
     (3, 0, None)
 
     Returns:
-        The number of values; 0 if there are no arguments, ``None`` if they are not JSON.
+        The number of values; 0 if there are no arguments, ``None`` if they are not JSON that can
+        be read.
     """
     if not arguments.strip():
         return 0

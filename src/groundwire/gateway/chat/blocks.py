@@ -3,7 +3,7 @@
 Such a stream has one answer. Each block of it is opened, filled and closed by events. Clients
 assemble blocks in the order of their numbers, so unlike chunks, events are always sent in the order
 in which they arrived. While text is withheld until it is checked, an event that adds no text but
-might repeat withheld text waits for the end of the answer, and so do all events after it.
+might repeat withheld text waits until the answer has passed, and so do all events after it.
 """
 
 import re
@@ -31,7 +31,7 @@ from groundwire.gateway.http.sse import ServerSentEvent, encode
 _T = TypeVar("_T")
 
 _OURS = "groundwire"
-#: Fields of the part of an event, as :func:`block_event` takes them.
+#: Arguments of :func:`block_event` that are fields of :class:`.DeltaPart`.
 _OF_PART = frozenset(("text", "refusal", "finish", "calls_tools", "calls", "has_reasoning"))
 _TYPE = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 
@@ -50,8 +50,8 @@ class BlockEvent(Chunk):
 
     Attributes:
         leaves: When the event may be sent to the client.
-        known: The event, reduced to fields whose text is checked or that hold no text. While text
-            is withheld, this reduced form is sent.
+        known: The event, reduced to fields whose text is checked or that hold no text. If text is
+            withheld, this form is sent before the answer has passed.
         opens: Whether the event opens a block of text, or a part of one.
         is_divisible: Whether the text of the event may be sent in several pieces.
         is_end: Whether the stream ends with this event.
@@ -65,7 +65,7 @@ class BlockEvent(Chunk):
 
     @property
     def part(self) -> DeltaPart:
-        """The changes to the answer that the event carries."""
+        """The part of the event that is about the answer."""
         return self.parts[0]
 
 
@@ -200,13 +200,13 @@ def block_event(
     n_unread: int = 0,
     **more: Any,  # noqa: ANN401 - fields of two dataclasses
 ) -> BlockEvent:
-    """Make an event with its part about the answer.
+    """Make an event, with the part that is about the answer.
 
     Args:
         data: The data of the event.
         leaves: When the event may be sent to the client.
-        known: The data, reduced to fields whose text is checked or that hold no text; ``None``:
-            ``data``.
+        known: The data, reduced to fields whose text is checked or that hold no text; by default,
+            all of ``data``.
         n_unread: Number of parts that are not checked.
         more: Other fields of the event, and of its :class:`.DeltaPart`.
     """
@@ -230,7 +230,7 @@ class _Step:
 class HeldBlocks(ABC):
     """A buffer that holds back the events of one stream of blocks.
 
-    Since the response has one answer, this class is both the response and the answer.
+    Since the response has one answer, an object of this class is the buffer of both.
 
     Attributes:
         withholds: Whether text is sent only after it has been checked.
@@ -250,7 +250,7 @@ class HeldBlocks(ABC):
     _n_late: int = 0
     _steps: deque[_Step] = field(default_factory=deque)
     _warning: str | None = None
-    _n_put_in: int = 0  # blocks that the gateway added; later block numbers grow by this
+    _n_put_in: int = 0  # number of added blocks, by which the numbers of later blocks grow
     _n_blocks: int = 0  # number of blocks that the upstream has opened
 
     #: The field of an event that holds the number of its block.
@@ -275,7 +275,10 @@ class HeldBlocks(ABC):
         """Yield the data of the events that end a stream whose rest is withheld."""
 
     def _moved(self, data: Mapping[str, Any], *, is_ours: bool) -> Mapping[str, Any]:
-        """Return the data of an event, with the gateway's added blocks counted in its number."""
+        """Return the data of an event; its block number grows by the number of added blocks.
+
+        Events that the gateway itself writes (``is_ours``) have the right number already.
+        """
         if is_ours or not self._n_put_in or not isinstance(data.get(self.number), int):
             return data
         return {**data, self.number: data[self.number] + self._n_put_in}
@@ -323,10 +326,10 @@ class HeldBlocks(ABC):
         self._steps.append(step)
 
     def clear(self, upto: int | None = None) -> list[bytes]:
-        """Release text up to an offset in the answer, with the events before that offset.
+        """Release text up to an offset in the answer, with its events, until one must wait.
 
-        A block of text is not opened before some of its text may be sent. Otherwise clients might
-        show an empty text.
+        ``None`` releases all text that has arrived. A block of text is not opened before some of
+        its text may be sent. Otherwise clients might show an empty text.
         """
         has_more = upto is not None
         upto = self.n_chars if upto is None else min(upto, self.n_chars)
@@ -367,7 +370,10 @@ class HeldBlocks(ABC):
         return out + self.clear()
 
     def finish(self, *, extension: Mapping[str, Any] | None = None) -> list[bytes]:
-        """Release the rest of the answer: the events that had to wait, and its end."""
+        """Release the rest of the answer: the events that had to wait, and its end.
+
+        The event that ends the answer gets the result of the check (``extension``), if given.
+        """
         out = []
         while (first := self._first) and first.event.leaves is not Leaves.LAST:
             out.append(self._let_first())

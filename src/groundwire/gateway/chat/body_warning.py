@@ -1,7 +1,7 @@
 """Writes the warning that the action ``body`` adds to an answer, in HaluGate's words.
 
-Quotations of the answer or of a source cannot break out of the warning: line breaks and quotation
-marks in them are replaced, and the length of the warning is limited.
+Line breaks in quotations of the answer or of a source are replaced by spaces, and double quotation
+marks in quoted spans by single ones. The length of the warning is limited.
 """
 
 from collections.abc import Sequence
@@ -40,8 +40,8 @@ def warning_text(checked: Checked) -> str | None:
     """Return the warning for an answer, without a blank line before or after it.
 
     The result is ``None`` if the action of the answer is not ``body``, or its outcome needs no
-    warning. The confidence in the text is the highest probability of a span. It is left out if the
-    detector gives no probabilities.
+    warning. The confidence that a warning states is the highest probability of a span. It is left
+    out if the detector gives no probabilities.
     """
     if checked.action is not Action.BODY:
         return None

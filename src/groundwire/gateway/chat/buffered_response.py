@@ -112,5 +112,5 @@ def marked(reply: UpstreamReply, body: CheckedBody, dialect: Dialect) -> Respons
 
 
 def of_new_body(reply: UpstreamReply) -> list[tuple[str, str]]:
-    """Return the headers of a reply, without headers about the bytes of its old body."""
+    """Return the headers of a reply whose body is changed, without those about the old bytes."""
     return [(name, value) for name, value in reply.headers if name not in _OF_BYTES]

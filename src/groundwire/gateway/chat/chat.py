@@ -44,15 +44,16 @@ from groundwire.pipeline import DUE, CheckPath, Pipeline, RequestContext
 from groundwire.pipeline.conversation import Answer, AnswerKind, read_request
 from groundwire.policy.policy import Action, decide, reach, resolve
 
-#: Seconds that a client may take to send its request.
+#: Seconds that a client may take to send the body of its request.
 BODY_TIMEOUT_S = 60.0
 #: The most bytes of a response that is checked only after it was sent; a larger one is not checked.
 OBSERVED_BYTES = 8 * 2**20
 
-#: The most checks of sent responses that may be pending, as a multiple of ``gateway.max_requests``.
+#: If this many background tasks run, as a multiple of ``gateway.max_requests``, answers that are
+#: sent without waiting for their check are not checked.
 _PENDING_PER_REQUEST = 4
 
-#: A request to an upstream that is under way.
+#: The task that asks an upstream; its result is the reply.
 Sending: TypeAlias = "asyncio.Task[UpstreamReply]"
 
 
@@ -65,7 +66,9 @@ async def create(request: Request, dialect: Dialect) -> Response:
 
     Raises:
         Problem: 408, if the body of the request is not complete in time; 400 or 415, if it cannot
-            be read; and those of :meth:`Exchange.answer`.
+            be read; and in the cases of :meth:`Exchange.answer`.
+        InvalidConversationError: If the body is not a conversation.
+        InvalidTextError: As :meth:`Exchange.answer`.
         ClientDisconnect: If the client leaves before the response begins.
     """
     own = services(request)
@@ -109,10 +112,11 @@ class Exchange:
         """Return the response for the client.
 
         Raises:
-            Problem: If the upstream gives no response, or its response is withheld; before the
-                upstream is asked, if the check needs an audit record and none can be written.
+            Problem: If the upstream gives no response; if its response is withheld; if a check that
+                the policy demands, or its audit record, is not possible.
             InvalidConversationError: If the request is not a conversation.
-            InvalidTextError: If its question or its evidence is not valid text.
+            InvalidTextError: If its question or its evidence is not valid text, and the policy
+                blocks unchecked answers.
         """
         pipeline = self._services.pipeline
         if pipeline is None:
@@ -157,7 +161,7 @@ class Exchange:
             # For a response that is read here, compressing and decompressing would be wasted work.
             accept_encoding="identity" if is_read else None,
         )
-        # The body has been decompressed, so the client's header is wrong for it.
+        # The body has been decompressed, so the client's Content-Encoding is wrong for it.
         plain = tuple(pair for pair in ask.headers if pair[0] != "content-encoding")
         send = state.upstream_of(self._request) or self._services.upstreams.send
         return await send(replace(ask, headers=plain))
@@ -190,7 +194,8 @@ class Exchange:
         Args:
             context: The context of the request.
             sending: The request to the upstream.
-            failure: The reason why a check that was due cannot take place; ``None`` if none was.
+            failure: The reason why a check that was due cannot take place; ``None`` if no check was
+                due.
         """
         reply = await sending
         is_success = 200 <= reply.status < 300

@@ -26,8 +26,8 @@ class ChatRequest:
     Attributes:
         dialect: The API that the client uses.
         body: The body in the form that the pipeline reads.
-        forwarded: The body for the upstream: the client's bytes, without ``grounding.*`` metadata
-            unless the gateway forwards these.
+        forwarded: The body for the upstream, without ``grounding.*`` metadata unless the gateway
+            forwards them.
         model: The model that the request names; ``None`` if it names none.
         asks: Changes to the policy that the request asks for under DVARA's names in its metadata;
             ``None`` if it asks for none.
@@ -61,7 +61,8 @@ class ChatRequest:
                 short strings.
 
         Raises:
-            Problem: If the body is not JSON, nested too deeply, or compressed in an unknown way.
+            Problem: 400, if the body is not JSON or is nested too deeply; 415, if it cannot be
+                decompressed.
             InvalidConversationError: If the body is not a JSON object.
         """
         if content_encoding:
@@ -90,7 +91,10 @@ class ChatRequest:
 
 
 def without_ours(raw: bytes, body: Mapping[str, Any]) -> bytes:
-    """Return a body without ``grounding.*`` in its metadata; other fields keep their bytes."""
+    """Return a body without ``grounding.*`` in its metadata.
+
+    Other fields keep their bytes, if msgspec can read the body.
+    """
     others = {key: value for key, value in body["metadata"].items() if not key.startswith(_OURS)}
     try:
         fields: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
@@ -137,7 +141,7 @@ def _decompressed(raw: bytes, content_encoding: str, max_bytes: int) -> bytes:
 
 
 def _asks(ours: Mapping[str, object]) -> Request | None:
-    # Metadata with invalid values are ignored, here as elsewhere.
+    # Fields with invalid values are ignored.
     wish, _ = overrides_from_metadata(ours)
     if wish.enabled is None and wish.action is None:
         return None

@@ -136,10 +136,10 @@ def chunk_of(data: dict[str, Any]) -> Chunk:
     """Read a chunk of a chat completion.
 
     Raises:
-        UnreadableChunkError: If its choices have another form, or it may hold text of an answer
-            outside of them.
+        UnreadableChunkError: If its choices do not have the form of chat completions, or it may
+            hold text of an answer outside of them.
     """
-    # An upstream may not send the gateway's own field, which reports the check.
+    # The gateway reports the check in a field of its own, so an upstream must not send that field.
     own = {key: value for key, value in data.items() if key != _OURS}
     chunk = Chunk(data=own, parts=(), is_as_sent=_OURS not in data)
     if is_error_body(own):

@@ -54,7 +54,8 @@ class Dialect(Protocol):
     def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
         """Return a function that reads the events of one stream, called in their order.
 
-        The function raises ``UnreadableChunkError`` for an event that is not one of this API.
+        The function raises ``UnreadableChunkError`` for an event that is not one of this API, or
+        may hold text in an unknown place.
         """
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldResponse:
@@ -63,6 +64,6 @@ class Dialect(Protocol):
         Args:
             model: The model that the request names, for a stream that names none.
             trace_id: The trace id of the request.
-            withholds: Whether fields without text are held until the answer has passed. Otherwise
-                only the event that ends the answer is held.
+            withholds: Whether fields other than the text are held until the answer has passed.
+                Otherwise, only the text and the event that ends the answer are held.
         """

@@ -27,8 +27,8 @@ from groundwire.policy.policy import Action
 
 log = logging.getLogger(__name__)
 
-#: The most tool calls of one answer that is held to its end, and the most values in their
-#: arguments. Both are DVARA's limits.
+#: The most tool calls of one answer that is sent only at its end (``deferred``), and the most
+#: values in their arguments. Both are DVARA's limits.
 MAX_CALLS = 256
 MAX_ARGUMENT_VALUES = 512
 
@@ -65,7 +65,7 @@ class ReleasedStream:
             settings: The limits of held text, and the seconds of silence before a comment is sent
                 to keep the connection open.
             trace_id: The trace id of the request.
-            settles: Whether the response may end only once its audit records are written.
+            settles: Whether the end of the response waits for its audit records.
             marks: Whether the event that ends an answer gets the outcome of its check.
             conclude: Starts to record the report, in a task whose result is whether the response
                 may end. It is called once the last byte has been sent; with ``settles``, before
@@ -93,8 +93,9 @@ class ReleasedStream:
         """Yield the bytes for the client as soon as they may be sent.
 
         Raises:
-            UpstreamBrokenError: If the upstream breaks off and text is sent before its check; else
-                a refusal ends the stream. Unreadable bytes raise one of ``UNREADABLE`` likewise.
+            UpstreamBrokenError: If the upstream breaks off, and text is sent before it is checked.
+                If text is withheld, a refusal ends the stream instead. Bytes that cannot be read
+                raise one of ``UNREADABLE`` in the same case.
         """
         self._tasks.append(asyncio.create_task(self._read_and_decide()))
         while (events := await self._outbox.get(self._settings.keepalive_s or None)) is not None:
@@ -197,7 +198,7 @@ class ReleasedStream:
     # Releasing text to the client.
 
     def _let_text(self, index: int) -> None:
-        """Send what may be sent by now of an answer's text."""
+        """Send the text of an answer that may be sent by now."""
         held = self._held.answer(index)
         if index in self._passed:
             # Events after the end of an answer have no text, only the usage or the end once more.
@@ -244,7 +245,7 @@ class ReleasedStream:
         self._put_last(held.finish(extension=marks))
 
     def _put_last(self, events: Sequence[bytes]) -> None:
-        """Send events; if the response may end only with its audit records, keep them till then."""
+        """Send events; if the end of the response waits for audit records, keep the events."""
         if self._settles:
             self._kept += events
         else:

@@ -185,8 +185,8 @@ class HeldStream:
     """A streamed chat completion that is held back: its answers, and chunks about no answer.
 
     Attributes:
-        withholds: Whether all fields without text are held until an answer has passed. Otherwise
-            only the event that ends the answer is held.
+        withholds: Whether fields other than the text are held until an answer has passed.
+            Otherwise, only the text and the event that ends the answer are held.
         answers: The answers that have been mentioned so far, by number.
         head: The fields that all chunks of the response have, such as ``id`` and ``model``.
         usage: The token counts that the upstream sent last; ``None`` before it sends any.
@@ -230,7 +230,10 @@ class HeldStream:
         return self._n_bytes + sum(answer.n_bytes for answer in self.answers.values())
 
     def take(self, event: ServerSentEvent, chunk: Chunk) -> None:
-        """Hold a chunk: each part in its answer; without parts, before or after all answers."""
+        """Hold a chunk: each part with its answer.
+
+        A chunk about no answer is sent before all answers if it comes before them, else after them.
+        """
         head = {key: value for key, value in chunk.data.items() if key in HEAD}
         self.head.update(without_text(head, HEAD) if self.withholds else head)
         usage = chunk.data.get("usage")

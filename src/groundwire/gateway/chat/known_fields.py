@@ -30,7 +30,8 @@ _ANSWERS = ("choices", "output", "content", "completion", "text", "delta", "outp
 def may_hold_text(value: object) -> bool:
     """Return whether a JSON value may hold text: a string that is not a name, or several strings.
 
-    Two or more names in a list may be text, since they may be the words of a sentence.
+    A name is an id or a single word, for instance. Two or more names in a list may be text, since
+    they may be the words of a sentence.
 
     >>> may_hold_text("resp_1a2b"), may_hold_text("It was built"), may_hold_text(["It", "was"])
     (False, True, True)
@@ -47,7 +48,7 @@ def may_hold_text(value: object) -> bool:
 
 
 def has_strings(value: object) -> bool:
-    """Return whether a JSON value is or contains a string that is not empty."""
+    """Return whether a JSON value has a string that is not empty, or a key that may hold text."""
     match value:
         case Mapping():
             return any(map(may_hold_text, value)) or any(map(has_strings, value.values()))
@@ -119,7 +120,7 @@ def _is_foreign(key: str, value: object) -> bool:
 
 
 def are_of(logprobs: object, text: str) -> bool:
-    """Return whether log probabilities are about the tokens of exactly this text."""
+    """Return whether log probabilities, if any, are about the tokens of exactly this text."""
     if not logprobs:
         return True
     if isinstance(logprobs, Mapping):

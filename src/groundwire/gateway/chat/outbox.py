@@ -57,7 +57,8 @@ class Outbox:
     async def get(self, keepalive_s: float | None) -> bytes | None:
         """Take all waiting events, joined; return ``None`` once the queue has ended.
 
-        If no event arrives within ``keepalive_s``, return a comment that keeps the connection open.
+        If no event arrives within ``keepalive_s``, return a comment that keeps the connection open;
+        if that is ``None``, wait without a limit.
 
         Raises:
             Exception: The failure with which the queue has ended.

@@ -11,7 +11,7 @@ from groundwire.gateway.http.sse import EventSplitter, ServerSentEvent
 
 log = logging.getLogger(__name__)
 
-#: The most bytes of one event. A whole answer in one event has far fewer.
+#: The most bytes of one event. Even an event with a whole answer has far fewer.
 MAX_EVENT_BYTES = 16 * 2**20
 #: The most bytes of a decompressed stream.
 MAX_STREAM_BYTES = 2**28

@@ -29,8 +29,8 @@ class StreamReport:
         refusal: The reason why the rest of the stream was withheld; ``None`` if it was sent.
         is_upstream_error: Whether the upstream sent an error in the stream.
         is_client_gone: Whether the client left before the end.
-        added_s: Seconds from the upstream's last bytes to the last bytes for the client; ``None``
-            where nothing waits for a check, or the client left.
+        added_s: Seconds from the upstream's last bytes until recording begins; ``None`` if nothing
+            waits for a check, or the client left.
     """
 
     answers: tuple[Checked, ...]
@@ -44,11 +44,11 @@ class StreamReport:
 class Recorder:
     """Writes the audit events and metrics of one request and its response.
 
-    If ``audit.on_failure`` is ``refuse`` and the audit events could not be written, the response
-    may not be sent.
+    If ``audit.on_failure`` is ``refuse`` and ``audit.durability`` is ``before_response``, a
+    response whose audit events cannot be written must not be sent.
 
     Attributes:
-        settles: Whether a response may end only once its audit events are on disk.
+        settles: Whether the end of a response waits until its audit events are on disk, or fail.
     """
 
     def __init__(self, services: Services, *, trace_id: str, model: str = "") -> None:
@@ -145,7 +145,7 @@ class Recorder:
         """Record one event about a request.
 
         Raises:
-            Problem: 503, if the request may not go on.
+            Problem: 503, if the event cannot be written, so that the request is refused.
         """
         self.require_writable()
         if not await self._keep([event], tenant=event.tenant, source="request"):

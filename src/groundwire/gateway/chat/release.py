@@ -21,7 +21,7 @@ class Release(StrEnum):
         Args:
             actions: All actions that the policy can lead to.
             wish: The configured release of text that is held: ``sentence`` or ``deferred``.
-            settles: Whether a response may end only once its audit records are written.
+            settles: Whether the end of a response waits for its audit records.
         """
         strongest = max(actions, key=lambda action: action.strength, default=Action.NONE)
         if strongest is Action.BLOCK:

@@ -1,4 +1,4 @@
-"""The console as an app below ``/console`` of the admin plane."""
+"""The app of the admin port, which joins the admin API and, below ``/console``, the console."""
 
 from typing import TYPE_CHECKING
 
@@ -62,7 +62,7 @@ class AdminPlane:
         if path == HOME or path.startswith(f"{HOME}/"):
             app = self._console
         elif path == "/" and any(b"text/html" in value for _, value in scope["headers"]):
-            app = RedirectResponse(HOME)  # a browser
+            app = RedirectResponse(HOME)  # browsers ask for HTML
         await app(scope, receive, send)
 
 

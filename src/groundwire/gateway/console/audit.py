@@ -38,7 +38,7 @@ _OUTCOMES = {
     ),
 }
 
-#: The type to ask for in order to see all changes that people make.
+#: The value of the filter ``type`` that selects all changes that people make.
 _CHANGES = "changes"
 _CHANGE_TYPES = (
     *(EventType.TENANT_CREATED, EventType.TENANT_METADATA_UPDATED),
@@ -47,8 +47,8 @@ _CHANGE_TYPES = (
     *(EventType.ACCOUNT_REMOVED, EventType.ANSWER_LABELLED, EventType.RECORDS_EXPORTED),
 )
 
-#: The events that say what was done with an answer. An answer drawn at random has a second event,
-#: which is left out where somebody asks for an action, so that each answer is listed once.
+#: The types of events that say what was done with an answer. An answer drawn at random has a second
+#: event. A filter by action leaves it out, so that each answer is listed once.
 _DONE_WITH = (*_FOUND, EventType.CHECK_INCOMPLETE)
 
 #: The most hallucinated answers that are read and sorted to show the worst first.
@@ -173,7 +173,7 @@ def _probability(record: FoundRecord) -> float | None:
     payload = record.event["payload"]
     if record.event["type"] not in _FOUND or not isinstance(payload, Mapping):
         return None
-    # The confidence of a detector that gives probabilities; that of another is a similarity.
+    # For a detector that gives no probabilities, ``confidence`` is a similarity.
     found = payload.get("confidence")
     is_similarity = str(payload.get("detector")).startswith(Score.SIMILARITY)
     return found if isinstance(found, float) and not is_similarity else None
@@ -266,7 +266,10 @@ async def _show(visit: Visit) -> Response:
 
 
 async def _may_see_verdicts(visit: Visit, found: FoundRecord) -> bool:
-    """Return whether the person may see another's verdicts: not before judging the answer."""
+    """Return whether the person may see the verdicts in an event.
+
+    Others' verdicts are hidden from a reviewer who can judge the answer, and has not done so yet.
+    """
     assert visit.person is not None
     payload = found.event["payload"]
     if found.event["type"] != EventType.ANSWER_LABELLED or not isinstance(payload, Mapping):
@@ -280,7 +283,7 @@ async def _may_see_verdicts(visit: Visit, found: FoundRecord) -> bool:
 
 
 def _without_verdicts(found: FoundRecord) -> dict[str, Any]:
-    """Return the event of labels with a sentence in place of the verdicts."""
+    """Return an event about labels, with a sentence in place of the verdicts."""
     instead = "shown once you have judged the answer yourself"
     return {**found.event, "payload": {**found.event["payload"], "labels": instead}}
 

@@ -37,7 +37,7 @@ _MAX_TENANTS = 200
 #: Seconds for which the lines of the overview are kept, and for which a page waits for new ones.
 _KEPT_S, _WAIT_S = 60, 0.02
 
-#: The labels and severities of findings. The explainer may lower a severity.
+#: All pairs of label and severity that a finding can have; the explainer may lower a severity.
 _FINDINGS = tuple(
     (label, severity)
     for label in (Label.UNSUPPORTED, Label.CONTRADICTED)
@@ -87,8 +87,8 @@ async def _page(
 async def budget_states(visit: Visit) -> list[tuple[str, str, str]]:
     """Return lines about tenants whose labels or traffic speak against their budget.
 
-    Each line has a name, a state and a text. Many labels take seconds, so the lines are computed
-    beside the page, at most once a minute, and a page waits for them only for a moment.
+    Each line has a name, a state and a text. With many labels this takes seconds, so a task
+    computes the lines, at most once a minute, and a page waits for it only for a moment.
     """
     kept = visit.own.budgets
     is_old = time.monotonic() - kept.computed_at > _KEPT_S
@@ -108,7 +108,7 @@ async def _compute_states(visit: Visit) -> None:
     base, lines = visit.control.config.check.false_block_budget, list[tuple[str, str, str]]()
     budgets = {id_: own.false_block_budget or base for id_, own in visit.control.directory.items()}
     with_budget = [(id_, budget) for id_, budget in budgets.items() if budget is not None]
-    with suppress(StoreError):  # the overview says how the store is
+    with suppress(StoreError):  # the overview reports the state of the store
         for id_, budget in with_budget[:_MAX_TENANTS]:
             found = await _false_blocks(visit, id_)
             if found is None:
@@ -127,14 +127,14 @@ async def _compute_states(visit: Visit) -> None:
 
 
 def _policies(visit: Visit, tenant: str) -> list[Policy]:
-    """Return the policies that a tenant's answers may get: without a decision, and with each."""
+    """Return the policies for a tenant's answers: without a decision, and with each decision."""
     config, own = visit.control.config, visit.control.directory.get(tenant)
     plugins = [(), *((each.plugin,) for each in config.decisions if each.plugin is not None)]
     return [resolve(config.policy, plugins=each, tenant=own) for each in plugins]
 
 
 async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
-    """Return a tenant's false blocks by its labels; ``None`` without a usable detector.
+    """Estimate a tenant's false blocks from its labels; ``None`` if its detector is not usable.
 
     A finding counts as blocked if one of the policies blocks it.
     """
@@ -149,7 +149,7 @@ async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
         FalseBlocks.of,
         await visit.own.labels.of_sample(tenant),
         detector,
-        # Where nothing is blocked, the page says what would be if all findings were.
+        # If the policies block no finding, the page shows the effect of blocking all findings.
         blocking=blocking or _FINDINGS,
         blocks_incomplete=any(decide(each, Outcome.PARTIAL) is Action.BLOCK for each in policies),
     )
@@ -173,7 +173,11 @@ async def _warnings(
 
 
 async def _drift(activity: Activity, tenant: str, found: FalseBlocks) -> list[str]:
-    """Return a warning if the share of hallucinated answers changed after the last labelled day."""
+    """Return a warning, in a list, if the share of hallucinated answers has changed.
+
+    Answers since the day after the newest labelled answer are compared with answers on the days
+    from the oldest to the newest one.
+    """
     if not found.answers:
         return []
     first, last = (

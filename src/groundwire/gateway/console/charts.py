@@ -12,7 +12,7 @@ _ROW = 24
 
 
 class Box(NamedTuple):
-    """A bar of a chart; its CSS class is ``is-`` and then ``look``; ``title`` is its tooltip."""
+    """A bar of a chart; its CSS class is ``is-`` followed by ``look``, its tooltip is ``title``."""
 
     x: float
     y: float

@@ -23,7 +23,7 @@ from groundwire.evaluation.tuning.target import Aim, TuningTarget
 #: The allowed probability that a budget does not hold although the labels support it.
 ALPHA = 0.05
 
-#: The most right answers for which the number of missing labels is computed.
+#: The number of requests with right answers up to which missing labels are computed.
 _MAX_TRIALS = 100_000
 
 #: A difference of two shares counts as a change if it exceeds this many standard deviations; less
@@ -37,14 +37,14 @@ class Support(StrEnum):
     UNSET = "unset"  # there is no budget
     HOLDS = "holds"
     OPEN = "open"  # too few labels
-    DISPUTED = "disputed"  # it holds only if reviewers agree that some blocked answers are wrong
-    AGAINST = "against"  # more of the labelled answers are blocked than the budget allows
-    BROKEN = "broken"  # with 95 % confidence, more are blocked than the budget allows
+    DISPUTED = "disputed"  # it holds only if blocked answers that reviewers dispute are wrong
+    AGAINST = "against"  # of the right labelled answers, more are blocked than the budget allows
+    BROKEN = "broken"  # with 95 % confidence, of all right answers more are blocked than it allows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """A share of answers, ``n`` out of ``of``, with the ends of its exact 95 % interval."""
+    """A share of answers, ``n`` out of ``of``, with its exact 95 % confidence interval."""
 
     n: int
     of: int
@@ -86,7 +86,7 @@ class LabelledAnswer:
 
     Attributes:
         facts: The facts about its check.
-        is_right: Whether it is right, as all its reviewers say; ``None`` if they disagree.
+        is_right: Whether all its reviewers found it right; ``None`` if they disagree.
     """
 
     facts: CheckFacts
@@ -101,9 +101,10 @@ class FalseBlocks:
         detector: The detector, with the threshold in use.
         answers: The labelled answers about which the reviewers agree, the oldest first.
         disputed: The labelled answers about which the reviewers disagree.
-        n_other: The number of answers that are not used: they were checked by another detector or
-            revision, or at a higher threshold, at which probabilities may differ, or were drawn at
-            another rate than the newest, or no facts are kept.
+        n_other: The number of answers that are not used, for one of these reasons: no facts about
+            their check are kept; another detector or revision checked them; they were checked at a
+            higher threshold, at which probabilities may differ; or they were drawn at another rate
+            than the newest.
         blocking: The labels and severities of findings that lead to a block.
         blocks_incomplete: Whether the policy also blocks answers that were not read in full.
     """
@@ -179,7 +180,7 @@ class FalseBlocks:
         return bool(is_blocking(self._worst(answer), threshold))
 
     def _worst(self, answer: LabelledAnswer) -> float:
-        """Return the score to compare with a threshold; ``nan``, never blocked, if it has none."""
+        """Return the score of an answer to compare with a threshold; ``nan`` is never blocked."""
         is_similarity = self.detector.score is Score.SIMILARITY
         if self.blocks_incomplete and not answer.facts.is_complete:
             return -inf if is_similarity else inf
@@ -212,7 +213,7 @@ class FalseBlocks:
         return None if found.index is None else float(candidates.values[found.index])
 
     def _candidates(self) -> ThresholdCandidates:
-        """Return the thresholds to which the labels apply, including the threshold in use."""
+        """Return the thresholds that the labels can judge, including the threshold in use."""
         now = self.detector.threshold
         fixed = ThresholdCandidates.of(self.detector)
         if fixed.score is Score.SIMILARITY:
@@ -234,17 +235,16 @@ class FalseBlocks:
         return Support.AGAINST if self.now.blocked.value > budget else Support.OPEN
 
     def n_disputed_blocked(self, budget: float) -> int:
-        """Return how many disputed answers are blocked, if the budget needs them to be wrong.
+        """Return the number of disputed answers that are blocked.
 
-        If they are right, more right answers may be blocked than it allows. 0 if that makes no
-        difference.
+        The result is 0 if the labels support the budget even if all of these answers are right.
         """
         n = sum(self._blocks(each, self.detector.threshold) for each in self.disputed)
         blocked = self.now.blocked
         return n if upper_bound(blocked.n + n, blocked.of + n, ALPHA) > budget else 0
 
     def _breaks(self, budget: float) -> bool:
-        """Return whether more is blocked than a budget allows, with 95 % confidence."""
+        """Return whether, with 95 % confidence, more right answers are blocked than allowed."""
         blocked = self.now.blocked
         if not blocked.of:
             return False
@@ -254,8 +254,8 @@ class FalseBlocks:
         """Return how many more labelled answers the budget needs at the threshold in use.
 
         The number is an estimate. It assumes that no further right answer is blocked, and that the
-        share of right answers, and the number of answers to a request, stay the same. ``None``: a
-        hundred thousand requests with right answers or more.
+        share of right answers, and the number of answers to a request, stay the same. ``None`` if
+        a hundred thousand requests with right answers are not enough.
         """
         right = [each for each in self.answers if each.is_right]
         blocked = [each for each in right if self._blocks(each, self.detector.threshold)]
@@ -274,7 +274,7 @@ class FalseBlocks:
 
         Args:
             budget: The budget.
-            support: What all of the labels say about it: the result of ``support(budget)``.
+            support: The result of ``support(budget)``, for which all of the labels are used.
         """
         n_new = len(self.answers) // 4
         if not n_new:
@@ -291,7 +291,7 @@ class FalseBlocks:
 
 
 def _applies_to(facts: CheckFacts, detector: DetectorInfo) -> bool:
-    """Return whether the facts of a check show the findings of a detector at its threshold.
+    """Return whether a check gave the scores that a detector gives at its present threshold.
 
     A detector of probabilities reads a claim again if its score reaches the threshold. So a check
     at a higher threshold may have other scores.

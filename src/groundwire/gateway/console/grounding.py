@@ -35,7 +35,8 @@ class FormField:
         inherited: The value in effect if the tenant has no value of its own.
         options: All valid values, if they can be listed.
         suggestions: Valid values to suggest, if numbers or other texts are valid too.
-        legal: The valid values in words that follow "must be"; empty if ``options`` has values.
+        legal: The valid values in words that follow "must be"; empty if ``options`` has values, and
+            for the detector.
         warning: The reason why the tenant's stored value is invalid; empty if it is valid.
         problem: The reason why the value that was sent is refused; empty if it is accepted.
     """
@@ -118,7 +119,7 @@ def read_form(form: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def changed_fields(form: Mapping[str, str]) -> dict[str, str]:
-    """Return the fields of a form whose values differ from those that were stored when it was made.
+    """Return the fields of a form whose values differ from those stored when the form was made.
 
     All fields are returned if the form does not say what was stored.
     """
@@ -133,7 +134,7 @@ def changed_fields(form: Mapping[str, str]) -> dict[str, str]:
 def changes_of(
     fields: Sequence[FormField], in_effect: Mapping[str, Effective], values: Mapping[str, Any]
 ) -> dict[str, tuple[str, str]]:
-    """Return the value now and the value then of each field that the form would change.
+    """Return the present and the new value of each field that the form would change.
 
     Args:
         fields: The fields of the form.

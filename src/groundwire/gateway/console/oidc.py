@@ -127,7 +127,7 @@ class Provider:
         return person, self._role(claims)
 
     def _role(self, claims: Mapping[str, Any]) -> AccountRole | None:
-        """Return the highest role that values of the configured claim give; ``None`` if none do."""
+        """Return the highest role that the values of the configured claim give; else ``None``."""
         raw = claims.get(self._own.role_claim)
         values = [raw] if isinstance(raw, str) else raw if isinstance(raw, list) else []
         for role, given_by in (
@@ -171,7 +171,7 @@ class Provider:
         client = self._client(about)
         auth = client.client_auth(client.token_endpoint_auth_method)
         if client.token_endpoint_auth_method == "client_secret_basic":
-            # Authlib does not encode them, as RFC 6749 wants in section 2.3.1.
+            # RFC 6749 (section 2.3.1) requires both to be encoded, which Authlib does not do.
             auth.client_id = quote(client.client_id, safe="")
             auth.client_secret = quote(client.client_secret, safe="")
         url, headers, body = auth.prepare(
@@ -289,7 +289,7 @@ def _endpoint(about: Mapping[str, Any], name: str) -> str:
 
 
 def _error(answer: Mapping[str, Any]) -> str:
-    """Return the error code in a response of the provider, if it has the form of a code."""
+    """Return the error code in a response of the provider; a remark if it has no valid code."""
     code = answer.get("error")
     return code if isinstance(code, str) and _ERROR.fullmatch(code) else "(none that is known)"
 

@@ -30,7 +30,7 @@ _WINDOWS = {
     "30d": (30 * 86_400, 86_400, "30 days", "%d %b"),
 }
 
-#: Look (CSS class) of a bar → the outcomes it counts. A column stacks them, the first lowest.
+#: Look (CSS class) of a bar → the outcomes that the bar counts. In a column, the first is lowest.
 _LOOKS = {
     "grounded": (Outcome.GROUNDED, Outcome.SKIPPED),
     "incomplete": (Outcome.PARTIAL, Outcome.UNVERIFIED, Outcome.UNAVAILABLE),
@@ -46,7 +46,7 @@ _MAX_ROWS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """Counts of answers by outcome, and of blocked ones, of a tenant, a model or an action."""
+    """Numbers of answers by outcome, and of blocked ones, for instance those of one tenant."""
 
     name: str
     outcomes: Counter[str]
@@ -80,7 +80,7 @@ async def _overview(visit: Visit) -> Response:
     since = int(time.time()) // step_s * step_s + step_s - length_s
     asked = {key: visit.query.get(key, "")[:128] for key in ("tenant", "model", "action")}
     activity = visit.control.activity
-    with suppress(StoreError):  # without it, the page shows the counts that were stored before
+    with suppress(StoreError):  # if it fails, the page shows the counts that were stored before
         await activity.write()
     found, unsorted, trend = await asyncio.gather(
         activity.totals(since),
@@ -129,7 +129,7 @@ def _bars(counts: Iterable[AnswerCount]) -> dict[str, int]:
 
 
 def _tallies(counts: Iterable[AnswerCount], by: str) -> list[Tally]:
-    """Add up counts by an attribute; return the ``_MAX_ROWS`` with the most hallucinations."""
+    """Add up counts by an attribute; return up to ``_MAX_ROWS`` sums, most hallucinations first."""
     groups: dict[str, list[AnswerCount]] = {}
     for each in counts:
         groups.setdefault(getattr(each, by), []).append(each)

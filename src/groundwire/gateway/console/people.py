@@ -39,7 +39,7 @@ async def _add(visit: Visit) -> Response:
 async def _change(visit: Visit) -> Response:
     assert visit.person is not None
     name, what = visit.part("name"), visit.form.get("do")
-    if name.strip().lower() == visit.person.name.lower():  # names are read in small letters
+    if name.strip().lower() == visit.person.name.lower():  # names are stored in lower case
         raise Problem(
             409,
             "own_account",

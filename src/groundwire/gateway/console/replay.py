@@ -40,7 +40,7 @@ class Replayed:
 
     @property
     def n_findings(self) -> tuple[int, int]:
-        """The number of marked spans, now and then."""
+        """The numbers of marked spans under the present and under the other settings."""
         now, then = (
             len(each.detection.spans) if each.detection else 0 for each in (self.now, self.then)
         )
@@ -75,7 +75,7 @@ class Effect:
 
     @property
     def n_findings(self) -> tuple[int, int]:
-        """The number of marked spans of all answers, now and then."""
+        """The numbers of marked spans of all answers, under the present and the other settings."""
         now, then = (sum(each.n_findings[n] for each in self.answers) for n in (0, 1))
         return now, then
 
@@ -86,13 +86,16 @@ class Effect:
 
     @property
     def actions(self) -> list[tuple[str, str, int]]:
-        """The number of answers for each pair of actions, now and then; the largest comes first."""
+        """Each pair of present and other action, and its number of answers, the largest first."""
         counts = Counter((str(each.now.action), str(each.then.action)) for each in self.answers)
         return [(now, then, n) for (now, then), n in counts.most_common()]
 
     @property
     def blocked(self) -> tuple[int, int] | None:
-        """How many answers more, and how many fewer, are blocked; ``None`` if none is blocked."""
+        """The numbers of answers that only the other, and only the present settings block.
+
+        ``None`` if neither settings block any answer.
+        """
         block = str(Action.BLOCK)
         if not any(block in (now, then) for now, then, _ in self.actions):
             return None
@@ -101,10 +104,10 @@ class Effect:
 
 
 def replayable(records: Sequence[FoundRecord]) -> tuple[list[FoundRecord], int]:
-    """Select up to :data:`MAX_ANSWERS` answers, each once, and count those that are left out.
+    """Select up to :data:`MAX_ANSWERS` answers, and count those that cannot be replayed.
 
-    Answers with findings, incomplete checks and answers drawn at random alternate, so that all are
-    replayed even if the time runs out. An answer with two events is taken by the first.
+    Answers with findings, incomplete checks and answers drawn at random alternate, so that each
+    kind is replayed even if the time runs out. Of an answer with two events, the first is used.
     """
     kinds: dict[object, list[FoundRecord]] = {}
     seen = {record.answer_key: _can_be_replayed(record.detail) for record in reversed(records)}
@@ -145,7 +148,7 @@ def replay(
     Args:
         pipeline: The stages of a check.
         records: The events of the answers, as :func:`replayable` selects them.
-        n_left_out: The number of answers that it leaves out.
+        n_left_out: The number of answers that :func:`replayable` leaves out.
         tenant: The tenant.
         now: The present settings of the tenant.
         then: The other settings.

@@ -34,8 +34,8 @@ _SAMPLE = "sample"
 async def _queue(visit: Visit) -> list[tuple[Doubt, FoundRecord]]:
     """Return the answers that the person has not labelled, the most doubtful first.
 
-    Answers of the sample are in random order, so that the first few of them are a random sample
-    too.
+    If the random sample is asked for, its answers are in random order, so that the first few of
+    them are a random sample too.
     """
     assert visit.person is not None
     asked = _asked(visit)
@@ -79,7 +79,7 @@ async def _list(visit: Visit) -> Response:
 
 
 async def _stored(visit: Visit) -> tuple[Review, str] | None:
-    """Return the labels that the person has just stored, with the answer; ``None`` without any."""
+    """Return the labels that the person has just stored, and the answer; else ``None``."""
     assert visit.person is not None
     event_id = visit.query.get("labelled", "")
     record = await visit.control.trail.get(event_id) if event_id else None
@@ -96,7 +96,10 @@ async def _next(visit: Visit) -> Response:
 def _to_next(
     visit: Visit, queue: list[tuple[Doubt, FoundRecord]], event_id: str, **fields: str
 ) -> Response:
-    """Redirect to the next answer in the queue; after the last answer, to the first."""
+    """Redirect to the next answer in the queue, after the last to the first.
+
+    If no other answer waits, redirect to the list.
+    """
     ids = [_id_of(record) for _, record in queue]
     at = ids.index(event_id) + 1 if event_id in ids else 0
     others = [each for each in ids[at:] + ids[:at] if each != event_id]
@@ -153,7 +156,7 @@ async def _page(
         values=values,
         problems=problems or {},
         is_mine=mine is not None,
-        # A person sees reviews of others only after reviewing the answer: they could bias it.
+        # Reviews of others could bias a person, who sees them only after reviewing the answer.
         others=[] if mine is None else [*reviews.values()],
         query=urlencode(_asked(visit)),
         after=urlencode({"after": visit.part("event")} | _asked(visit)),
@@ -175,7 +178,7 @@ def _values(review: Review | None, view: AnswerView) -> dict[str, str]:
 
 
 def _words(view: AnswerView, place: tuple[int, int]) -> str:
-    """Return the words at a place; if it is their second in the answer, with ``#2``, and so on."""
+    """Return the words at a place, with ``#2`` if this is their second occurrence, and so on."""
     words = " ".join(view.detection.answer[slice(*place)].split())
     nth = 1
     while find_shown(view.detection, words, nth=nth) not in (None, place):

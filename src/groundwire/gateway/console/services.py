@@ -17,7 +17,7 @@ from groundwire.gateway.middleware.readiness import Readiness
 if TYPE_CHECKING:
     from groundwire.gateway.console.oidc import Provider
 
-#: The most wrong passwords from one address within ``WINDOW_S``: for one name, and in all.
+#: The most wrong passwords from one address within ``WINDOW_S`` seconds: for one name, and in all.
 MAX_OF_NAME, MAX_OF_ADDRESS = 5, 50
 WINDOW_S = 900
 _MAX_SEEN = 20_000
@@ -43,19 +43,19 @@ class Throttle:
         return is_over
 
     def forget(self, name: str, address: str) -> None:
-        """After a right password, forget the tries for its name, and one try from its address."""
+        """Forget the tries for a name, and one from an address; call it after a right password."""
         self._tries.pop((name, address), None)
         self._tries[address,] = max(self._tries.get((address,), 0) - 1, 0)
 
 
 @dataclass(slots=True, kw_only=True)
 class BudgetLines:
-    """The lines about budgets on the overview, which are computed beside the pages.
+    """The lines about budgets on the overview, which a task computes.
 
     Attributes:
         lines: The last lines: a name, a state and a text each.
-        computed_at: When they were computed, by ``time.monotonic()``.
-        task: The last computation.
+        computed_at: When the lines were computed, by ``time.monotonic()``; ``-inf`` before that.
+        task: The last task that was started to compute them.
     """
 
     lines: list[tuple[str, str, str]] = field(default_factory=list)
@@ -72,7 +72,7 @@ class ConsoleServices:
         readiness: The state of models and upstreams.
         accounts: The accounts of people.
         labels: The labels that reviewers gave to answers.
-        provider: The provider at which people may sign in instead; ``None`` if there is none.
+        provider: The provider at which people may sign in; ``None`` if only passwords are accepted.
         throttle: Limits the number of wrong passwords.
         budgets: The lines about budgets on the overview.
         replaying: A lock, so that only one replay of stored answers uses the processors.

@@ -10,12 +10,13 @@ from groundwire.render.answer import AnswerView, Why
 
 
 def stored_view(detail: Mapping[str, Any]) -> AnswerView | None:
-    """Return the answer in an event's detail; ``None`` without a detection or the texts of claims.
+    """Return the answer in an event's detail, with its detection, for display.
 
     The offsets in a detail refer to the original texts, but the stored texts may be cut or
     redacted. So each text is searched for in the stored texts, which gives its new offsets. If the
     whole answer is not stored, its claims are joined in its place. If a source is not stored, its
-    lines that are evidence are joined.
+    lines that are evidence are joined. ``None`` if the detail lacks a detection or the text of a
+    claim, or was altered.
     """
     try:
         return _view(detail)
@@ -54,7 +55,7 @@ def _view(detail: Mapping[str, Any]) -> AnswerView | None:
 def _why(
     explanation: Mapping[str, Any] | None, span: Mapping[str, Any], sources: Sequence[Source]
 ) -> Why:
-    """Return the reason why a span is marked; without words if none was recorded."""
+    """Return the reason why a span is marked; its text is empty if none was recorded."""
     if explanation is None:
         return Why("", span["severity"])
     line = next(_evidence(_places(explanation), sources), None)
@@ -85,9 +86,9 @@ def _sources(
 def _spans(
     spans: Sequence[Mapping[str, Any]], answer: str, start: int, end: int, sources: Sequence[Source]
 ) -> Iterator[tuple[Mapping[str, Any], dict[str, Any]]]:
-    """Yield the spans of a claim, each as it was and with its new offsets, but none cut off."""
+    """Yield the spans of a claim that are found, each as it was and with its new offsets."""
     for span in spans:
-        at = span["start"]  # it is another place where a text before it was redacted or cut
+        at = span["start"]  # wrong if a text before the span was redacted or cut
         if not (start <= at < end and answer.startswith(span["text"], at)):
             at = answer.find(span["text"], start, end)
         if at >= 0 and span["text"]:

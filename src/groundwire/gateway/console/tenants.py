@@ -83,7 +83,7 @@ async def _show(visit: Visit) -> Response:
 
 
 async def _fill_in(visit: Visit) -> Response:
-    """Fill the strict settings into the form, beside what it has, without saving them."""
+    """Fill the values of the preset ``strict`` into the form, without saving them."""
     record = await visit.control.registry.tenant(visit.part("tenant"))
     sent = {**visit.form, **preset("strict")}
     return await _grounding(visit, record, sent=sent, is_preset=True)

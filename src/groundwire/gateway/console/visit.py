@@ -162,7 +162,7 @@ def screen(
     """Make the endpoint of a page for people who are signed in.
 
     Args:
-        handler: Answers the visit.
+        handler: The function that answers a visit.
         needs: The role that the person must have at least; others get 403.
         reads_trail: Whether the page needs the audit trail in the database, and is refused if the
             trail is elsewhere.
@@ -244,7 +244,7 @@ async def read_form(request: Request) -> dict[str, str]:
     headers = request.headers
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     is_foreign = site not in ("same-origin", "none")
-    if site is None:  # not sent by old browsers, and over plain HTTP from another machine
+    if site is None:  # old browsers never send it, others not over plain HTTP to another machine
         is_foreign = origin is not None and urlsplit(origin).netloc != headers.get("host")
     if is_foreign:
         raise Problem(

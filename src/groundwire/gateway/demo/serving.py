@@ -20,7 +20,7 @@ from groundwire.gateway.console.app import AdminPlane
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.server import Beside, Server, listen
 
-#: The most seconds to wait for a server. Usually it starts within a second.
+#: The most seconds to wait until a server answers.
 PATIENCE_S = 60.0
 
 
@@ -49,7 +49,7 @@ class Gateways:
     """The gateways of the demo, each started when it is first needed.
 
     Attributes:
-        key: The key that all gateways accept.
+        key: The key that the gateways from :meth:`get` accept.
         upstream: The base URL of the model, with ``/v1``.
         running: The gateways that were started, by name.
     """
@@ -84,7 +84,7 @@ class Gateways:
         return self.running[name]
 
     def open_console(self, yaml: str) -> tuple[str, str]:
-        """Start a gateway with a console, where nobody has to sign in, for this machine only.
+        """Start a gateway with a console that needs no sign-in, for this machine only.
 
         Args:
             yaml: The configuration of the gateway.

@@ -31,7 +31,7 @@ _SHOWN_FACTS = ("action", "ungrounded_claim_count", "unsupported_spans", "max_se
 
 @cache
 def script() -> dict[str, Any]:
-    """Return the content of ``scenes.toml``: ``answers``, ``settings`` and ``scenes``."""
+    """Return the content of ``scenes.toml``, such as ``answers``, ``settings`` and ``scenes``."""
     text = resources.files(__package__).joinpath("scenes.toml").read_text("utf-8")
     return tomllib.loads(text)
 
@@ -225,7 +225,7 @@ def _events(response: HTTPResponse) -> Iterator[Any]:
 
 
 def _recorded(gateway: RunningGateway, trace_id: str) -> list[Mapping[str, Any]]:
-    """Wait for audit events about a request, and return them; none if they take too long."""
+    """Wait for audit events about a request, and return them; empty if they take too long."""
     deadline = monotonic() + _RECORD_S
     while True:
         lines = gateway.audit.read_text("ascii").splitlines() if gateway.audit.exists() else []

@@ -18,7 +18,7 @@ ENDS = ("response.completed", "response.incomplete", "response.failed", "respons
 class HeldOutput(HeldBlocks):
     """A buffer that holds back the events of one streamed response.
 
-    It remembers the events that were sent, so that it can end the response at any time.
+    It remembers the content of the sent events, so that it can end the response at any time.
     """
 
     _response: Mapping[str, Any] | None = None
@@ -79,7 +79,7 @@ class HeldOutput(HeldBlocks):
 
     @property
     def _parts(self) -> list[dict[str, Any]]:
-        """The parts of the open item that have been sent to the client."""
+        """The parts of the open item that have been sent to the client; empty if none is open."""
         item = self._items.get(-1 if self._open_item is None else self._open_item, {})
         parts: list[dict[str, Any]] = item.get("content", [])
         return parts

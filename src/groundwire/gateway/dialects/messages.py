@@ -206,7 +206,7 @@ class _Reader(BlockReader):
         )
 
     def _call(self, data: Mapping[str, Any], name: str, arguments: str) -> tuple[CallPart, ...]:
-        """Return a piece of the tool call in the open block; empty if that block is not a call."""
+        """Return a piece of the open block's tool call; empty if the block is no ``tool_use``."""
         if self._open != "tool_use":
             return ()
         return (CallPart(key=str(data["index"]), name=name, arguments=arguments),)

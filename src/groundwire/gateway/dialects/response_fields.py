@@ -65,8 +65,8 @@ _ITEMS = re.compile(
     rf"message|reasoning|compaction|{_CALL}(_output)?|mcp_list_tools|mcp_approval_request"
     r"|tool_search_output"
 )
-#: Matches the types of events that add no text of an answer: those about items other than messages,
-#: refusals and annotations.
+#: Pattern of the types of events that add no text of an answer: events about refusals, annotations,
+#: and items that are not messages.
 EVENTS = re.compile(
     rf"response\.({_CALL}(_arguments|_code|_input|_command|_operation_diff)?|function_call_arguments"
     r"|custom_tool_call_input|mcp_list_tools|reasoning(_text|_summary|_summary_text|_summary_part)?"
@@ -77,7 +77,7 @@ EVENTS = re.compile(
 def begun(response: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a response with only the values that may be sent before its answer has passed.
 
-    Its other known fields get an empty value, mostly ``null``.
+    Its other known fields get an empty value, mostly ``null``; unknown fields are left out.
     """
     may = only(response, _BEGUN)
     others = without_text({key: response[key] for key in response if key in RESPONSE}, ())
@@ -97,7 +97,7 @@ def logprobs_of(data: Mapping[str, Any], text: str) -> object:
 def unread_in(item: Mapping[str, Any]) -> int:
     """Count the unchecked parts of an item: its type if unknown, and unknown fields with text.
 
-    In a message, the unchecked types and fields of its parts are counted too.
+    In a message, the unknown types and fields of its parts are counted too.
     """
     is_known = _ITEMS.fullmatch(str(item.get("type"))) is not None
     parts = item.get("content") if item.get("type") == "message" else None
@@ -106,6 +106,6 @@ def unread_in(item: Mapping[str, Any]) -> int:
 
 
 def unread_in_part(part: object) -> int:
-    """Count what is unchecked in a message part: its type if unknown, unknown fields with text."""
+    """Count a message part's type, if it is unknown, and the part's unknown fields with text."""
     is_known = isinstance(part, Mapping) and part.get("type") in ("output_text", "text", "refusal")
     return (not is_known) + count_unread(part, _OF_PART)

@@ -335,11 +335,11 @@ class _Reader(BlockReader):
 
 
 def _rest_of(whole: str, pieces: Iterable[TextSoFar]) -> str:
-    """Return the end of a response's text that no event before the last one had.
+    """Return the end of a response's text or refusal that no event before the last one had.
 
     Args:
-        whole: The text in the event that ends the response; it may be empty.
-        pieces: The texts in the events before it, in order.
+        whole: The text or refusal in the event that ends the response; it may be empty.
+        pieces: The texts or refusals of all parts in earlier events, in order.
 
     Raises:
         UnreadableChunkError: If the whole text does not begin with the text of the pieces.

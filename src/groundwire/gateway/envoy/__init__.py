@@ -1,5 +1,5 @@
-"""Envoy's filter for external processing (``ext_proc``, v3): checks of answers that pass Envoy.
+"""The gRPC service for Envoy's filter ``ext_proc`` (v3): checks answers that pass through Envoy.
 
-``messages`` has the parts of its protocol that are used here, ``processor`` the gRPC service. Both
-need the extra ``envoy``.
+``messages`` has the parts of the filter's protocol that are used, ``exchange`` handles one request
+and its response, and ``processor`` is the service. All need the extra ``envoy``.
 """

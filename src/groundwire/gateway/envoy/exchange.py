@@ -30,7 +30,7 @@ _NEEDED = (
     "Groundwire needs all request headers, the processing_mode request_body_mode: BUFFERED, and "
     "response_body_mode: BUFFERED or FULL_DUPLEX_STREAMED, without observability_mode."
 )
-#: Headers about a connection or a host, which are Envoy's own affair.
+#: Headers about a connection or a host, which stay as Envoy has them.
 _OF_ENVOY = HOP_BY_HOP | {
     *("alt-svc", "date", "host", "public-key-pins", "strict-transport-security"),
 }
@@ -56,7 +56,10 @@ class Exchange:
         self._given: proto.Pairs = []
 
     async def run(self, messages: AsyncIterator[Untyped]) -> None:
-        """Answer Envoy's messages; an exchange that is not complete ends in an error."""
+        """Answer Envoy's messages.
+
+        The call ends in a gRPC error if Envoy's modes cannot be used or the exchange is incomplete.
+        """
         first = await anext(aiter(messages))
         modes = first.protocol_config
         self._is_duplex = modes.response_body_mode == proto.FULL_DUPLEX_STREAMED
@@ -77,19 +80,19 @@ class Exchange:
             reading.cancel()
             await asyncio.wait({answering, reading})
         is_misread = not reading.cancelled() and reading.exception() is not None
-        if is_misread or not self._is_complete:  # with an error, Envoy lets nothing pass
+        if is_misread or not self._is_complete:  # by default, Envoy lets nothing pass then
             await self._context.abort(grpc.StatusCode.INTERNAL, "The response is not complete.")
 
     def _scope(self, headers: proto.Pairs) -> dict[str, Any]:
-        """Return the request for the app."""
+        """Return the request as an ASGI scope for the app."""
         pseudo = dict(headers)
         self._given = [pair for pair in headers if not pair[0].startswith(b":")]
         path, _, query = pseudo[b":path"].partition(b"?")
         if not (path.startswith(PREFIX) or AZURE.match(path)):
-            path = b"/v1/"  # nothing is there: probes and metrics are not for clients of Envoy
+            path = b"/v1/"  # no endpoint: clients of Envoy must not reach probes and metrics
         plain = [(b"host", pseudo.get(b":authority", b"")), *self._given]
         for name, value in self._context.invocation_metadata() or ():
-            if name.encode() == OWN_HEADER:  # the key that Envoy was given, not that of a client
+            if name.encode() == OWN_HEADER:  # Envoy's own key takes precedence over a client's
                 plain = [pair for pair in plain if pair[0] != OWN_HEADER]
                 plain.append((OWN_HEADER, value.encode()))
         return {
@@ -182,13 +185,14 @@ class Exchange:
             length = {"key": "content-length", "raw_value": str(len(body)).encode()}
             changes["set_headers"].append({"header": length, "append_action": proto.OVERWRITE})
         await self._write(**{await self._turns.get(): proto.part(changes, changed)})
-        # If this caller is cancelled, the response still arrives for whoever else waits for it.
+        # Without the shield, cancelling this caller would cancel the future, which has other users.
         return await asyncio.shield(self._replied)
 
     async def _send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._start = message
-            # The app's response is the model's: its refusals have another status, or come before.
+            # With the same status, it is the model's response that the app sends on. The app's own
+            # refusals have another status, or come before the model's response.
             self._is_relayed = (
                 self._replied.done() and self._replied.result().status == message["status"]
             )
@@ -210,7 +214,7 @@ class Exchange:
             piece = {"body": body[start : start + _PIECE_BYTES]}
             await self._write(response_body=proto.part({}, {"streamed_response": piece}))
         if is_last:
-            await self._ended.wait()  # Envoy allows no end before that of the model's response
+            await self._ended.wait()  # for Envoy, the model's response has to end first
             last = proto.part({}, {"streamed_response": {"body": b"", "end_of_stream": True}})
             trailers: dict[str, Any] = {"response_trailers": {}}
             await self._write(**trailers if self._has_trailers else {"response_body": last})
@@ -221,18 +225,18 @@ class Exchange:
             await self._write(**{awaited: self._changed({"body": body})})
             return
         if self._replied.done():
-            await self._replied.result().close()  # unread, its queue would fill up and block Envoy
+            await self._replied.result().close()  # an unread queue would fill up and block Envoy
         status = {"code": self._start["status"]}
         headers = proto.header_changes([], self._start["headers"])
         await self._write(immediate_response={"status": status, "headers": headers, "body": body})
 
     def _changed(self, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the part that makes the model's response that of the app."""
+        """Return the changes that turn the model's response into the app's."""
         given, own = self._replied.result().given, self._start["headers"]
         return proto.part(proto.header_changes(given, own, keep=_OF_ENVOY), body)
 
     async def _write(self, **message: Any) -> None:  # noqa: ANN401 - fields of a message
-        """Send a message to Envoy; if Envoy is gone, :meth:`_receive` tells the app."""
+        """Send a message to Envoy; do nothing if Envoy is gone."""
         async with self._writing:
             if not (self._gone.is_set() or self._context.cancelled()):
                 await self._context.write(proto.ProcessingResponse(**message))

@@ -2,8 +2,9 @@
 
 https://www.envoyproxy.io/docs/envoy/latest/api-v3/service/ext_proc/v3/external_processor.proto
 
-Protocol buffers skip unknown fields, so the other fields need no names. Packages with all of
-Envoy's messages have thousands of others too, and ``xds-protos`` overwrites files of OpenTelemetry.
+Protocol buffers skip unknown fields, so the other fields need no names. No package with all of
+Envoy's messages is used: it has thousands of other messages too, and ``xds-protos`` overwrites
+files of OpenTelemetry.
 """
 
 from collections.abc import Collection
@@ -22,7 +23,7 @@ SERVICE, METHOD = "envoy.service.ext_proc.v3.ExternalProcessor", "Process"
 
 #: The body modes of Envoy that can be used.
 BUFFERED, FULL_DUPLEX_STREAMED = 2, 4
-#: Changes of a header: a further value, and one that replaces all old values.
+#: Ways to change a header: to add a value, and to replace all old values by a new one.
 _APPEND, OVERWRITE = 0, 2
 
 _FILE = "groundwire/ext_proc.proto"
@@ -67,8 +68,8 @@ def _message(name: str, fields: str) -> DescriptorProto:
 
 
 def _classes() -> dict[str, Any]:
-    # A pool of its own keeps these names apart from those of other packages. In proto2 a field that
-    # is set is sent even if it has its default, as an empty body has to be.
+    # A separate pool keeps these names apart from those of other packages. In proto2, a field that
+    # is set is sent even if it has its default value; an empty body has to be sent, too.
     pool = DescriptorPool()
     messages = [_message(name, fields) for name, fields in _MESSAGES.items()]
     pool.Add(FileDescriptorProto(name=_FILE, syntax="proto2", message_type=messages))
@@ -79,7 +80,7 @@ def _classes() -> dict[str, Any]:
 CLASSES = _classes()
 ProcessingRequest, ProcessingResponse = CLASSES["ProcessingRequest"], CLASSES["ProcessingResponse"]
 
-#: Pairs of name, in lower case, and value.
+#: Headers as pairs: the name in lower case, and the value.
 Pairs = list[tuple[bytes, bytes]]
 
 

@@ -14,7 +14,7 @@ class EnvoyReply(UpstreamReply):
     """The response of a model behind Envoy, whose body comes in pieces.
 
     Attributes:
-        given: The headers as Envoy has them, those that the caller may not see included.
+        given: All headers that Envoy has, including those that are not sent on to the client.
     """
 
     def __init__(self, headers: Pairs) -> None:
