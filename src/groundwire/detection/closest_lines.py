@@ -2,7 +2,7 @@
 
 A cross-encoder reads a claim together with its evidence, so its time grows with the evidence. Lines
 are chosen until a budget of word pieces is spent. A line is worth more the more rare words it
-shares with the claim; a word that an earlier chosen line has counts for less.
+shares with the claim; a word counts for less if a line chosen before has it.
 """
 
 from collections.abc import Sequence

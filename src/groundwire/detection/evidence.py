@@ -18,8 +18,9 @@ from groundwire.detection.example import Source
 from groundwire.detection.passages import CutSource, Passage, PassageLine
 from groundwire.detection.values import EvidenceRef, Reason
 
-#: The most word pieces of passages, special tokens included, that one look at a claim reads. A
-#: claim that the first look finds unsupported gets a second look, with passages that rank lower.
+#: The most word pieces of passages, special tokens included, that the model reads with a claim at
+#: once. A claim that this first look finds unsupported gets a second look, with passages that rank
+#: lower.
 SELECTED_PIECES = 1024
 #: A passage is read only if it has at least this share of the best passage's score: in the first
 #: look, and in the second. A passage with a lower score is seldom about the claim. The share is
@@ -157,7 +158,7 @@ class Evidence:
         scores = self._index.scores(query.ids, query.weights)
         scores += _COSINE_WEIGHT * (self._vectors @ self.words.mean(query.main_ids))
         # The rounding of a matrix product may depend on the place of a row, and the place must not
-        # decide which of two equal passages ranks first.
+        # decide which of two equally good passages ranks first.
         scores = np.round(scores, 5)
         order = np.argsort(-scores, kind="stable")
         return order, scores[order]
@@ -191,9 +192,10 @@ class Evidence:
     def references(
         self, query: "Query", chosen: Sequence[int], most: int = 2
     ) -> tuple[EvidenceRef, ...]:
-        """Return the lines of chosen passages that say most about a query, best first.
+        """Return the lines of chosen passages that share most with a claim, best first.
 
-        If a claim such as "Yes." shares no word with any line, its context chooses the lines.
+        If a claim such as "Yes." shares no telling word with any line, the lines are chosen by its
+        context.
 
         Args:
             query: The weighted word pieces of the claim and its context.
@@ -212,7 +214,13 @@ class Evidence:
         return EvidenceRef(source_id=source.id, start=start, end=end, text=source.text[start:end])
 
     def readings(self, query: "Query", chosen: Sequence[int], most: int) -> tuple[str, ...]:
-        """Return the lines of :meth:`references` as the model reads them, equal ones once."""
+        """Return the lines that share most with a query, as the model reads them, best first.
+
+        Args:
+            query: The weighted word pieces of the claim and its context.
+            chosen: Indices of the passages to search.
+            most: Greatest number of lines; equal lines count once.
+        """
         readings = dict.fromkeys(line.reading for _, _, line in self._lines(query, chosen))
         return tuple(readings)[:most]
 

@@ -21,7 +21,7 @@ _INTRO_WORDS = words(LISTS["intro_words"])
 _OFFER_WORDS = words(LISTS["offer_words"])
 _COUNTS, _COUNTED = words(LISTS["counts"]), words(LISTS["counted"])
 MAX_TITLE_WORDS = 8
-#: A title that asks something may have this many words that sources and user's question lack.
+#: Limit on the words of a title that asks something which neither a source nor the question has.
 _MAX_FREE = 2
 #: Auxiliary verbs. In a question they state nothing: "Is it open?"
 _AUXILIARY = words(

@@ -33,7 +33,7 @@ _OFFERS = re.compile(
 
 
 def fields(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find things that exist by the claim but not by a field: "has wifi" and ``wifi: no``."""
+    """Find things that the claim says exist and a field denies: "has wifi" and ``wifi: no``."""
     if _NEGATIVE.search(claim.text):
         return
     said = {singular(word.lower) for word in claim.words}
