@@ -129,7 +129,7 @@ class DomainRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingRule:
-    """Example phrases; the signal holds if the prompt's similarity reaches the threshold."""
+    """Example phrases; the signal holds if the prompt is as similar to them as the threshold."""
 
     name: str
     examples: tuple[str, ...]
@@ -225,7 +225,7 @@ class Signals:
     """The signals of a configuration; any number of requests and threads may share them."""
 
     def __init__(self, rules: SignalRules, *, embed: Embedder | None = None) -> None:
-        """Keep the rules, and the functions that compute the signals.
+        """Make the signals of a configuration; nothing is computed yet.
 
         Args:
             rules: The rules of the configuration.
@@ -295,7 +295,8 @@ class SignalValues:
             try:
                 self._observed[condition] = _READERS[condition.type](self, condition.name)
             except Exception as error:  # noqa: BLE001 - any signal may fail, see above
-                # Other messages may quote the prompt, and reasons appear in logs and headers.
+                # The message of another error may quote the prompt, and reasons appear in logs and
+                # headers.
                 reason = str(error) if isinstance(error, SignalError) else type(error).__name__
                 self._observed[condition] = Observation(truth=Truth.UNKNOWN, reason=reason)
         return self._observed[condition]
