@@ -70,8 +70,9 @@ class Checked:
     def n_clear(self) -> int:
         """The number of characters, from the beginning of the answer, that may be shown.
 
-        All characters, unless the action is ``block``. Then only those before the first claim for
-        which the policy requires blocking; none if it blocks partly checked answers too.
+        All characters, unless the action is ``block``. Then only the characters before the first
+        claim for which the policy requires blocking; 0 if it also blocks partly checked answers, or
+        if there is no detection.
         """
         if self.action is not Action.BLOCK:
             return len(self.answer.text)

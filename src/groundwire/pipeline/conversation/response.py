@@ -63,8 +63,8 @@ class Answer:
         n_prose: The number of characters of prose before the JSON of a ``structured`` answer.
         is_cut: Whether the answer breaks off, maybe within a word: the model reached its limit, a
             filter stopped it, or the connection was lost.
-        has_reasoning: Whether the response has reasoning of the model beside the answer, which is
-            not checked.
+        has_reasoning: Whether the response has reasoning of the model beside the answer; reasoning
+            is not checked.
     """
 
     index: int
@@ -214,8 +214,8 @@ def answer_of(
 ) -> Answer:
     """Make an answer from its contents, and determine its kind.
 
-    A refusal beside text counts as a skipped part. Reasoning counts as one only if there is nothing
-    else, because clients may then show the reasoning as the answer.
+    A refusal beside text counts as a skipped part. Reasoning counts as a skipped part only if there
+    is nothing else, because clients may then show the reasoning as the answer.
     """
     if text.strip():
         kind = AnswerKind.TEXT
