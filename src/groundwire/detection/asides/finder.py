@@ -180,7 +180,7 @@ class AsideFinder:
         listed = WORD.findall(rest)
         others = [word.casefold() for word in listed if not self._names([word])]
         # An entry that names one source may have any address: it is where that source is. If an
-        # entry names several, each address must be in a source, or in a citation of a claim before.
+        # entry names several, each address must be in a source, or in an earlier claim's citation.
         is_of_one = len(listed) - len(others) == 1 and "," not in text
         if not is_of_one and not all(url in self._links or self._known.writes(url) for url in urls):
             return False

@@ -17,7 +17,7 @@ _PLACES = words("attribute attributes business restaurant restaurants is has goo
 _FIELD = re.compile(r"[\w .'()/-]{1,80}: ")
 #: Words of which nearly every English text has some, and that most other languages lack.
 _ENGLISH = words("the of is are and")
-#: Characters before and after a sentence that are not part of it.
+#: Characters at both ends of a claim or line that are ignored when the two are compared whole.
 _OUTER = " \t\r\n."
 #: A long word counts as found if the lines have this many of its first letters: "Italian" is found
 #: in "Italy".
@@ -38,7 +38,7 @@ class Basis:
         question: The question, or an empty text.
         readings: The lines, as the model reads them, equal lines once.
         stated: The quantities of all lines.
-        text: Function that returns a line as a text that can be compared, made once for each line.
+        text: Function that returns a line as a :class:`.ComparedText`, made once for each line.
         clauses: Function that returns the clauses of such a text, found once for each line.
     """
 
@@ -96,7 +96,7 @@ class Basis:
 
     @cached_property
     def denied(self) -> tuple[frozenset[str], ...]:
-        """The names of the fields whose value is no: the words of each, without a plural "s".
+        """The words in the name of each field whose value is "no" or "false", without plural "s".
 
         Words that only name the place of a field in the data are left out.
         """

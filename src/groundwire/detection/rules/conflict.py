@@ -13,7 +13,7 @@ class ConflictKind(StrEnum):
     NUMBER = "number"  # the evidence has another number in its place
     UNIT = "unit"  # the evidence has the same number with another unit
     DATE = "date"  # the evidence has another date, day or month in its place, or lacks the time
-    NEGATION = "negation"  # only claim or evidence has a "not", or they have opposite words
+    NEGATION = "negation"  # a "not" in only one of claim and evidence, or opposite words
     QUANTIFIER = "quantifier"  # "all", where the evidence says "some"
     RANK = "rank"  # "the longest", where the evidence says "the second longest"
     ROLES = "roles"  # "Ann sued Bob", where the evidence says "Bob sued Ann"

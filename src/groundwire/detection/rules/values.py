@@ -24,7 +24,7 @@ _ALL_AROUND = 0.1
 _SAME_UNIT = 0.1
 #: Added to the likeness for a slip: "15 November" and "15 December", 1,487 and 1,847.
 _NEAR_MISS = 0.6
-#: The same limit for two days or months, which have fewer neighbours.
+#: Like ``_IN_PLACE``, for two days or months, which have fewer neighbours.
 _DAY_IN_PLACE = 0.3
 #: Numbers with the same digits in another order are a slip only if they have at least this
 #: many digits. In shorter numbers the same digits are often a coincidence.
@@ -262,8 +262,8 @@ def _is_computed(
     """Return whether a number can be computed from stated numbers.
 
     The numbers are those of the claim itself and, if it compares, of the best lines or of the claim
-    before. It may be the sum of all others of its unit, the sum or difference of two, the years
-    between two dates, a price times a count, or a share in per cent.
+    before. The result may be the sum of all other numbers of its unit, the sum or difference of two
+    numbers, the years between two dates, a price times a count, or a share in per cent.
     """
     if quantity.kind is not QuantityKind.NUMBER or _is_in_range(claim, quantity):
         return False
@@ -311,7 +311,10 @@ def _is_price(count: Quantity, each: Quantity, result: Quantity) -> bool:
 
 
 def _amount(quantity: Quantity) -> tuple[float, str | None] | None:
-    """Return a number and its unit; for a date, the year and ``year``; ``None`` for a time."""
+    """Return a number and its unit; for a date or a number like a year, the year and ``year``.
+
+    Return ``None`` for a time, and for a date without a year.
+    """
     if isinstance(quantity.value, tuple):
         year = quantity.value[0]
         return None if year is None else (float(year), "year")
