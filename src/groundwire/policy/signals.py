@@ -1,9 +1,9 @@
 """The signals of a request, which decisions can depend on.
 
 A configuration defines each signal by a rule; a condition of a decision names a signal, such as
-``keyword:urgent``. :class:`Signals` holds the rules and the models that they need.
-:meth:`Signals.open` returns the signals of one request; each is computed when it is first asked
-for, and at most once. A signal that fails is unknown, never false.
+``keyword:urgent``. :class:`Signals` has the rules, and the embedder that some of them need.
+:meth:`Signals.open` returns the signals of one request; each is computed when it is first needed,
+and at most once. A signal that fails is unknown, never false.
 """
 
 from collections.abc import Callable, Sequence
@@ -263,7 +263,7 @@ class Signals:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignalValues:
-    """The signals of one request; each is computed when it is first asked for, and then kept."""
+    """The signals of one request; each is computed when it is first needed, and then kept."""
 
     _signals: Signals
     _request: SignalRequest
