@@ -21,11 +21,11 @@ from groundwire.text.records import Decoded, decode, words_of_key
 
 #: Separates statements, so that each is a claim of its own.
 _BREAK = "\n\n"
-#: Words in keys of numbers with which a model grades its own answer.
+#: If the key of a number has one of these words, the model grades its own answer with the number.
 _GRADES = frozenset({"certainty", "confidence", "probability", "relevance", "score"})
 #: Keys of values that only identify a record.
 _IDS = frozenset({"id", "uuid", "guid", "index"})
-#: Words in keys whose values are labels that the model assigns, such as a category.
+#: If a key has one of these words, its value is a label that the model assigns.
 _CLASSES = frozenset(
     (
         *("action", "category", "categories", "class", "classification", "decision", "department"),
@@ -116,7 +116,7 @@ class StructuredText:
     statements: tuple[Statement, ...]
 
     def of(self, answer: Answer) -> Answer:
-        """Return an answer marked as structured, with the raw prose and JSON as its text."""
+        """Return an answer with the kind ``structured``, and the raw prose and JSON as its text."""
         kind = AnswerKind.STRUCTURED
         return replace(answer, kind=kind, text=self.raw, n_prose=self.n_prose)
 

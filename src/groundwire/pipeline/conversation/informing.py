@@ -27,7 +27,7 @@ _BETWEEN_PIECES = "\n\n"
 #: (among its instructions), and in a user's message (around the question).
 _LOOSE_WORDS_OF_SYSTEM, _LOOSE_WORDS_OF_USER = 8, 20
 #: The least number of words of unmarked sentences in a user's message if the question is about
-#: what these sentences state.
+#: what these sentences state, or if they report what a document says.
 _LOOSE_WORDS_ASKED_ABOUT = 4
 _STEM_CHARS = 4
 #: Matches where a line begins with a JSON object.
@@ -117,7 +117,8 @@ def _told(
 
     In a system message with marked evidence, unmarked sentences are mostly instructions, so only
     sentences with a figure count. The sentences of a message are evidence if they have enough words
-    together; a user's sentences need fewer words if the question is about them.
+    together; a user's sentences need fewer words if the question is about them, or if they report
+    what a document says.
     """
     if message.role == "assistant":
         return []

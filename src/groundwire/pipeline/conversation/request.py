@@ -290,7 +290,7 @@ def _asked_and_context(
 def _documents(
     body: Mapping[str, object], messages: Iterable[Message], skipped: Counter[Skipped]
 ) -> list[Piece]:
-    """Return the documents beside the messages, and the source parts of system messages."""
+    """Return the documents beside the messages, and the parts of system messages for sources."""
     found = Content()
     content.read_documents(content.items_of(body.get("documents")), "documents", found)
     skipped.update(found.skipped)

@@ -55,10 +55,10 @@ class Answer:
     Attributes:
         index: The number that the response gives the choice, else the position of the choice.
         kind: The kind of the answer.
-        text: The text that the user reads, of a ``text`` or a ``refusal``; for a ``structured``
-            answer its prose, if it has any, and its JSON; else empty.
-        n_skipped: The number of parts without text (sound, images, parts of unknown types), which
-            are not checked.
+        text: For the kinds ``text`` and ``refusal`` the text that the user reads; for ``structured``
+            the prose, if there is any, and the JSON; else empty.
+        n_skipped: The number of parts that are not checked: sound, images, parts of unknown types,
+            a refusal beside a text, or reasoning without an answer.
         calls: The calls of tools in the answer.
         n_prose: The number of characters of prose before the JSON of a ``structured`` answer.
         is_cut: Whether the answer breaks off, maybe within a word: the model reached its limit, a
@@ -126,7 +126,8 @@ def read_response(body: object) -> tuple[Answer, ...]:
 
     Raises:
         InvalidConversationError: If the body is not a chat completion: it is not an object, it has
-            no list of choices, or one of its choices or messages is not an object.
+            no list of choices, one of its choices or messages is not an object, or the arguments of
+            a call are nested too deeply.
     """
     remedy = 'A completion is an object such as {"choices": [{"message": {"content": "..."}}]}.'
     if not isinstance(body, Mapping):
