@@ -245,7 +245,7 @@ def needs_extra(what: str, extra: str) -> Iterator[None]:
 
 
 class GateError(GroundwireError, RuntimeError):
-    """The gate failed on a prompt, so its answer should be checked."""
+    """The gate failed on a prompt, so the answer to the prompt should be checked."""
 
     def __init__(self, n_chars: int, problem: str) -> None:
         super().__init__(n_chars, problem)
