@@ -51,7 +51,7 @@ def closest_lines(
 
     Args:
         evidence: All passages of the request.
-        query: Word pieces of the claim, of the question and of the sentence before.
+        query: Word pieces of the claim, the question and the previous claim.
         passages: Indices of the passages to choose from.
         budget: Word pieces to spend, headings included.
 

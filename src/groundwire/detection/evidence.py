@@ -36,7 +36,7 @@ _K1, _B, _MEAN_PIECES = 1.2, 0.4, 200.0
 _COSINE_WEIGHT = 0.15
 # A line with a lower weight shares only marks such as a full stop, or "the", with the claim.
 _LEAST_QUOTED = 1.0
-# Weight of a word of the question or of the claim before; a word of the claim itself has 1.
+# Weight of a word of the question or the previous claim; a word of the claim itself has 1.
 _CONTEXT_WEIGHT = 0.6
 
 
@@ -266,7 +266,7 @@ class Query:
 
     Attributes:
         main_ids: Word pieces of the claim itself, shape ``(n,)``.
-        ids: Distinct word pieces of the claim, the question and the claim before, ascending.
+        ids: Distinct word pieces of the claim, the question and the previous claim, ascending.
         weights: Weight of each of ``ids``, in (0, 1].
     """
 
@@ -284,13 +284,13 @@ class Query:
     ) -> "Query":
         """Make the query of a claim.
 
-        The question and the claim before may show what an "it" in the claim refers to. They have a
-        lower weight than the claim.
+        The question and the previous claim may show what an "it" in the claim refers to. Their
+        words have a lower weight than those of the claim.
 
         Args:
             claim: Word pieces of the claim.
             question: Word pieces of the question.
-            before: Word pieces of the claim before.
+            before: Word pieces of the previous claim.
         """
         parts = [(claim, 1.0)]
         parts += [(ids, _CONTEXT_WEIGHT) for ids in (question, before) if ids is not None]

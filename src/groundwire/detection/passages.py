@@ -1,8 +1,8 @@
 """Cuts sources into passages, each of which the model reads in one pass.
 
-A passage ends at the end of a sentence, a field or a row, unless that alone is too long. It begins
-with a breadcrumb: the title of its source and the headings above it. It depends only on the text
-and the title of its source.
+A passage ends at the end of a sentence, a field or a row, unless that alone is too long. A passage
+begins with a breadcrumb: the title of its source and the headings above it. It depends only on the
+text and the title of its source.
 """
 
 import re

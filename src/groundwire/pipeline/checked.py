@@ -122,7 +122,7 @@ _OUTCOMES = {Reason.DETECTOR_FAILED: Outcome.UNAVAILABLE, Reason.NO_EVIDENCE: Ou
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedResponse:
-    """The results for all answers of a response; a response without answers has no results."""
+    """The results for all answers of a response, in the order of the answers."""
 
     context: RequestContext
     answers: tuple[Checked, ...]

@@ -70,7 +70,7 @@ def find(claim: str, lines: Iterable[str], basis: Basis, before: str = "") -> Ru
         claim: The claim.
         lines: The lines that have most in common with the claim, best first.
         basis: All lines of the claim's evidence.
-        before: The claim before; empty if there is none.
+        before: The previous claim of the answer; empty if there is none.
     """
     if basis.has_line(claim):
         return RuleFindings(settled=((0, len(claim)),), is_line=True)

@@ -55,8 +55,8 @@ class Answer:
     Attributes:
         index: The number that the response gives the choice, else the position of the choice.
         kind: The kind of the answer.
-        text: For the kinds ``text`` and ``refusal`` the text that the user reads; for ``structured``
-            the prose, if there is any, and the JSON; else empty.
+        text: The text that the user reads, if the kind is ``text`` or ``refusal``; the prose, if
+            there is any, and the JSON, if the kind is ``structured``; else empty.
         n_skipped: The number of parts that are not checked: sound, images, parts of unknown types,
             a refusal beside a text, or reasoning without an answer.
         calls: The calls of tools in the answer.
