@@ -37,7 +37,7 @@ class Concluder:
     ignores_short: bool
 
     def __call__(self, answer: Answer, found: CheckResult) -> Checked:
-        """Explain the findings, and apply the policy; after an error, the check counts as failed."""
+        """Explain the findings, and apply the policy; after an error, the check has failed."""
         try:
             return self._conclude(answer, found)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked

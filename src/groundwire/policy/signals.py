@@ -129,7 +129,10 @@ class DomainRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingRule:
-    """Example phrases; the signal holds if the prompt is as similar to them as the threshold."""
+    """Example phrases; the signal holds if the prompt is similar enough to them.
+
+    The highest or the mean cosine of the embeddings, by ``aggregation``, must reach the threshold.
+    """
 
     name: str
     examples: tuple[str, ...]
