@@ -78,7 +78,7 @@ class ScoringBackend(Protocol):
 
 
 class Detector:
-    """Checks answers against their sources. One detector serves any number of threads."""
+    """Checks answers against their sources. Any number of threads may share a detector."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Detector:
 
         Args:
             backend: The backend that scores answers.
-            operating_point: A named threshold, or a number in (0, 1].
+            operating_point: Name of a threshold of the backend, or a threshold in (0, 1].
             min_words: Spans of fewer words are not reported.
             min_probability: Spans with a lower probability are not reported. Must be 0 with the
                 similarity detector, which gives no probabilities.
@@ -108,6 +108,9 @@ class Detector:
                 each processor this process may use.
             shared: Threads and caches that the backend uses; ``None`` if it needs none.
             owns_shared: Whether closing the detector closes ``shared``.
+
+        Raises:
+            SettingError: If a setting is outside its range, or the backend does not support it.
         """
         self._backend = backend
         self._min_words, self._min_probability = min_words, min_probability
@@ -150,9 +153,9 @@ class Detector:
         """Load a model and make a detector of it.
 
         Args:
-            model: ``None`` or ``"reader"`` for the embedded reader; ``"similarity"`` or
-                ``"similarity:hash"`` to compare claims with sources, by the embedded encoder or by
-                hashed words; a folder with a token classifier, or with a reader that
+            model: ``None`` or ``"reader"`` for the embedded reader; ``"similarity"`` to compare
+                claims with sources by the embedded encoder, ``"similarity:hash"`` by hashed words;
+                a folder with a token classifier, or with a reader that
                 ``groundwire train reader`` wrote; or the id of a token classifier on the Hugging
                 Face hub, such as ``KRLabsOrg/lettucedect-base-modernbert-en-v1``.
             revision: Commit of a hub model, 40 hexadecimal digits.
@@ -276,7 +279,7 @@ class Detector:
         """Return name and revision of this detector, with the threshold of an operating point.
 
         Raises:
-            SettingError: If there is no such operating point.
+            SettingError: If no operating point has this name, or a number is outside (0, 1].
         """
         backend = self._backend
         if isinstance(operating_point, str):
@@ -333,8 +336,8 @@ class Detector:
 
         Raises:
             InputError: If a text or a source is invalid, or the answer is empty or too long.
-            SettingError: If there is no such operating point.
-            DetectionError: If the detector is closed.
+            SettingError: If there is no such operating point, or the tenant is not a text.
+            DetectionError: If the detector is closed, or was loaded before the process forked.
         """
         example = Example.of(sources=sources, answer=answer, question=question)
         return self._detect(example, operating_point, tenant)
@@ -356,8 +359,8 @@ class Detector:
         """Check many answers, several at a time, each as :meth:`detect` does.
 
         Returns:
-            A detection or an error for each example, in their order. An error of the ``examples``
-            iterator itself is raised after the results of the examples before it.
+            A detection or an error for each example, in the order of the examples. An error of the
+            ``examples`` iterator itself is raised after the results of the examples before it.
 
         Raises:
             SettingError: If there is no such operating point.
@@ -420,8 +423,8 @@ class Detector:
         """Begin to check an answer that is still being written.
 
         The sources are indexed now, and the passages that match the question best are read in the
-        background. Set ``reads_ahead`` to false if the answer is already written. Other arguments,
-        and errors, are those of :meth:`detect`.
+        background. Set ``reads_ahead`` to false if the answer is already written. The other
+        arguments are those of :meth:`detect`, and so are the errors, except those about the answer.
         """
         if question is not None:
             require_text(question, "question")

@@ -15,7 +15,7 @@
     ├── ModelError                       a model cannot be used
     │   ├── UnknownModelError            no model has this name
     │   ├── UnpinnedModelError (ValueError)   a hub model has no pinned revision
-    │   ├── CorruptModelError            a file does not have the hash in its manifest
+    │   ├── CorruptModelError            a file is missing, or lacks the hash in its manifest
     │   └── MissingExtraError (ImportError)   an optional dependency is not installed
     ├── GateError (RuntimeError)         the gate failed, so the answer should be checked
     └── DetectionError (RuntimeError)    a check was due and failed
@@ -123,7 +123,7 @@ class LimitExceededError(InputError):
 class DatasetError(InputError):
     """A file of labelled answers does not follow its format.
 
-    ``line`` counts from 1; ``None`` if the problem is about the whole file.
+    ``line`` is the number of the invalid line, from 1; ``None``: the whole file is invalid.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class SettingError(GroundwireError, ValueError):
 
 
 class ConfigError(GroundwireError, ValueError):
-    """A configuration cannot be used. Each problem names its place and the valid values."""
+    """A configuration cannot be used. ``problems`` has one message for each problem."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__(problems)
@@ -200,7 +200,7 @@ class UnpinnedModelError(ModelError, ValueError):
 
 
 class CorruptModelError(ModelError):
-    """A model file does not have the SHA-256 in its manifest."""
+    """A model file is missing, or its SHA-256 differs from the one in the manifest."""
 
     def __init__(self, path: Path, expected: str, found: str) -> None:
         super().__init__(path, expected, found)
@@ -245,7 +245,7 @@ def needs_extra(what: str, extra: str) -> Iterator[None]:
 
 
 class GateError(GroundwireError, RuntimeError):
-    """The gate failed on a prompt, so its answer should be checked."""
+    """The gate failed on a prompt, so the answer to the prompt should be checked."""
 
     def __init__(self, n_chars: int, problem: str) -> None:
         super().__init__(n_chars, problem)

@@ -1,7 +1,7 @@
 """The pytest plugin: the fixture ``grounded``, and its command-line option.
 
-pytest imports it at every start where Groundwire is installed, so it imports next to nothing. The
-model is loaded by the first test that checks an answer.
+pytest imports this module at every start, so the module imports little. The first test that checks
+an answer loads the model.
 """
 
 from argparse import ArgumentTypeError
@@ -68,11 +68,11 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(scope="session")
 def groundwire_detector() -> Detects | None:
-    """Detector that ``grounded`` uses, by default the embedded reader; override to use another."""
+    """The detector of ``grounded``; ``None`` is the embedded reader. Override it to use another."""
     return None
 
 
 @pytest.fixture(scope="session")
 def grounded(groundwire_detector: Detects | None) -> Grounded:
-    """Fail unless an answer is grounded: ``grounded(answer, sources, question=None)``."""
+    """Function that fails unless an answer is grounded: ``grounded(answer, sources, question)``."""
     return partial(assert_grounded, detector=groundwire_detector)

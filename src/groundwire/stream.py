@@ -68,8 +68,8 @@ class Snapshot:
 
     Attributes:
         detection: The detection of the judged text, as if the answer ended there.
-        judged_to: Offset up to which the answer is judged. Later text does not change the verdicts
-            on the text before it.
+        judged_to: Offset up to which the answer is judged. Later text does not change these
+            verdicts.
         clear_to: Offset up to which the spans are final. :meth:`Stream.finish` removes later spans
             if ``min_pieces`` is not reached. Without later spans it equals ``judged_to``.
     """
@@ -112,7 +112,8 @@ class Stream:
             for origin in origins.values()
             if reads_english_only and is_foreign(origin.text)
         )
-        # Offsets up to which claims are judged, and up to which claims and asides are separated.
+        # Number of characters so far, offset up to which claims are judged, and offset up to which
+        # it is known which segments are asides.
         self._n_chars = self._judged_to = self._decided_to = 0
         self._pending: list[Segment] = []
         self._claims: list[Claim] = []
@@ -143,14 +144,16 @@ class Stream:
         """Take the next piece of text.
 
         Returns:
-            The claims that the piece completes, judged. A claim is complete when no later text can
-            change where it ends. With ``min_pieces``, :meth:`finish` removes their spans if too
-            few word pieces of the whole answer are flagged.
+            The claims that the piece completes, judged; empty if the session scores all claims at
+            the end. A claim is complete when no later text can change where it ends. With
+            ``min_pieces``, :meth:`finish` removes the spans of claims if too few word pieces of the
+            whole answer are flagged.
 
         Raises:
             InvalidTextError: If the piece is not valid text.
             LimitExceededError: If the answer has become too long.
             DetectionError: If the stream was closed, or interrupted while it judged a claim.
+            RuntimeError: If the stream is finished.
         """
         require_text(delta, "answer")
         if self._detection is not None:
@@ -161,14 +164,14 @@ class Stream:
         return self._take(self._segmenter.feed(delta))
 
     def finish(self) -> Detection:
-        """End the text, and judge the claims that are left.
+        """End the answer, and judge its remaining claims; a second call returns the same detection.
 
         Returns:
             The detection, identical to that of checking the finished text.
 
         Raises:
-            EmptyAnswerError: If there was no visible text.
-            LimitExceededError: If the answer was too long, so that it was not read in full.
+            EmptyAnswerError: If the answer has no visible text.
+            LimitExceededError: If the answer is too long, so that it was not read in full.
             DetectionError: If the stream was closed, or interrupted while it judged a claim.
         """
         if self._detection is None:
@@ -361,7 +364,8 @@ class Stream:
     def _unrelated(self, claim: str, scores: ClaimScores) -> Reason | None:
         """Return ``unrelated`` for a claim that shares no word with the evidence, else ``None``.
 
-        The reason keeps the claim from being called supported.
+        With this reason, the claim is not called supported. Claims that a rule has found in the
+        evidence, and claims without probabilities, never get it.
         """
         if scores.is_line or scores.settled or not scores.has_probabilities:
             return None
@@ -392,7 +396,8 @@ class Stream:
 
     @property
     def _has_too_few(self) -> bool:
-        # The similarity detector flags claims and not word pieces, so its ``min_pieces`` is 1.
+        # With ``min_pieces`` 1 there is no limit: the similarity detector, which flags no word
+        # pieces, always has 1.
         return self._n_flagged < self._min_pieces and self._min_pieces > 1
 
     def _conclude(self, text: str) -> Detection:
@@ -438,7 +443,10 @@ def _rounded(probability: float) -> float:
 
 
 def _is_remark(claim: Claim, scores: ClaimScores) -> bool:
-    """Return whether a part that would be flagged or called unrelated claims nothing at all."""
+    """Return whether a claim that is flagged or unrelated is only a remark, which claims nothing.
+
+    It is no remark if a rule finds a conflict in it, other than that it is unrelated.
+    """
     is_doubted = bool(claim.spans) or claim.reason is Reason.UNRELATED
     kinds = {conflict.kind for conflict in scores.conflicts} - {ConflictKind.UNRELATED}
     return is_doubted and not kinds and scores.is_remark is not None and scores.is_remark()

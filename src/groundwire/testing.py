@@ -74,7 +74,7 @@ def assert_grounded(
         sources: The texts that the answer must rest on.
         question: The question; it is never evidence.
         operating_point: A name or a threshold; by default the one of
-            ``--groundwire-operating-point``, or else the detector's own.
+            ``--groundwire-operating-point``, or else that of the detector.
         allow: Outcomes with which the test passes as well: ``partial`` (something was not read),
             ``unverified`` (there was no source) or ``unavailable`` (a claim could not be judged).
         detector: The detector; by default the embedded reader.
@@ -85,8 +85,9 @@ def assert_grounded(
     Raises:
         AssertionError: If the outcome is not ``grounded``, ``skipped`` or allowed; the message has
             the marked words, the evidence and the unchecked parts.
-        SettingError: If ``allow`` names another outcome.
-        GroundwireError: If there is nothing to check, or the check fails.
+        SettingError: If ``allow`` has another outcome, or there is no such operating point.
+        GroundwireError: If an input is invalid, such as an empty answer, or the model cannot be
+            loaded.
     """
     __tracebackhide__ = True  # makes pytest show the line of the call instead of this function
     passing = _passing(allow)

@@ -2,7 +2,7 @@
 
 A cross-encoder reads a claim together with its evidence, so its time grows with the evidence. Lines
 are chosen until a budget of word pieces is spent. A line is worth more the more rare words it
-shares with the claim; a word that an earlier chosen line has counts for less.
+shares with the claim; a word counts for less if a line chosen before has it.
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ def closest_lines(
 
     Args:
         evidence: All passages of the request.
-        query: Word pieces of the claim, of the question and of the sentence before.
+        query: Word pieces of the claim, the question and the previous claim.
         passages: Indices of the passages to choose from.
         budget: Word pieces to spend, headings included.
 

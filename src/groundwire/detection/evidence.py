@@ -18,8 +18,9 @@ from groundwire.detection.example import Source
 from groundwire.detection.passages import CutSource, Passage, PassageLine
 from groundwire.detection.values import EvidenceRef, Reason
 
-#: The most word pieces of passages, special tokens included, that one look at a claim reads. A
-#: claim that the first look finds unsupported gets a second look, with passages that rank lower.
+#: The most word pieces of passages, special tokens included, that the model reads with a claim at
+#: once. A claim that this first look finds unsupported gets a second look, with passages that rank
+#: lower.
 SELECTED_PIECES = 1024
 #: A passage is read only if it has at least this share of the best passage's score: in the first
 #: look, and in the second. A passage with a lower score is seldom about the claim. The share is
@@ -35,7 +36,7 @@ _K1, _B, _MEAN_PIECES = 1.2, 0.4, 200.0
 _COSINE_WEIGHT = 0.15
 # A line with a lower weight shares only marks such as a full stop, or "the", with the claim.
 _LEAST_QUOTED = 1.0
-# Weight of a word of the question or of the claim before; a word of the claim itself has 1.
+# Weight of a word of the question or the previous claim; a word of the claim itself has 1.
 _CONTEXT_WEIGHT = 0.6
 
 
@@ -157,7 +158,7 @@ class Evidence:
         scores = self._index.scores(query.ids, query.weights)
         scores += _COSINE_WEIGHT * (self._vectors @ self.words.mean(query.main_ids))
         # The rounding of a matrix product may depend on the place of a row, and the place must not
-        # decide which of two equal passages ranks first.
+        # decide which of two equally good passages ranks first.
         scores = np.round(scores, 5)
         order = np.argsort(-scores, kind="stable")
         return order, scores[order]
@@ -191,9 +192,10 @@ class Evidence:
     def references(
         self, query: "Query", chosen: Sequence[int], most: int = 2
     ) -> tuple[EvidenceRef, ...]:
-        """Return the lines of chosen passages that say most about a query, best first.
+        """Return the lines of chosen passages that share most with a claim, best first.
 
-        If a claim such as "Yes." shares no word with any line, its context chooses the lines.
+        If a claim such as "Yes." shares no telling word with any line, the lines are chosen by its
+        context.
 
         Args:
             query: The weighted word pieces of the claim and its context.
@@ -212,7 +214,13 @@ class Evidence:
         return EvidenceRef(source_id=source.id, start=start, end=end, text=source.text[start:end])
 
     def readings(self, query: "Query", chosen: Sequence[int], most: int) -> tuple[str, ...]:
-        """Return the lines of :meth:`references` as the model reads them, equal ones once."""
+        """Return the lines that share most with a query, as the model reads them, best first.
+
+        Args:
+            query: The weighted word pieces of the claim and its context.
+            chosen: Indices of the passages to search.
+            most: Greatest number of lines; equal lines count once.
+        """
         readings = dict.fromkeys(line.reading for _, _, line in self._lines(query, chosen))
         return tuple(readings)[:most]
 
@@ -258,7 +266,7 @@ class Query:
 
     Attributes:
         main_ids: Word pieces of the claim itself, shape ``(n,)``.
-        ids: Distinct word pieces of the claim, the question and the claim before, ascending.
+        ids: Distinct word pieces of the claim, the question and the previous claim, ascending.
         weights: Weight of each of ``ids``, in (0, 1].
     """
 
@@ -276,13 +284,13 @@ class Query:
     ) -> "Query":
         """Make the query of a claim.
 
-        The question and the claim before may show what an "it" in the claim refers to. They have a
-        lower weight than the claim.
+        The question and the previous claim may show what an "it" in the claim refers to. Their
+        words have a lower weight than those of the claim.
 
         Args:
             claim: Word pieces of the claim.
             question: Word pieces of the question.
-            before: Word pieces of the claim before.
+            before: Word pieces of the previous claim.
         """
         parts = [(claim, 1.0)]
         parts += [(ids, _CONTEXT_WEIGHT) for ids in (question, before) if ids is not None]

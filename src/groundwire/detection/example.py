@@ -13,7 +13,8 @@ from groundwire.errors import EmptyAnswerError, InvalidSourceError, InvalidTextE
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SHOWN_CHARS = 80
 
-#: Keys under which a document can have its text. The first with a text that is not blank counts.
+#: Keys under which a document can have its text. The first key with a text that is not blank is
+#: used, or else the first key with any text.
 TEXT_KEYS = ("text", "page_content", "content", "snippet")
 
 
@@ -50,7 +51,8 @@ class Source:
                 written on a line of its own before the text of the document.
 
         Raises:
-            InvalidSourceError: If the value is of no accepted kind, or has parts that are not JSON.
+            InvalidSourceError: If the value is of no accepted kind, or is data with parts that are
+                not JSON.
         """
         if isinstance(value, cls):
             return value
@@ -158,7 +160,7 @@ class Example:
         Raises:
             EmptyAnswerError: If the answer has no visible text.
             InvalidTextError: If a text is not a ``str``, or has a lone surrogate.
-            InvalidSourceError: If a source is of no known kind, or two texts have the same id.
+            InvalidSourceError: If a source cannot be read, or two texts have the same id.
         """
         require_text(answer, "answer")
         if not answer.strip():

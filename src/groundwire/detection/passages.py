@@ -1,8 +1,8 @@
 """Cuts sources into passages, each of which the model reads in one pass.
 
-A passage ends at the end of a sentence, a field or a row, unless that alone is too long. It begins
-with a breadcrumb: the title of its source and the headings above it. It depends only on the text
-and the title of its source.
+A passage ends at the end of a sentence, a field or a row, unless that alone is too long. A passage
+begins with a breadcrumb: the title of its source and the headings above it. It depends only on the
+text and the title of its source.
 """
 
 import re
@@ -184,9 +184,9 @@ def cut_source(
 def _passages(title: str | None, lines: Sequence[Line], pieces: WordPieces) -> Iterator[Passage]:
     """Pack lines into passages.
 
-    A passage has lines of one group and heading. It begins with the last line of the passage
-    before, if that line is short and of the same group and heading. A line that is longer than a
-    passage is cut.
+    All lines of a passage have the same :class:`.Line` group and heading. A passage repeats the
+    last line of the passage before, if that line is short and has the same group and heading. A
+    line that is longer than a passage is cut.
     """
     encoded = [found.ids for found in pieces.encode_batch([line.reading for line in lines])]
     crumbs: dict[str, NDArray[np.int32]] = {}

@@ -12,8 +12,8 @@ from groundwire.detection.example import Example
 from groundwire.errors import InputError
 from groundwire.text.spelling import did_you_mean
 
-#: Field of an example → the keys that the field may have in a row. The first of them that a row has
-#: counts. Some of them are the keys of Ragas and DeepEval.
+#: Field of an example → the keys that the field may have in a row, best first. Some are the keys of
+#: Ragas and DeepEval.
 ROW_KEYS: Mapping[str, tuple[str, ...]] = {
     "sources": (
         *("sources", "context", "source", "contexts", "passages", "documents"),
@@ -107,7 +107,10 @@ def key_of(data: Mapping[str, Any], field: str) -> str | None:
 
 
 def find_key(data: Mapping[str, Any], wanted: Collection[str]) -> str | None:
-    """Return the first wanted key that a row has, in any case; ``None`` if it has none."""
+    """Return the key of a row that is a wanted key, the first of them; ``None`` without such a key.
+
+    If no key is equal to a wanted key, case is ignored, and a space is read as ``_``.
+    """
     exact = next((key for key in wanted if key in data), None)
     if exact is not None:
         return exact

@@ -53,7 +53,7 @@ class Reason(StrEnum):
     DETECTOR_FAILED = "detector_failed"
     UNREAD_EVIDENCE = "unread_evidence"  # evidence that is not text: an image in a tool result
     UNREAD_ANSWER = "unread_answer"  # a part of the answer that is not text, such as sound
-    CUT_OFF = "cut_off"  # the last word of an answer that breaks off, which may be half a word
+    CUT_OFF = "cut_off"  # the answer breaks off, so that its last word may be incomplete
 
 
 class AsideKind(StrEnum):
@@ -82,7 +82,7 @@ _WITHOUT_CHARACTERS = frozenset({Reason.UNREAD_EVIDENCE, Reason.UNREAD_ANSWER, R
 #: Names of thresholds. A detector may lack some of them.
 OPERATING_POINTS = ("precision", "balanced", "recall")
 
-#: Severity of a label, from 0 (entailed) to 4 (contradicted).
+#: Severity of a label, from 0 (supported) to 4 (contradicted).
 SEVERITY = {Label.SUPPORTED: 0, Label.UNSUPPORTED: 2, Label.CONTRADICTED: 4}
 
 #: Greatest difference between 1 and the sum of three probabilities, due to float32 and rounding.
@@ -246,15 +246,15 @@ class Claim:
         label: ``supported``, ``unsupported``, ``contradicted``, or ``unchecked`` with a reason.
         probability: Calibrated P(not supported) of the most doubtful word piece of the claim, in
             [0, 1]. It depends on the operating point, as for a span. ``None`` if the claim was not
-            read, or with a similarity detector.
+            judged, or with a similarity detector.
         similarity: Cosine to the nearest source, in [-1, 1]; ``None`` if the claim was not
             compared.
         citations: The ids that the claim cites, such as ``("S0", "S2")``, in order, each once.
         spans: The unsupported stretches of the claim, in reading order, disjoint.
-        evidence: The lines that match the claim best, among those that it was read with.
+        evidence: The lines that match the claim best, among the lines that it was read with.
         reason: Reason why the claim is unchecked; ``None`` if it was checked.
         entailment: The detector's verdict on the claim as a whole, calibrated; ``None`` if the
-            claim was not read, or if the detector does not judge whole claims.
+            claim was not judged, or if the detector does not judge whole claims.
     """
 
     start: int
@@ -303,8 +303,8 @@ class Coverage:
         offered_chars: Characters of evidence that the caller gave.
         indexed_chars: Of these, characters that were indexed, so that every claim could be read
             with them.
-        attended_chars: Of these, characters that at least one claim was read with. The others are
-            not a gap in the check: for every claim, other passages ranked higher.
+        attended_chars: Of these, characters that at least one claim was read with. The other
+            characters are no gap in the check: for every claim, other passages ranked higher.
         answer_chars: Visible characters of the answer's claims; of the whole answer, if it has
             neither claims nor asides.
         read_chars: Of these, characters that were judged.
@@ -342,7 +342,10 @@ class Coverage:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all evidence was indexed and all of the answer judged."""
+        """Whether all evidence was indexed, and all of the answer was judged.
+
+        It is false as well if something without a count of characters is missing, such as an image.
+        """
         return (
             self.indexed_chars == self.offered_chars
             and self.read_chars == self.answer_chars
@@ -367,8 +370,8 @@ class DetectorInfo(JsonRecord):
     Attributes:
         name: ``reader``, ``similarity``, ``similarity:hash``, or the id or folder of a loaded
             checkpoint.
-        revision: Revision of the weights: 12 hexadecimal digits over the hashes of the model's
-            files; for a hub model the commit; for a folder a hash of its files.
+        revision: Revision of the weights: for a hub model the commit, else a hash of the model's
+            files; 12 hexadecimal digits for embedded models.
         operating_point: ``precision``, ``balanced``, ``recall``, or ``custom`` for a number.
         threshold: Threshold in (0, 1]. A word piece with a probability at or above it is flagged,
             or a claim with a similarity below it.
@@ -396,8 +399,8 @@ class Detection:
             [0, 1]; ``None`` if nothing was judged, or if the detector is not calibrated for
             answers. It does not decide the outcome: words are flagged by their own probabilities.
         claims: The statements of the answer in reading order, disjoint.
-        asides: The other parts of the answer with words, which claim nothing: headings, greetings
-            and the like.
+        asides: The parts of the answer that have words but claim nothing, such as headings and
+            greetings.
         coverage: How much of evidence and answer was read.
         detector: The detector that made this detection, and its threshold.
         timings_ms: Wall time by stage, in milliseconds; counts neither in equality nor in the hash.
@@ -453,7 +456,10 @@ def read_operating_point(text: str) -> str | float:
 
 
 def claim_label(spans: tuple[Span, ...], reason: Reason | None) -> Label:
-    """Return the worst label of a claim's spans; with a reason, the claim is ``unchecked``."""
+    """Return the label of a claim: the worst label of its spans.
+
+    With a reason it is ``unchecked``; without reason and spans it is ``supported``.
+    """
     if reason is not None:
         return Label.UNCHECKED
     return max((span.label for span in spans), key=SEVERITY.__getitem__, default=Label.SUPPORTED)

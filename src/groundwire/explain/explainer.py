@@ -62,8 +62,8 @@ class Explainer:
     share it.
 
     Attributes:
-        judge: Function that returns P(entailed), P(neutral) and P(contradicted) of a claim by some
-            lines of evidence.
+        judge: Function that takes a claim and lines of evidence, and returns P(entailed),
+            P(neutral) and P(contradicted).
         name: Name of the explainer.
         revision: Revision of the model behind ``judge``: the commit of a hub model, or a hash of
             its files.
@@ -168,7 +168,7 @@ class Explainer:
 
         Raises:
             UnreadableError: If the claim or the evidence has nothing that the model can read.
-            DetectionError: If the model failed.
+            DetectionError: If the embedded model failed. A given ``judge`` may raise other errors.
         """
         if not evidence or not ALNUM.search(hypothesis):
             raise UnreadableError

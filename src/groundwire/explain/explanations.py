@@ -107,7 +107,7 @@ def compare(detection: Detection, sources: Sequence[Source]) -> tuple[Explanatio
 def _held(
     detection: Detection, sources: Sequence[Source]
 ) -> Iterator[tuple[Claim, Span, Held, tuple[Reference, ...]]]:
-    """Yield each span with its claim, its lines, and the fabricated references of the claim."""
+    """Yield each span with its claim, its evidence, and the fabricated references of the claim."""
     lines, library = SourceLines(sources), Library(sources)
     for claim in detection.claims:
         fabricated = fabricated_references(claim, library) if claim.spans else ()
@@ -297,10 +297,11 @@ def _contains(place: EvidenceRef, part: EvidenceRef) -> bool:
 
 
 def _line_of(counterpart: EvidenceRef | None, held: Held) -> ComparedText | None:
-    """Return the line that has the counterpart, or else the one with the words around the span.
+    """Return the line that has the counterpart, or else the line most like the text near the span.
 
-    Without a counterpart, headings are left out. Of lines with equally many of these words, the
-    first is returned.
+    That is the line, other than a heading, with the highest sum over the words that it shares with
+    the text near the span: one divided by the word's distance from the span. Of equal lines the
+    first is returned; ``None`` if there is no line.
     """
     for line in held.lines:
         if counterpart and line.place and _contains(line.place, counterpart):

@@ -1,7 +1,8 @@
-"""Finds the evidence to compare a span with: lines that the detection names, and lines near them.
+"""Finds the evidence to compare a span with: lines that the detection names, and related lines.
 
 A detection names the lines that have most in common with a claim. The words that correct a span may
-be in a line near these: in the ``"height"`` of a record whose ``"name"`` matches the claim.
+be in another line of the same source: in the ``"height"`` of a record whose ``"name"`` matches the
+claim.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,8 +32,8 @@ class SourceLines:
         """Return a span together with its lines of evidence, at most :data:`MAX_LINES`, best first.
 
         First come the lines that the detection names, then the lines of the same sources that share
-        most content words with the claim. A quantity of a kind and unit that the span has too
-        is worth two words.
+        most content words with the claim. For this, a quantity with the kind and the unit of a
+        quantity in the span counts as two words.
 
         Args:
             span: The marked span.
@@ -78,7 +79,7 @@ class SourceLines:
 
 
 def _score(line: ComparedText, claim: ComparedText, wanted: set[tuple[str, str | None]]) -> int:
-    """Return the number of common content words, plus 2 if the line has a wanted quantity."""
+    """Return the number of common content words, plus 2 if a quantity of the line is wanted."""
     common = len(line.content & claim.content)
     has_kind = bool(wanted) and any(measure(quantity) in wanted for quantity in line.quantities)
     return common + 2 * has_kind

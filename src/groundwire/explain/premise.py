@@ -58,7 +58,7 @@ def best_lines(
 
 
 def _ranges(premise: str) -> Iterator[tuple[int, int]]:
-    """Return the ranges of the lines of a premise; long lines are cut into parts."""
+    """Yield the ranges of the lines of a premise; long lines are cut into parts."""
     for line in lines_of(premise):
         start = line.start
         while line.end - start > MAX_LINE_CHARS:
@@ -72,8 +72,8 @@ def _ranges(premise: str) -> Iterator[tuple[int, int]]:
 def _ranked(premise: str, lines: Sequence[tuple[int, int]], hypothesis: str) -> list[int]:
     """Rank the lines that have something in common with the hypothesis, best first.
 
-    Lines that have nothing in common with it are left out even if there is room for them, since
-    they might change the verdict. If no line has anything in common with it, all are returned.
+    Other lines are left out even if there is room for them, since they might change the verdict. If
+    no line has anything in common with the hypothesis, all lines are returned.
     """
     wanted = _signs(ComparedText(hypothesis))
     common = [_signs(ComparedText(premise[start:end])) & wanted for start, end in lines]

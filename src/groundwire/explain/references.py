@@ -93,7 +93,7 @@ class Library:
 
     @cached_property
     def _own_ids(self) -> frozenset[str]:
-        """Numbers by which sources count their own passages, as in "[3]", "passage 3" or "3."."""
+        """Numbers and labels that sources give their passages: "[3]", "[S3]", "passage 3", "3."."""
         return frozenset(
             match["id"].casefold() if match["id"] else str(int(match["number"] or match["first"]))
             for work in self._works
@@ -119,7 +119,7 @@ def fabricated_references(claim: Claim, library: Library) -> tuple[Reference, ..
     * A work, such as "Smith et al. (2019)" or "(Smith, 2019)", is fabricated if no source has both
       the name and the year.
 
-    In doubt a reference is not reported.
+    If it is unclear whether a reference is fabricated, it is not reported.
 
     Returns:
         References in reading order, with offsets in the answer.

@@ -28,7 +28,7 @@ def explanation_text(
     Args:
         span_text: The words of the span.
         label: The label of the span.
-        reference: The fabricated reference that the span touches, if there is one.
+        reference: The fabricated reference of the span, if there is one.
         counterpart: The words of the evidence that correct the span, if there are any.
         evidence: The line that the span was compared with, if there is one.
         unexplained: Why the explainer has no verdict; ``None`` if it has one.

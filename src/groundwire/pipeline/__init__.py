@@ -4,11 +4,11 @@ A request is opened before its answer exists. Opening it gives one frozen contex
 the evidence, the result of the gate, the decision and the policy. Answers are checked against this
 context, complete or while they arrive.
 
-``asker`` tells whose answer is checked, ``context`` has the values about a request, and ``checked``
-those about its checked answers.
-``policy_resolver`` finds the decision and the policy, ``explaining`` calls the explainer,
-``answer_stream`` checks an answer while it arrives, ``concluding`` makes the result, ``pipeline``
-joins the stages, and ``load`` makes them from a configuration.
+``asker`` has the tenant of a request and its settings, ``context`` the values about the request,
+and ``checked`` the results of its answers. ``policy_resolver`` finds the decision and the policy,
+``explaining`` calls the explainer, ``answer_stream`` checks an answer while it arrives,
+``concluding`` makes the result, ``pipeline`` joins the stages, and ``load`` makes them from a
+configuration.
 """
 
 from groundwire.pipeline.answer_stream import Flow, Review

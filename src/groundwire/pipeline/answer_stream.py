@@ -57,10 +57,12 @@ class Review:
             still be taken back. Before the first claim is judged, the result is ``skipped``, with
             the reason ``empty``.
         judged_to: The number of characters, from the beginning, that are judged; 0 before the first
-            claim is judged. Text outside of claims, such as a list marker, belongs to the next one.
-        clear_to: The number of characters that may be shown: those before the first finding that
-            may still be taken back; if the action is to block, those before the first claim for
-            which the policy requires blocking. The number never decreases, unless the check fails.
+            claim is judged. Text outside of claims, such as a list marker, is counted with the next
+            claim.
+        clear_to: The number of characters that may be shown: at most the characters before the
+            first finding that may still be taken back, and if the action is to block, before the
+            first claim for which the policy requires blocking. It never decreases, unless the check
+            fails.
     """
 
     checked: Checked
@@ -87,7 +89,7 @@ class Flow:
         Args:
             stream: The detector's stream; ``None`` if nothing is checked, or it failed to open.
             conclude: Makes the result, at the end and for reviews.
-            found: The result before the first word: empty, or the failure to open the stream.
+            found: The result before the first word: empty, or a failure to open the stream.
             conversation: The evidence, and the form of the answer. JSON is judged only when it is
                 complete.
         """
@@ -106,7 +108,8 @@ class Flow:
 
         Returns:
             The claims that the piece completes, as the detector judges them; the explainer may
-            still drop their spans. No claims if nothing is checked, or the check has failed.
+            still drop their spans. No claims if nothing is checked, the check has failed, or the
+            answer is JSON.
 
         Raises:
             RuntimeError: If the answer is finished.
@@ -131,8 +134,8 @@ class Flow:
         """End the answer, and return its result.
 
         Args:
-            answer: The answer, if there is more to it than its text. Its text is replaced by the
-                text that was fed.
+            answer: The answer, if it has more than a text, such as tool calls. Its text is replaced
+                by the text that was fed.
 
         Returns:
             The final result, identical to that of :meth:`groundwire.Pipeline.check` for the whole
@@ -210,7 +213,7 @@ class Flow:
     def close(self) -> None:
         """Stop reading ahead. This may be called twice, and from another thread.
 
-        A check that is still running then ends as a failed one, which is not logged.
+        A check that is still running then fails, without an entry in the log.
         """
         self._is_closed = True
         if self._stream is not None:
@@ -243,7 +246,7 @@ class Flow:
 def _without_last(detection: Detection, text: str, end: int) -> Detection:
     """Return a detection for the whole text, without claims that begin at ``end`` or after it.
 
-    Such a claim consists only of the last word of the text, within which the answer breaks off.
+    Such a claim consists only of the last word, within which the answer breaks off.
     """
     claims = tuple(claim for claim in detection.claims if claim.start < end)
     is_same = len(claims) == len(detection.claims)

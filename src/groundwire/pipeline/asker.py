@@ -1,4 +1,4 @@
-"""Whose answer is checked: a tenant, and the settings of tenant and request."""
+"""The tenant whose answer is checked, with the settings of tenant and request."""
 
 from dataclasses import dataclass
 from typing import TypedDict
@@ -7,12 +7,12 @@ from groundwire.policy.policy import Overrides, Request
 
 
 class AskerArguments(TypedDict, total=False):
-    """The arguments of a pipeline's methods that tell whose answer is checked.
+    """The arguments of a pipeline's methods about the tenant of a request and its settings.
 
     Attributes:
         tenant: The tenant of the request.
-        overrides: The tenant's own settings; ``None``: the tenant's settings in ``tenants`` of the
-            pipeline.
+        overrides: The tenant's own settings; ``None``: the settings that the pipeline has for this
+            tenant.
         request: Settings that the request asks for; they apply where they are stricter than the
             policy.
     """
@@ -24,7 +24,7 @@ class AskerArguments(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
-    """Whose answer is checked: a tenant, its settings, and those that its request asks for.
+    """The tenant whose answer is checked, its settings, and the settings that its request asks for.
 
     Attributes:
         tenant: Id of the tenant; sources read for one tenant are never used for another.

@@ -70,8 +70,9 @@ class Checked:
     def n_clear(self) -> int:
         """The number of characters, from the beginning of the answer, that may be shown.
 
-        All characters, unless the action is ``block``. Then only those before the first claim for
-        which the policy requires blocking; none if it blocks partly checked answers too.
+        All characters, unless the action is ``block``. Then only the characters before the first
+        claim for which the policy requires blocking; 0 if it also blocks partly checked answers, or
+        if there is no detection.
         """
         if self.action is not Action.BLOCK:
             return len(self.answer.text)
@@ -121,7 +122,7 @@ _OUTCOMES = {Reason.DETECTOR_FAILED: Outcome.UNAVAILABLE, Reason.NO_EVIDENCE: Ou
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedResponse:
-    """The results for all answers of a response; a response without answers has no results."""
+    """The results for all answers of a response, in the order of the answers."""
 
     context: RequestContext
     answers: tuple[Checked, ...]

@@ -28,7 +28,7 @@ class Concluder:
         decider: Makes the decisions that depend on findings.
         explainer: Explains findings; with ``None``, findings are not explained.
         ignores_short: Whether an answer can be grounded although some of its sentences are too
-            short to be compared with the sources.
+            short for the similarity detector to compare them.
     """
 
     context: RequestContext
@@ -37,7 +37,7 @@ class Concluder:
     ignores_short: bool
 
     def __call__(self, answer: Answer, found: CheckResult) -> Checked:
-        """Explain the findings, and apply the policy."""
+        """Explain the findings, and apply the policy; after an error, the check has failed."""
         try:
             return self._conclude(answer, found)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked

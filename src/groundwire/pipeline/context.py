@@ -39,7 +39,7 @@ class GateStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateReport:
-    """The report of the gate about a request. If it has no ``result``, a check is due.
+    """The report of the gate about a request. Only with a ``result`` can it rule out the check.
 
     Attributes:
         status: Whether the gate was asked, or the reason why it was not.
@@ -79,15 +79,15 @@ class RequestContext(Asker):
     Attributes:
         conversation: The question, and the evidence with its origin.
         gate: The result of the gate.
-        choice: The decision that applies, and why. Decisions that depend on findings are unsettled
-            until the check.
+        choice: The decision that applies, and why. Decisions that depend on findings stay unsettled
+            until the answer has been checked.
         policy: The policy that applies.
         limits: The limits of evidence that apply.
-        path: The decision whether the answer is checked, with the reason.
+        path: Whether the answer is checked, and if not, why.
         detector: The name of the detector in metrics; empty if the tenant has chosen one that is
             not possible here.
         timings_ms: Wall time by stage, in milliseconds. Equality and hash ignore it.
-        readings: The signals that were read so far; ``None`` if no signal had to be read.
+        readings: The signals of the request; ``None`` if no decision was chosen by signals.
         failure: The class name of the error because of which the request could not be read; its
             answers are then ``unavailable``. ``None`` if the request was read.
     """

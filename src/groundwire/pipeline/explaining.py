@@ -13,8 +13,8 @@ from groundwire.pipeline.lazy import Lazy
 class AnyExplainer(Protocol):
     """Gives a second opinion on the spans of a detection.
 
-    The explanation of a claim may depend on the claim and the sources, not on other claims: claims
-    of a streamed answer are explained one by one.
+    The explanation of a claim must not depend on other claims, because the claims of a streamed
+    answer are explained one by one.
     """
 
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
@@ -48,7 +48,12 @@ class Remembered:
         self._reason: str | None = None
 
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
-        """Explain the claims that are new, and return these explanations with all earlier ones."""
+        """Explain the claims that are new, and return all explanations so far.
+
+        Raises:
+            TypeError: If the explainer returns something else than :class:`.Explained`.
+            Exception: Any error of the explainer.
+        """
         fresh = tuple(c for c in detection.claims if c.spans and c.start not in self._claims)
         if fresh:
             said = self._explainer.explain(replace(detection, claims=fresh), sources)
@@ -70,7 +75,7 @@ class Remembered:
 
 
 def as_explained(detection: Detection, explanations: Sequence[Explanation]) -> Detection:
-    """Return the detection with the labels and severities of its explanations, for the policy.
+    """Return the detection with the labels and severities that its explanations have.
 
     A span that stays marked although it is entailed (``drops_entailed: false``) keeps the
     detector's label, because the label of a span is never ``supported``; its severity is 0.

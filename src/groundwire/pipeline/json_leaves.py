@@ -9,7 +9,7 @@ from groundwire.text.records import DataField, fields_of
 #: The keys and indexes that lead to a leaf.
 Path: TypeAlias = tuple[str | int, ...]
 
-#: The most schemas that are examined for one leaf, since references may form a circle.
+#: The most schemas that are examined at each step to a leaf, since references may form a circle.
 _MAX_SCHEMAS = 200
 
 
@@ -37,7 +37,7 @@ def leaves_of(document: str) -> list[Leaf] | None:
         return None
     values = list(_walk(data))
     if places is None or len(places) != len(values):
-        return None  # a key stands twice: parsers differ in which of its values they use
+        return None  # an object has a key twice, and parsers differ in the value that they use
     pairs = zip(places, values, strict=True)
     return [Leaf(place, path, value) for place, (path, value) in pairs]
 
@@ -99,7 +99,7 @@ def _schemas_at(schema: Mapping[str, Any], path: Path) -> list[Mapping[str, Any]
 
 
 def _expanded(schemas: list[Any], root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the schemas to which references and alternatives (such as ``anyOf``) lead."""
+    """Return schemas, each replaced by those that it refers to or combines (as in ``anyOf``)."""
     found: list[Mapping[str, Any]] = []
     waiting = schemas
     for _ in range(_MAX_SCHEMAS):

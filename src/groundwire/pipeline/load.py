@@ -1,4 +1,4 @@
-"""Builds the stages of a pipeline from a configuration; each setting is used or refused."""
+"""Builds the stages of a pipeline from a configuration. No setting is ignored."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ def load_stages(
 
     Args:
         config: The configuration.
-        tenants: The own settings of tenants by id, if they may change later; ``None``: the tenants
+        tenants: Id of a tenant → its own settings, if they may change later; ``None``: the tenants
             of the configuration, whose settings do not change.
 
     Returns:

@@ -48,7 +48,7 @@ class UnusableOverridesError(DetectionError):
 
 
 class Pipeline:
-    """Checks the answers to chat requests. One pipeline serves any number of threads.
+    """Checks the answers to chat requests. Any number of threads may share a pipeline.
 
     Attributes:
         gate: The gate; ``None``: every prompt calls for a check.
@@ -84,7 +84,7 @@ class Pipeline:
             policy: The policy, as far as neither a decision nor a tenant overrides it.
             limits: The limits of evidence for tenants without limits of their own.
             explainer: Explains findings; without an explainer, findings are not explained.
-            tenants: The own settings of tenants, by id. The mapping is read for each request, so it
+            tenants: Id of a tenant → its own settings. The mapping is read for each request, so it
                 may change; a request keeps the settings that it began with.
             judges: The detectors that tenants may choose; ``None``: ``detector`` and the embedded
                 ones.
@@ -96,7 +96,7 @@ class Pipeline:
             final_tools: Tools whose arguments are the final answer, beside those of frameworks.
             evidence_names: Names of evidence in prompts, beside the built-in ones.
             ignores_short: Whether an answer can be grounded although some of its sentences are too
-                short to be compared with the sources, as in DVARA.
+                short for the similarity detector to compare them, as in DVARA.
         """
         self._judges = judges or Judges(detector)
         self.gate, self.explainer = gate, explainer
@@ -118,8 +118,8 @@ class Pipeline:
 
         Args:
             config: The configuration.
-            tenants: The own settings of tenants by id, if they may change while the pipeline is in
-                use. They replace the tenants of the configuration.
+            tenants: Id of a tenant → its own settings, if they may change while the pipeline is in
+                use. This mapping replaces the tenants of the configuration.
 
         Raises:
             ConfigError: If a setting does not suit its model; the error names its line.
@@ -139,8 +139,8 @@ class Pipeline:
         """Make sure that the pipeline supports settings before a tenant gets them.
 
         Raises:
-            ConfigError: If the detector does not exist, or lacks the operating point; the message
-                says what is possible.
+            ConfigError: If the detector does not exist, or the operating point or threshold does
+                not suit it; the message says what is possible.
         """
         self._judges.check(overrides)
 
@@ -241,7 +241,7 @@ class Pipeline:
             return ""  # the check itself reports the error
 
     def _prepare(self, asker: Asker, policy: Policy) -> None:
-        """Load the models that the check will need. If one cannot be loaded, the check says so."""
+        """Load the models that the check will need; if that fails, the check itself reports it."""
         with suppress(Exception):
             self._judges.get(self._named(asker))
         if policy.explain and isinstance(self.explainer, LazyExplainer):
@@ -284,10 +284,10 @@ class Pipeline:
     ) -> RequestContext:
         """Return the context of an answer that comes with its sources, without a conversation.
 
-        Its check is due in any case: the gate is not asked.
+        The gate is not asked. The check is due, unless ``decides`` is set and the policy is off.
 
         Args:
-            sources: The sources; those over the limits are left out and counted.
+            sources: The sources; sources over the limits are left out and counted.
             question: The question.
             decides: Whether decisions apply, and the policy may switch the check off, as for the
                 answer of a chat.
@@ -431,7 +431,8 @@ class Pipeline:
         """Begin to check an answer that is still being written.
 
         The evidence is indexed at once, and the passages that rank best for the question are read
-        in the background. On the paths ``off`` and ``not_factual`` the detector is not used.
+        in the background. The detector is not used on the paths ``off`` and ``not_factual``, or if
+        the request could not be read.
         """
         return self._flow(context, reads_ahead=True)
 

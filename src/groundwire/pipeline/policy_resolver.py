@@ -28,9 +28,9 @@ class Decider:
     def may_check(self, asker: Asker) -> bool:
         """Return whether the answer to a request could be checked at all.
 
-        A request can ask for the check. If it does not, the setting of its tenant counts, or else
-        that of the configuration or of any decision. If the result is false, no model has to read
-        the request.
+        It could if the request asks for the check. Otherwise the tenant's setting ``enabled``
+        decides; if the tenant has none, it could if the configuration or any decision enables the
+        check. If the result is false, no model has to read the request.
         """
         if asker.request is not None and asker.request.enabled:
             return True
@@ -57,7 +57,7 @@ class Decider:
         return choose(self.decisions, readings), readings
 
     def policy(self, plugins: Sequence[HallucinationPlugin | None], asker: Asker) -> Policy:
-        """Return the policy of a request, by the policies of the decisions that may apply."""
+        """Return the policy of a request; ``plugins`` are those of the decisions that may apply."""
         return resolve(self.base, plugins=plugins, tenant=asker.overrides, request=asker.request)
 
     def strictest(self, asker: Asker) -> Policy:
@@ -68,7 +68,10 @@ class Decider:
         return self.policy((None, *(each.plugin for each in self.decisions)), asker)
 
     def settle(self, context: RequestContext, detection: Detection) -> RequestContext:
-        """Choose the decision again if one depends on findings, and return the changed context."""
+        """Choose the decision again, and return the context with it and its policy.
+
+        If no decision depends on findings, the context is returned unchanged.
+        """
         if context.readings is None or not self.reads(SignalType.HALLUCINATION):
             return context
         choice = choose(self.decisions, context.readings.after(detection))

@@ -21,11 +21,11 @@ from groundwire.text.records import Decoded, decode, words_of_key
 
 #: Separates statements, so that each is a claim of its own.
 _BREAK = "\n\n"
-#: Words in keys of numbers with which a model grades its own answer.
+#: If the key of a number has one of these words, the model grades its own answer with the number.
 _GRADES = frozenset({"certainty", "confidence", "probability", "relevance", "score"})
 #: Keys of values that only identify a record.
 _IDS = frozenset({"id", "uuid", "guid", "index"})
-#: Words in keys whose values are labels that the model assigns, such as a category.
+#: If a key has one of these words, its value is a label that the model assigns.
 _CLASSES = frozenset(
     (
         *("action", "category", "categories", "class", "classification", "decision", "department"),
@@ -70,7 +70,7 @@ class Statement:
         raw_value: The range of the value in the raw answer, without quotes.
         raw_end: End of the leaf in the raw answer, after a closing quote.
         pointer: The JSON Pointer of the leaf.
-        decoded: The decoded characters of the value, if it is a string in the document.
+        decoded: The value without JSON's escapes, if it is a string in the document.
         is_verbatim: Whether the statement has the value as in the document, not rewritten.
     """
 
@@ -116,7 +116,7 @@ class StructuredText:
     statements: tuple[Statement, ...]
 
     def of(self, answer: Answer) -> Answer:
-        """Return an answer marked as structured, with the raw prose and JSON as its text."""
+        """Return an answer with the kind ``structured``, and the raw prose and JSON as its text."""
         kind = AnswerKind.STRUCTURED
         return replace(answer, kind=kind, text=self.raw, n_prose=self.n_prose)
 
@@ -281,8 +281,8 @@ def _as_written(value: str) -> str:
 def _is_claim(leaf: Leaf, schema: Schema, sources: Sequence[Source]) -> bool:
     """Return whether evidence could support a leaf.
 
-    Ids, grades and labels are no claims: the model makes them up itself. But ``true``, ``null``,
-    blanks and labels are claims if a key on the path to them states something.
+    Ids, grades and labels are no claims, because the model assigns them itself. But ``true``,
+    ``null``, blanks and labels are claims if a key on their path states something; ``false`` never.
     """
     value, key = leaf.value, next((key for key in reversed(leaf.path) if isinstance(key, str)), "")
     words = words_of_key(key).lower().split()
@@ -293,7 +293,7 @@ def _is_claim(leaf: Leaf, schema: Schema, sources: Sequence[Source]) -> bool:
     choices = json_leaves.choices_at(schema, leaf.path)
     is_listed = bool(choices) and not any(_is_named(each, sources) for each in choices)
     if isinstance(value, str):
-        # Without a schema, only the form of the value tells whether it is one of a list of labels.
+        # Without a schema, only the form of the value tells whether it is a label.
         is_listed |= not schema and _is_label(value, words)
         if is_listed and value.lower() not in _DENIALS:
             is_listed = not _stating_key(leaf.path, schema)
@@ -328,8 +328,8 @@ def _stating_key(path: Path, schema: Schema, *, is_true: bool = True) -> bool:
     Args:
         path: The keys that lead to the leaf.
         schema: The schema of the document.
-        is_true: Whether the value says anything about the key. If not, because the value is empty,
-            only a key that is a whole sentence states something.
+        is_true: Whether the value is not empty. For an empty value, only a key that is a whole
+            sentence states something.
     """
     states = _STATEMENT.search if is_true else _SENTENCE.fullmatch
     return any(

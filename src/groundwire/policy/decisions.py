@@ -108,7 +108,7 @@ class ChosenDecision:
 
 
 def choose(decisions: Iterable[Decision], signals: SignalValues) -> ChosenDecision:
-    """Find the decision that applies; signals are read only as far as needed for that."""
+    """Find the decision that applies; only the signals that are needed for this are read."""
     unsettled: list[Unsettled] = []
     for decision in in_order(decisions):
         verdict = evaluate(decision.rule, signals)
@@ -127,7 +127,7 @@ def in_order(decisions: Iterable[Decision]) -> list[Decision]:
 
 
 def evaluate(rule: Rule | Condition | None, signals: SignalValues) -> RuleResult:
-    """Find out whether a rule or condition holds, and why; ``None`` always holds."""
+    """Find out whether a rule or condition holds, and why; without a rule, the result is true."""
     if rule is None:
         return RuleResult(truth=Truth.TRUE)
     if isinstance(rule, Condition):

@@ -16,8 +16,8 @@ class Chosen:
 
     Attributes:
         detector: Name of the detector in metrics and results.
-        operating_point: Threshold of the detector, by name or as a number; ``None``: the configured
-            threshold.
+        operating_point: Threshold of the detector, by name or as a number; ``None`` if the tenant
+            sets none.
     """
 
     detector: str
@@ -86,10 +86,10 @@ class Detectors:
         return threshold if threshold is not None and is_meant else "balanced"
 
     def choose(self, own: Overrides | None) -> Chosen:
-        """Return the detector of a tenant.
+        """Return the detector of a tenant, and the threshold that the tenant sets.
 
         Args:
-            own: The settings of the tenant.
+            own: The settings of the tenant; ``None`` if it has none.
 
         Raises:
             ConfigError: If there is no such detector, or the tenant's threshold is for another kind

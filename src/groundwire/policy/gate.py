@@ -179,7 +179,7 @@ class Gate:
         return decide(_sigmoid(logit), threshold=self.threshold)
 
     def embed(self, prompts: Sequence[str]) -> NDArray[np.float32]:
-        """Return embeddings of texts, one row each. Signals use this, to share the gate's model."""
+        """Return embeddings of texts, one row each; signals use this to share the gate's model."""
         return self._embedder.embed(prompts)
 
 

@@ -99,8 +99,8 @@ class SourceLimits:
 class Overrides:
     """The settings of a tenant. ``None`` means: not set. A limit of 0 means: no limit.
 
-    :mod:`groundwire.policy.detector_selection` reads ``detector`` and the two thresholds; no check
-    reads ``false_block_budget``, which is for the console.
+    :mod:`groundwire.policy.detector_selection` reads ``detector``, ``operating_point`` and
+    ``similarity_threshold``; no check reads ``false_block_budget``, which is for the console.
     """
 
     enabled: bool | None = None
@@ -152,12 +152,12 @@ class Ruling:
 
 
 def stronger(first: _Ordered, second: _Ordered) -> _Ordered:
-    """Return the stronger of two members of an enum whose members stand in order of strength."""
+    """Return the stronger of two members of an enum that lists its members from weak to strong."""
     return max(first, second, key=_place)
 
 
 def weaker(first: _Ordered, second: _Ordered) -> _Ordered:
-    """Return the weaker of two members of an enum whose members stand in order of strength."""
+    """Return the weaker of two members of an enum that lists its members from weak to strong."""
     return min(first, second, key=_place)
 
 
@@ -235,7 +235,7 @@ def decide(
 
 
 def reach(policy: Policy, *, has_evidence: bool) -> frozenset[Action]:
-    """Return all actions that a policy can lead to, before an answer is checked.
+    """Return all actions to which a policy can lead for an answer that is not checked yet.
 
     Args:
         policy: The policy of the request. If a decision depends on the findings of the check, the

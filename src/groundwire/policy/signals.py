@@ -1,9 +1,9 @@
 """The signals of a request, which decisions can depend on.
 
 A configuration defines each signal by a rule; a condition of a decision names a signal, such as
-``keyword:urgent``. :class:`Signals` holds the rules and the models that they need.
-:meth:`Signals.open` returns the signals of one request; each is computed when it is first asked
-for, and at most once. A signal that fails is unknown, never false.
+``keyword:urgent``. :class:`Signals` has the rules, and the embedder that some of them need.
+:meth:`Signals.open` returns the signals of one request; each is computed when it is first needed,
+and at most once. A signal that fails is unknown, never false.
 """
 
 from collections.abc import Callable, Sequence
@@ -129,7 +129,10 @@ class DomainRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingRule:
-    """Example phrases; the signal holds if the prompt's similarity reaches the threshold."""
+    """Example phrases; the signal holds if the prompt is similar enough to them.
+
+    The highest or the mean cosine of the embeddings, by ``aggregation``, must reach the threshold.
+    """
 
     name: str
     examples: tuple[str, ...]
@@ -225,7 +228,7 @@ class Signals:
     """The signals of a configuration; any number of requests and threads may share them."""
 
     def __init__(self, rules: SignalRules, *, embed: Embedder | None = None) -> None:
-        """Keep the rules, and the functions that compute the signals.
+        """Make the signals of a configuration; nothing is computed yet.
 
         Args:
             rules: The rules of the configuration.
@@ -263,7 +266,7 @@ class Signals:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignalValues:
-    """The signals of one request; each is computed when it is first asked for, and then kept."""
+    """The signals of one request; each is computed when it is first needed, and then kept."""
 
     _signals: Signals
     _request: SignalRequest
@@ -295,7 +298,8 @@ class SignalValues:
             try:
                 self._observed[condition] = _READERS[condition.type](self, condition.name)
             except Exception as error:  # noqa: BLE001 - any signal may fail, see above
-                # Other messages may quote the prompt, and reasons appear in logs and headers.
+                # The message of another error may quote the prompt, and reasons appear in logs and
+                # headers.
                 reason = str(error) if isinstance(error, SignalError) else type(error).__name__
                 self._observed[condition] = Observation(truth=Truth.UNKNOWN, reason=reason)
         return self._observed[condition]

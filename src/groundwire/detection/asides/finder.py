@@ -87,7 +87,7 @@ class AsideFinder:
         return self._known.lacks(words_of(claim))
 
     def writes_out(self, figure: str) -> bool:
-        """Return whether a source spells out a figure in words of a language other than English."""
+        """Return whether a source spells out a number in words of a language other than English."""
         return any(writes_out(text, figure) for text in self._known.texts)
 
     def _may_lead(self, answer: str, segment: Segment) -> bool:
@@ -179,8 +179,8 @@ class AsideFinder:
         rest = _PLACE.sub(" ", _URL.sub(" ", text)).replace("^", " ")
         listed = WORD.findall(rest)
         others = [word.casefold() for word in listed if not self._names([word])]
-        # An entry for one source may give any address, since nothing else says where that source
-        # is. In others, each address must be in a source, or in a link of an earlier citation.
+        # An entry that names one source may have any address: it is where that source is. If an
+        # entry names several, each address must be in a source, or in an earlier claim's citation.
         is_of_one = len(listed) - len(others) == 1 and "," not in text
         if not is_of_one and not all(url in self._links or self._known.writes(url) for url in urls):
             return False
@@ -212,7 +212,7 @@ class AsideFinder:
 
 
 def _turns_code(gap: str) -> bool:
-    """Return whether only one of the texts before and after a gap is in a code block.
+    """Return whether a code block begins or ends in a gap, so that only one side of it is code.
 
     Then the gap has an odd number of fences.
     """

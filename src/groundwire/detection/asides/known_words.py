@@ -33,11 +33,11 @@ class KnownWords:
         return bool(self._places(word))
 
     def admits(self, word: str) -> bool:
-        """Return whether a word is a general one, or is in a source or the question in any form."""
+        """Return whether a word is a function word, listed for titles, or found by :meth:`has`."""
         return word in FUNCTION_WORDS or is_plain(word) or self.has(word)
 
     def have(self, found: Sequence[str], *, in_question: bool = False) -> bool:
-        """Return whether the question has all words, or one source has all that the question lacks.
+        """Return whether one source has all words that the question lacks, or the question has all.
 
         Args:
             found: The words, in lower case.

@@ -21,7 +21,8 @@ _INTRO_WORDS = words(LISTS["intro_words"])
 _OFFER_WORDS = words(LISTS["offer_words"])
 _COUNTS, _COUNTED = words(LISTS["counts"]), words(LISTS["counted"])
 MAX_TITLE_WORDS = 8
-#: A title that asks something may have this many words that sources and user's question lack.
+#: Limit on the words in a title with a question mark that are in no source and not in the user's
+#: question.
 _MAX_FREE = 2
 #: Auxiliary verbs. In a question they state nothing: "Is it open?"
 _AUXILIARY = words(
@@ -77,7 +78,7 @@ _CLAUSE = re.compile(r"\s*[,;]\s+(?:(?:and|but|so)\s+)?|\s+[—–-]\s+|[.!?…:
 class Phrases:
     """Recognises phrases that claim nothing: titles, greetings, intros and closing remarks.
 
-    The free words in a phrase must be general words, or words of the sources or the question.
+    The free words in a phrase must be words of offers, or words that :meth:`.KnownWords.admits`.
     """
 
     def __init__(self, known: KnownWords) -> None:
@@ -116,7 +117,7 @@ class Phrases:
         return None
 
     def _says_little(self, rest: str, *, asks: bool) -> bool:
-        """Return whether a phrase's free words are general, or words of sources or question."""
+        """Return whether a phrase has at most 12 free words, all known, which assert nothing."""
         found = words_in(_ADDRESSED.sub(" ", rest))
         return len(found) <= 12 and not any(
             (word in ASSERTING and not (asks and word in _AUXILIARY))
@@ -147,7 +148,7 @@ class Phrases:
         return not any(map(asserts, left)) and all(map(self._known.admits, left))
 
     def is_question(self, text: str) -> bool:
-        """Return whether a text is a question that states nothing: all its words are general."""
+        """Return whether a text is a question of function words and listed words of titles only."""
         asks = text.endswith("?") and bool(_ASKS.match(text))
         return asks and all(word in FUNCTION_WORDS or is_plain(word) for word in words_in(text))
 

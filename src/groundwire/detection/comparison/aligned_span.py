@@ -18,7 +18,7 @@ from groundwire.detection.values import Claim, EvidenceRef, Span
 from groundwire.text.quantities import Quantity, QuantityIndex, quantities
 from groundwire.text.vocabulary import HEDGES, NEGATIONS
 
-#: Number of content words on each side of a place that are near it.
+#: Limit on the words on each side of a place that are near it; see :meth:`ComparedText.near`.
 _NEAR = 4
 
 
@@ -50,7 +50,10 @@ class ComparedText:
         return [word for word in self.words if word.is_content and not word.text[0].isdigit()]
 
     def near(self, start: int, end: int) -> dict[str, int]:
-        """Return the stems of ``telling`` near ``[start, end)``, with distances in such words."""
+        """Return the stems of words near ``[start, end)``, each with its distance from this range.
+
+        Only the words in :attr:`telling` count: up to four on each side, the nearest at distance 1.
+        """
         found: dict[str, int] = {}
         for side in around(self.telling, start, end, _NEAR):
             for distance, word in enumerate(side, start=1):
@@ -116,7 +119,7 @@ class Held:
 
     @classmethod
     def within(cls, span: Span, claim: ComparedText, claim_start: int, lines: Lines) -> "Held":
-        """Put a span together with texts that several spans share, so that each is read once.
+        """Put a span together with texts that it shares with other spans, which are read once.
 
         A span that does not lie in the claim is replaced by the whole claim.
         """
@@ -153,7 +156,7 @@ class Held:
 
     @cached_property
     def relevant(self) -> Lines:
-        """The lines that share at least half as many stems with the claim as the best line."""
+        """The lines that share at least half as many stems with the claim as the best line does."""
         common = [len(line.content & self.claim.content) for line in self.lines]
         best = max(common, default=0)
         return tuple(
@@ -162,7 +165,7 @@ class Held:
 
     @property
     def negated_otherwise(self) -> frozenset[str]:
-        """The stems that only the claim negates, or only the relevant lines."""
+        """The stems that the claim negates and the relevant lines state plainly, or the reverse."""
         claim = self.claim
         line_negated = frozenset().union(*(line.negated for line in self.relevant))
         line_plain = frozenset().union(*(line.content - line.negated for line in self.relevant))

@@ -20,7 +20,7 @@ from groundwire.text.vocabulary import HEDGES, MONTHS, WEEKDAYS
 #: Least likeness of two places that are about the same thing. Each content word near both adds
 #: 1 / (the sum of its two distances): 0.5 if it is right beside both, 0.2 if the sum is five.
 MIN_LIKENESS = 0.2
-#: Added to the likeness of two places for the same word right beside both: "designed by".
+#: Added to the likeness of two places for each side on which the same word is right beside both.
 _BESIDE = 0.25
 #: Limit on the content words of a span besides a wrong name. With more of them, other words of the
 #: span are likely wrong as well.
@@ -47,10 +47,10 @@ class _Candidate(NamedTuple):
 def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
     """Find the words of the evidence that could correct a span.
 
-    For a date or a number these are a value or a range of the same kind (a date, a time, the same
-    measure); for a name, another name beside the same word; for a day or a month, another one; for
-    "will", a hedge; for "increased", "decreased". The words around them must resemble the words
-    around the span, and more so than for any other candidate.
+    A date or a number is corrected by a value or a range of the same kind (a date, a time, the same
+    measure), a name by another name beside the same word, a day or a month by another day or month,
+    "will" by a hedge such as "may", and "increased" by "decreased". The words around the correction
+    must resemble the words around the span, and more so than for any other candidate.
 
     Args:
         held: The span and the lines to look in.
@@ -129,8 +129,9 @@ def _ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
 def same_kind(one: Quantity, one_text: str, other: Quantity, other_text: str) -> bool:
     """Return whether two quantities are of one kind.
 
-    Two dates or years are, two times, and two numbers of one unit. Equal numbers with different
-    units are too, since one of them may have the wrong unit.
+    Dates and years are of one kind, times are of one kind, and so are numbers with the same unit,
+    apart from ordinals such as "5th". Equal numbers with different units are of one kind as well,
+    since one of them may have the wrong unit.
     """
     dates = [
         q.kind is QuantityKind.DATE or is_year(q, t)
@@ -147,9 +148,10 @@ def same_kind(one: Quantity, one_text: str, other: Quantity, other_text: str) ->
 
 
 def other_days(claim: ComparedText, day: Word, lines: Lines) -> list[_Candidate]:
-    """Score the days of some lines by how well each fits in the place of a day in a claim.
+    """Score the days of the week in some lines by how well each fits in the place of ``day``.
 
-    Instead of a day of the week it may be a month. Those that the claim states too are left out.
+    If ``day`` is a month, the months in the lines are scored. Days and months that the claim also
+    has are left out.
     """
     kind = WEEKDAYS if day.lower in WEEKDAYS else MONTHS
     said = {word.lower for word in claim.words}
@@ -226,7 +228,7 @@ def _opposites(held: Held) -> list[_Candidate]:
 
 
 def _near_span(held: Held, found: Iterable[tuple[ComparedText, Word]]) -> list[_Candidate]:
-    """Score words of lines by the words near them that are in the span or near it."""
+    """Score words of lines: the more words near them are also in or near the span, the higher."""
     context = held.claim.near(held.start, held.end)
     context |= {word.stem: 1 for word in held.span_words if word.is_content}
     return [

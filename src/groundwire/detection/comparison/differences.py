@@ -14,8 +14,8 @@ _ROUGHLY = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_CHARS = 20
-#: Kind of hedge → range in which the exact number may lie, relative to the stated number, in units
-#: of the stated number's last digit that is not 0.
+#: Kind of hedge → least and greatest difference of the exact number from the stated number. The
+#: unit is the place of the stated number's last digit that is not 0: thousands for 21,000.
 _BOUNDS = {"about": (-0.5, 0.5), "over": (0.0, 1.0), "under": (-1.0, 0.0)}
 
 

@@ -46,7 +46,8 @@ class Explanation(JsonRecord):
             do.
         is_false_positive: Whether the span should not be marked, because the evidence says the same
             as the span.
-        reason: Why there is no entailment: the class name of an exception, or ``None``.
+        reason: The class name of the exception with which the explainer failed; ``None`` if it did
+            not fail.
     """
 
     start: int

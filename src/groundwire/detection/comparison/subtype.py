@@ -60,7 +60,7 @@ def differing_calendar(held: Held) -> list[Word]:
 
 
 def differing_names(held: Held) -> list[Word]:
-    """Return the names with a word that is in the span, but in no line."""
+    """Return the claim's names with at least one word that is in the span, but in no line."""
     names = held.claim.names
     first = held.span_words[:1]
     if len(held.span_words) == 1 and first[0].start == 0 and first[0].text[0].isupper():
@@ -70,7 +70,10 @@ def differing_names(held: Held) -> list[Word]:
 
 
 def opposites_in(held: Held) -> list[tuple[ComparedText, Word]]:
-    """Return the words of relevant lines that are an opposite of a word in the span."""
+    """Return the words of relevant lines that are opposites of words in the span, with their lines.
+
+    A word of the span that stands in the line too does not count.
+    """
     inside = {word.lower for word in held.span_words}
     return [
         (line, word)

@@ -2,7 +2,7 @@
 
 A rule compares a claim with the lines of its evidence that have most in common with it. It finds
 a value that the evidence replaces by another (42 miles for 42 km), a "not" in only one of claim
-and evidence, swapped roles, or a thing that a field denies. In doubt a rule finds nothing, because
+and evidence, swapped roles, or a thing that a field denies. In doubt, a rule finds nothing, because
 a finding raises the probability that the words are not supported, and nothing lowers it again.
 
 ``conflict`` has the findings, ``basis`` the evidence as rules read it, ``clauses`` the parts of

@@ -12,16 +12,17 @@ from groundwire.text.vocabulary import words
 
 _DENIED = (": false", ": no")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-#: Words in the path of a field that do not name its subject: its place in the data, and fillers.
+#: Words in the path of a field that do not say what the field is about: "attributes", "is".
 _PLACES = words("attribute attributes business restaurant restaurants is has good for by only")
 _FIELD = re.compile(r"[\w .'()/-]{1,80}: ")
 #: Words of which nearly every English text has some, and that most other languages lack.
 _ENGLISH = words("the of is are and")
-#: Characters before and after a sentence that are not part of it.
+#: Characters at both ends of a claim or line that are ignored when the two are compared whole.
 _OUTER = " \t\r\n."
-#: Two long words are treated as alike if they share this many first letters: "Italy", "Italian".
+#: A long word counts as found if the lines have this many of its first letters: "Italian" is found
+#: in "Italy".
 _ROOT = 4
-#: Words with fewer letters than this are compared whole.
+#: A word with fewer letters than this counts as found only if the lines have all of it.
 _MIN_ROOTED = 6
 #: Limit on the lines that a claim is compared with.
 MAX_LINES = 8
@@ -37,7 +38,7 @@ class Basis:
         question: The question, or an empty text.
         readings: The lines, as the model reads them, equal lines once.
         stated: The quantities of all lines.
-        text: Function that returns a line as a text that can be compared, made once for each line.
+        text: Function that returns a line as a :class:`.ComparedText`, made once for each line.
         clauses: Function that returns the clauses of such a text, found once for each line.
     """
 
@@ -56,7 +57,7 @@ class Basis:
         self.clauses: Callable[[ComparedText], list[Clause]] = cache(clauses_of)
 
     def has(self, word: Word) -> bool:
-        """Return whether the lines have a word, or one that begins like it; true in doubt."""
+        """Return whether the lines contain a word, or the first letters of a long word."""
         lower = word.lower
         has_root = len(lower) >= _MIN_ROOTED and lower[:_ROOT] in self._lower
         return has_root or singular(lower) in self._lower
@@ -66,7 +67,7 @@ class Basis:
         return claim.strip(_OUTER) in self._whole
 
     def mentions(self, words: str) -> bool:
-        """Return whether the lines contain some words next to each other; case is ignored."""
+        """Return whether a line contains a text; case is ignored."""
         return words.casefold() in self._lower
 
     @cached_property
@@ -95,7 +96,7 @@ class Basis:
 
     @cached_property
     def denied(self) -> tuple[frozenset[str], ...]:
-        """The names of the fields whose value is no: the words of each, without a plural "s".
+        """The words in the name of each field whose value is "no" or "false", without plural "s".
 
         Words that only name the place of a field in the data are left out.
         """

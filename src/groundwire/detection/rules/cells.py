@@ -33,7 +33,7 @@ _OFFERS = re.compile(
 
 
 def fields(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find things that exist by the claim but not by a field: "has wifi" and ``wifi: no``."""
+    """Find things that the claim says exist and a field denies: "has wifi" and ``wifi: no``."""
     if _NEGATIVE.search(claim.text):
         return
     said = {singular(word.lower) for word in claim.words}
@@ -64,8 +64,8 @@ def cells(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindi
 def entries(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Find words by which a claim gives a field a value that the field does not have.
 
-    "An automatic transmission" against ``transmission: manual`` is an example, and so is "the
-    status is open" against ``status: closed``.
+    Examples are "an automatic transmission" against ``transmission: manual``, and "the status is
+    open" against ``status: closed``.
     """
     if _NEGATIVE.search(claim.text):
         return
@@ -140,8 +140,8 @@ def _asked(claim: ComparedText, row: Mapping[str, str], said: str) -> list[str]:
 def _meant(rows: Sequence[Mapping[str, str]], said: str, asked: str) -> list[Mapping[str, str]]:
     """Return the rows that the claim or the question names.
 
-    These are the rows whose first cell is in the claim. If there are none, they are those whose
-    first cell is in the question, or else those whose second cell is in the claim.
+    These are the rows whose first cell is in the claim; if there are none, the rows whose first
+    cell is in the question; if there are none either, the rows whose second cell is in the claim.
     """
     for text, place in ((said, 0), (asked, 0), (said, 1)):
         cells = ((row, next(islice(row.values(), place, None))) for row in rows)

@@ -90,7 +90,7 @@ class Clause:
 
     @cached_property
     def negated(self) -> frozenset[str]:
-        """The stems of the words that the clause negates: the next three after each negation."""
+        """The stems of the words that are negated: the three content words after each negation."""
         ends = (no.end for no in self.negations)
         firsts = [bisect_left(self.words, end, key=lambda word: word.start) for end in ends]
         return frozenset(stem_of(w) for n in firsts for w in self.words[n : n + _SCOPE])
@@ -109,11 +109,11 @@ class Clause:
 
     @property
     def is_elliptical(self) -> bool:
-        """Whether the clause ends in a negation: "most rooms do not" denies the clause before."""
+        """Whether the clause ends in a negation, as "most do not", and so denies the one before."""
         return is_negation(self.all_words[-1].lower)
 
     def likeness(self, line: "Clause") -> float:
-        """Return the share of all content words that are in both clauses, in [0, 1].
+        """Return the share of the two clauses' content words that both clauses have, in [0, 1].
 
         It is 0 if only one word is common and the clause of the line is shorter than a statement,
         such as the key of a field.

@@ -13,7 +13,7 @@ class ConflictKind(StrEnum):
     NUMBER = "number"  # the evidence has another number in its place
     UNIT = "unit"  # the evidence has the same number with another unit
     DATE = "date"  # the evidence has another date, day or month in its place, or lacks the time
-    NEGATION = "negation"  # only claim or evidence has a "not", or they have opposite words
+    NEGATION = "negation"  # a "not" in only one of claim and evidence, or opposite words
     QUANTIFIER = "quantifier"  # "all", where the evidence says "some"
     RANK = "rank"  # "the longest", where the evidence says "the second longest"
     ROLES = "roles"  # "Ann sued Bob", where the evidence says "Bob sued Ann"
@@ -33,7 +33,7 @@ class Conflict:
         end: Offset after the last character.
         kind: The kind of mistake.
         label: ``contradicted`` or ``unsupported``.
-        probability: P(not supported) of the words of such findings, in (0, 1].
+        probability: The least P(not supported) that the finding gives the words, in (0, 1].
         floor: Least P(not supported) that the model must give the words; below it, the finding is
             ignored.
     """
@@ -52,7 +52,7 @@ class Conflict:
 
 
 class RuleFinding(NamedTuple):
-    """The finding of a rule, before it has a label and probability: the words and the mistake.
+    """The finding of a rule, without label and probability: the place of the words and the mistake.
 
     ``claim[start:end]`` are the words that the rule finds wrong.
 

@@ -27,8 +27,8 @@ RULES: tuple[Rule, ...] = (
     cells.cells,
     unrelated.unrelated,
 )
-#: The P(not supported) that the words of every finding get. In answers kept out of training, people
-#: had marked the words of this share of the findings too.
+#: The least P(not supported) that the words of a finding get. In answers kept out of training, this
+#: share of the findings was on words that people had marked too.
 PROBABILITY = 0.6
 #: Values and addresses that the evidence merely lacks may be right. So a finding of such words is
 #: used only if the model's P(not supported) for them is at least this.
@@ -69,8 +69,8 @@ def find(claim: str, lines: Iterable[str], basis: Basis, before: str = "") -> Ru
     Args:
         claim: The claim.
         lines: The lines that have most in common with the claim, best first.
-        basis: All evidence of the claim.
-        before: The claim before; empty if there is none.
+        basis: All lines of the claim's evidence.
+        before: The previous claim of the answer; empty if there is none.
     """
     if basis.has_line(claim):
         return RuleFindings(settled=((0, len(claim)),), is_line=True)

@@ -23,7 +23,7 @@ _BE = words("is are was were be been being")
 _JOINING = words("and or of for with to")
 #: Limit on the words between a name and its verb.
 _SKIPPED = 3
-#: A "was" makes a verb passive if it is among this many words before the verb.
+#: A form of "be" makes a verb passive if it is among this many words before the verb.
 _BEFORE_VERB = 2
 _LINES = 3
 

@@ -15,17 +15,17 @@ from groundwire.text.vocabulary import OPPOSITES, STATED_OPPOSITES, opposites_of
 LIKENESS = 0.6
 #: Clauses are among the most similar if their likeness is at least this share of the highest.
 _SHARE = 0.9
-#: Least share of a claim's content words that a line must have to be about the same thing, and to
-#: say nearly the same.
+#: Least share of a claim's content words that a line has if it is about the same thing, and if it
+#: says nearly the same.
 _ABOUT = 0.6
 _CLOSELY = 0.7
-#: Least number of content words that two clauses must share for one to contradict the other, and
-#: that a claim must have besides the word whose opposite a line has.
+#: Least number of content words that a clause shares with a clause that contradicts it, and that a
+#: claim has besides a word whose opposite is in a line.
 _MIN_WORDS = 2
-#: Numbers of best lines that are compared by clauses, by quantifiers, and by one word.
+#: Limits on the best lines that are compared: by their clauses; by their quantifiers; by a word.
 _CLAUSE_LINES, _COUNTED_LINES, _LINES = 2, 3, 4
-#: Number of words after an "all" or a "most" that are searched for the things it counts, and the
-#: most of these things that are used.
+#: Limits on the words after a quantifier, such as "all", that may name the things it counts, and on
+#: the content words among them that are used as these names.
 _AFTER_ALL, _MOST_THINGS = 4, 2
 #: The quantifier of a thing is sought in this many words before the thing.
 _BEFORE_THING = 4
@@ -84,7 +84,10 @@ def negations(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleF
 
 
 def opposites(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find words of the claim whose opposite is in each best line that has most of its words."""
+    """Find words of the claim whose opposite is in every line that says nearly the same otherwise.
+
+    Such a line is one of the best lines, and has most of the claim's other content words.
+    """
     if claim.has_negation or len(claim.content) <= _MIN_WORDS:
         return
     for _, word in _said(claim, _OPPOSITE):
@@ -146,7 +149,7 @@ def ranks(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
 def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
     """Return the words of a clause that are denied by the clauses most similar to it.
 
-    The result is empty unless all of these clauses deny it.
+    The result is empty if one of the most similar clauses does not deny it.
     """
     alike = [
         (own.likeness(clause), clause)
@@ -173,7 +176,7 @@ def _is_enough(own: Clause, clause: Clause) -> bool:
 
 
 def _said(claim: ComparedText, listed: Container[str]) -> Iterator[tuple[int, Word]]:
-    """Return the index and the word for each word of a claim that is on a list."""
+    """Yield the words of a claim that are on a list, each after its index among all words."""
     said = ((n, word) for n, word in enumerate(claim.words) if word.lower in listed)
     return islice(said, MAX_PLACES)
 

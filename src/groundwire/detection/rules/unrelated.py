@@ -9,10 +9,10 @@ from groundwire.detection.rules.basis import Basis, quantities_in
 from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.text.vocabulary import FUNCTION_WORDS, words
 
-#: Least number of content words of a claim besides its numbers: "It depends." is not checked.
+#: A claim with fewer content words, not counting numbers, is not checked: "It depends."
 _MIN_CONTENT = 3
-#: Least number of English function words of a claim. Text in another language shares no word with
-#: the evidence anyway.
+#: A claim with fewer English function words is not checked: in another language it would share no
+#: word with the evidence anyway.
 _MIN_ENGLISH = 2
 #: Words of remarks that claim nothing: "Here is a summary", "I hope this helps".
 _REMARKS = words(

@@ -14,8 +14,8 @@ from groundwire.text.quantities import Match, Quantity, QuantityIndex, QuantityK
 from groundwire.text.vocabulary import CALENDAR
 
 _ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
-#: Least likeness of the places of two values that are treated as one place. A word right beside
-#: both values adds 0.5.
+#: Two values are in the same place of their texts if the likeness of their places is at least this.
+#: A word right beside both values adds 0.5.
 _IN_PLACE = 0.6
 #: Added to the likeness if all words around one value are around the other too, even if they are
 #: few: in "It was built in 1950.", "built" is the only word around the value.
@@ -24,7 +24,7 @@ _ALL_AROUND = 0.1
 _SAME_UNIT = 0.1
 #: Added to the likeness for a slip: "15 November" and "15 December", 1,487 and 1,847.
 _NEAR_MISS = 0.6
-#: Least likeness of the places of two days or months, which have fewer neighbours.
+#: Like ``_IN_PLACE``, for two days or months, which have fewer neighbours.
 _DAY_IN_PLACE = 0.3
 #: Numbers with the same digits in another order are a slip only if they have at least this
 #: many digits. In shorter numbers the same digits are often a coincidence.
@@ -52,7 +52,7 @@ def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFind
     A time that the evidence lacks, or a number that it has with another unit, is a finding by
     itself. Another number or date that the evidence lacks is a finding if a line has a different
     one in its place, but not if it can be computed from the evidence. Of long evidence, whose
-    numbers would give almost any result, it must be computed from the best lines.
+    numbers would give almost any result, only the best lines count for such a computation.
     """
     near = QuantityIndex.of(_stated_by(lines[:_OPERAND_LINES]))
     for quantity in quantities_in(claim):
@@ -81,9 +81,9 @@ def settled(
 ) -> tuple[tuple[int, int], ...]:
     """Find numbers of a claim that follow from the evidence, though it does not state them.
 
-    The claim marks them as rounded, or they are computed from other numbers. The operands
-    of a computation are returned as well, if the nearest lines state them. The claim ``before`` may
-    state operands, too: "It costs $12 and $3. In total, that is $15."
+    The claim marks these numbers as rounded, or they can be computed from other numbers. The
+    operands of a computation are returned as well, if the nearest lines state them. The claim
+    ``before`` may state operands, too: "It costs $12 and $3. In total, that is $15."
     """
     earlier = [q for q in quantities_in(ComparedText(before)) if basis.stated.match(q) in STATED]
     del earlier[_MOST_OPERANDS:]
@@ -191,7 +191,7 @@ def _agrees(one: Quantity, other: Quantity) -> bool:
 
 
 def _same_parts(one: Quantity, other: Quantity) -> list[bool] | None:
-    """Return for each part that two dates state whether it is the same; ``None`` if not dates."""
+    """Return for each part that two dates state if it is equal; ``None`` if one is not a date."""
     if not (isinstance(one.value, tuple) and isinstance(other.value, tuple)):
         return None
     return [a == b for a, b in zip(one.value, other.value, strict=True) if a and b]
@@ -262,8 +262,8 @@ def _is_computed(
     """Return whether a number can be computed from stated numbers.
 
     The numbers are those of the claim itself and, if it compares, of the best lines or of the claim
-    before. It may be the sum of all others of its unit, the sum or difference of two, the years
-    between two dates, a price times a count, or a share in per cent.
+    before. The result may be the sum of all other numbers of its unit, the sum or difference of two
+    numbers, the years between two dates, a price times a count, or a share in per cent.
     """
     if quantity.kind is not QuantityKind.NUMBER or _is_in_range(claim, quantity):
         return False
@@ -311,7 +311,10 @@ def _is_price(count: Quantity, each: Quantity, result: Quantity) -> bool:
 
 
 def _amount(quantity: Quantity) -> tuple[float, str | None] | None:
-    """Return a number and its unit; for a date, the year and ``year``; ``None`` for a time."""
+    """Return a number and its unit; for a date or a number like a year, the year and ``year``.
+
+    Return ``None`` for a time, and for a date without a year.
+    """
     if isinstance(quantity.value, tuple):
         year = quantity.value[0]
         return None if year is None else (float(year), "year")

@@ -21,9 +21,9 @@ _FINAL_DESCRIPTION = re.compile(
     r"|Correctly extracted `|^Respond with a JSON object\.$"
 )
 _ANY_TOOL = ("required", "any")
-#: Names of tools that stand for a type of output. Frameworks (LangChain, Strands, LlamaIndex,
-#: instructor) name the tool after the class; for a type without a name, LangChain uses
-#: response_format_...
+#: Matches names of tools whose arguments are output of some type. Frameworks (LangChain, Strands,
+#: LlamaIndex, instructor) name the tool after the class of the output; for a type without a name,
+#: LangChain uses response_format_...
 _OUTPUT_TYPE = re.compile(r"(?!\w*_[a-z])[A-Z]\w*[a-z]\w*|response_format_\w+")
 #: A tool whose name begins with one of these verbs, such as GetWeather, is an ordinary function,
 #: not a type of output, although its name looks like that of a class.
@@ -44,8 +44,8 @@ class AnswerForm:
     Attributes:
         is_json: Whether the text of the answer must be JSON, because of ``response_format``.
         schema: The schema of the JSON; empty if none is known.
-        final_tools: The schemas of the tools whose arguments are the final output, by name. Calls
-            of other tools are not answers.
+        final_tools: Name of a tool whose arguments are the final output → their schema. Calls of
+            other tools are not answers.
     """
 
     is_json: bool = False

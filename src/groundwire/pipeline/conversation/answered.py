@@ -73,9 +73,9 @@ def _answered_questions(
 
 
 def _cites(text: str, labels: list[Label]) -> bool:
-    """Return whether the text after the first of two labels only names sources of the last answer.
+    """Return whether the text after the first of two labels only names the answer's sources.
 
-    Both labels must be labels of evidence. The second one then begins the next context.
+    Both labels must be labels of evidence. The second label then begins the next context.
     """
     if [label.role for label in labels] != [Role.INFORM, Role.INFORM]:
         return False

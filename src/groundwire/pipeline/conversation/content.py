@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, TypeGuard
 
-#: The most characters of an id, a title or a tool's name; longer ones are ignored. A model reads
+#: The most characters of an id, a title or a tool's name; a longer name is ignored. A model reads
 #: the name of a source before its text, so a long name would leave less room for the text.
 _MAX_NAME_CHARS = 200
 
 # The types of parts in OpenAI's chat and Responses APIs and Anthropic's Messages API, each with
-# keys of which such a part has at least one. An object without any of them is data that happens to
-# have a ``type``: a tool that lists a folder returns ``[{"type": "file", "name": "a.py"}]``.
+# keys of which a part of the type has at least one. An object without these keys is data that
+# happens to have a ``type``: a tool that lists a folder returns ``[{"type": "file", ...}]``.
 _TEXTS = ("text", "input_text", "output_text", "grounding_source", "query")
 _TOOL_RESULTS = ("tool_result", "mcp_tool_result", "web_fetch_tool_result")
 _PAYLOADS: Mapping[str, tuple[str, ...]] = {
@@ -150,7 +150,7 @@ def read_documents(documents: object, place: str, found: Content) -> None:
         documents: A list of texts and objects. An object has its text in a field such as ``text``,
             ``content`` or ``snippet``, or within ``data``.
         place: The place of the documents in the request.
-        found: The content to which they are added.
+        found: The content to which the documents are added.
     """
     for entry, where in _parts(documents, place):
         if isinstance(entry, str):
@@ -235,12 +235,12 @@ def items_of(value: object) -> Sequence[Any]:
 
 
 def type_problem(value: object) -> str:
-    """Return the problem of a value of a wrong type, for an error."""
+    """Return the words with which an error names the type of a value of a wrong type."""
     return f"its type is {type(value).__name__}"
 
 
 def _parts(content: object, place: str) -> Iterator[tuple[object, str]]:
-    """Yield the parts of a content, each with its place; one that is not a list is one part."""
+    """Yield the parts of a content, each with its place; content other than a list is one part."""
     if isinstance(content, (list, tuple)):
         yield from ((part, f"{place}[{i}]") for i, part in enumerate(content))
     elif content is not None:

@@ -37,8 +37,8 @@ def divide(text: str, *, is_user: bool, names: Names | None = None) -> tuple[Par
 
     Args:
         text: The text of a message to the model.
-        is_user: Whether it is a message of the user, who asks; otherwise it is one of the system,
-            which instructs.
+        is_user: Whether a user wrote the message, to ask something; otherwise it is a message of
+            the system, which instructs.
         names: The known names of parts, such as "Context"; ``None``: the names in ``words.txt``.
     """
     return _Walk(text, is_user=is_user, names=names or Names()).parts()
@@ -53,14 +53,15 @@ class _Walk:
         self._parts: list[Part] = []
         self._material = PastedMaterial(text, names)
         self._pairs = AnsweredQuestions(text, names, self._material, is_user=is_user)
-        # Indexes of parts with drafts, and of parts with code. They are evidence only if the
-        # question is about their content.
+        # Indexes of parts with drafts (material that the user may want changed), and of parts with
+        # code. ``second_pass.settle_drafts`` decides which of them are evidence.
         self._drafts: list[int] = []
         self._code: list[int] = []
         self._is_in_capitals = self._is_template = False
         self._paragraph: int | None = None
         self._section_start, self._had_evidence = 0, False
-        # Indexes of parts at the beginning or end of this section that may be questions or orders.
+        # Indexes of parts of this section that are not evidence if they are at its edges, because
+        # they may be questions or orders.
         self._asides: list[int] = []
         self._has_evidence = False
         self._enter(Role.OPEN)
@@ -242,7 +243,7 @@ class _Walk:
         self._enter(Role.OPEN)
 
     def _may_be_reported(self, block: Block) -> None:
-        """Note a block of code or data, which is evidence only if the question is about it."""
+        """Note a block of code or data; ``settle_drafts`` decides whether it is evidence."""
         text = self._text[block.inner : block.inner_end]
         if block.is_code or structure.is_code(text):
             self._code.append(len(self._parts))

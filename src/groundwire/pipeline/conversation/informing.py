@@ -27,10 +27,10 @@ _BETWEEN_PIECES = "\n\n"
 #: (among its instructions), and in a user's message (around the question).
 _LOOSE_WORDS_OF_SYSTEM, _LOOSE_WORDS_OF_USER = 8, 20
 #: The least number of words of unmarked sentences in a user's message if the question is about
-#: what these sentences state.
+#: what these sentences state, or if they report what a document says.
 _LOOSE_WORDS_ASKED_ABOUT = 4
 _STEM_CHARS = 4
-#: The place at which a JSON object begins a line.
+#: Matches where a line begins with a JSON object.
 _OBJECT = re.compile(r'^[ \t]*(?=\{\s*")', re.MULTILINE)
 
 
@@ -48,8 +48,8 @@ class MessageParts:
     Attributes:
         asks: The question: the whole text if the message has no evidence, else the question in it.
         evidence: The pieces of evidence.
-        loose: Sentences around a question that state something. They are evidence only if the
-            message has no other evidence; otherwise they belong to the question.
+        loose: Sentences around a user's question that state something. They are evidence only if
+            the request has no other evidence.
     """
 
     asks: str
@@ -116,8 +116,9 @@ def _told(
     """Return the unmarked sentences that state something, if they are evidence.
 
     In a system message with marked evidence, unmarked sentences are mostly instructions, so only
-    those with a figure count. A user's sentences count if they are long, or if the question is
-    about them.
+    sentences with a figure count. The sentences of a message are evidence if they have enough words
+    together; a user's sentences need fewer words if the question is about them, or if they report
+    what a document says.
     """
     if message.role == "assistant":
         return []

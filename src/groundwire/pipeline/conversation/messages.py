@@ -19,7 +19,8 @@ class Message(Content):
     """One message of a request: its author, and its texts sorted by their kind.
 
     Attributes:
-        role: The role of its author; ``""`` if it is none of those whose texts are read.
+        role: ``user``, ``assistant``, ``system`` or another role whose texts are read; ``""`` for
+            other messages, such as results of tools.
     """
 
     role: str

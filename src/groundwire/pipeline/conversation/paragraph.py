@@ -11,7 +11,7 @@ MAX_ASIDE_CHARS = 300
 _MAX_ASIDE_SENTENCES = 3
 #: The least number of words of a paragraph of statements, for it to be evidence.
 _OWN_WORDS = 8
-#: The same for a paragraph with a figure, in a user's message.
+#: The least number of words of such a paragraph if it has a figure and is in a user's message.
 _OWN_WORDS_WITH_FIGURE = 5
 #: The least number of words of a paragraph of statements for it to be evidence, if a heading, label
 #: or tag in a user's message stands before it.

@@ -54,8 +54,8 @@ class Conversation:
         is_explicit: Whether the caller names sources, even if the limits leave them out.
         has_tools: Whether tools or functions are defined. The definitions are not evidence; only
             the results of tools are.
-        unused: The number of sources that were not used because an origin with precedence had
-            sources, by origin.
+        unused: Origin → number of its sources that were not used, because an origin with precedence
+            had sources.
         skipped: The number of things that could not be read, by kind.
         reasons: The number of sources that the limits left out, by reason: ``dropped_long`` or
             ``dropped_over_cap``, as in the coverage of a detection.
@@ -192,7 +192,12 @@ def read_request(
 
 
 def _explicit(metadata: object, skipped: Counter[Skipped]) -> list[Piece]:
-    """Return the sources that the caller names. Entries that are not texts are only counted."""
+    """Return the sources that the caller names; entries that are no texts count as skipped.
+
+    Raises:
+        InvalidConversationError: If the metadata is not an object, or its sources are neither a
+            list nor a text.
+    """
     if metadata is None:
         return []
     if not isinstance(metadata, Mapping):
@@ -285,7 +290,7 @@ def _asked_and_context(
 def _documents(
     body: Mapping[str, object], messages: Iterable[Message], skipped: Counter[Skipped]
 ) -> list[Piece]:
-    """Return the documents beside the messages, and the source parts of system messages."""
+    """Return the documents beside the messages, and the parts of system messages for sources."""
     found = Content()
     content.read_documents(content.items_of(body.get("documents")), "documents", found)
     skipped.update(found.skipped)

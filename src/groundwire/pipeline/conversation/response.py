@@ -55,16 +55,16 @@ class Answer:
     Attributes:
         index: The number that the response gives the choice, else the position of the choice.
         kind: The kind of the answer.
-        text: The text that the user reads, of a ``text`` or a ``refusal``; for a ``structured``
-            answer its prose, if it has any, and its JSON; else empty.
-        n_skipped: The number of parts without text (sound, images, parts of unknown types), which
-            are not checked.
+        text: The text that the user reads, if the kind is ``text`` or ``refusal``; the prose, if
+            there is any, and the JSON, if the kind is ``structured``; else empty.
+        n_skipped: The number of parts that are not checked: sound, images, parts of unknown types,
+            a refusal beside a text, or reasoning without an answer.
         calls: The calls of tools in the answer.
         n_prose: The number of characters of prose before the JSON of a ``structured`` answer.
         is_cut: Whether the answer breaks off, maybe within a word: the model reached its limit, a
             filter stopped it, or the connection was lost.
-        has_reasoning: Whether the response has reasoning of the model beside the answer, which is
-            not checked.
+        has_reasoning: Whether the response has reasoning of the model beside the answer; reasoning
+            is not checked.
     """
 
     index: int
@@ -126,7 +126,8 @@ def read_response(body: object) -> tuple[Answer, ...]:
 
     Raises:
         InvalidConversationError: If the body is not a chat completion: it is not an object, it has
-            no list of choices, or one of its choices or messages is not an object.
+            no list of choices, one of its choices or messages is not an object, or the arguments of
+            a call are nested too deeply.
     """
     remedy = 'A completion is an object such as {"choices": [{"message": {"content": "..."}}]}.'
     if not isinstance(body, Mapping):
@@ -214,8 +215,8 @@ def answer_of(
 ) -> Answer:
     """Make an answer from its contents, and determine its kind.
 
-    A refusal beside text counts as a skipped part. Reasoning counts as one only if there is nothing
-    else, because clients may then show the reasoning as the answer.
+    A refusal beside text counts as a skipped part. Reasoning counts as a skipped part only if there
+    is nothing else, because clients may then show the reasoning as the answer.
     """
     if text.strip():
         kind = AnswerKind.TEXT

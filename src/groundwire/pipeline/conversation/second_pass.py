@@ -9,8 +9,8 @@ from groundwire.pipeline.conversation.parts import Part
 from groundwire.pipeline.conversation.roles import words_of
 from groundwire.pipeline.conversation.wording import Wording
 
-#: The least number of words that statements without any mark need to be material. A question
-#: that looks something up, such as "Which port is it?", needs only ``_FEW_WORDS`` of them.
+#: The least number of words of statements without any mark, for them to be material. If a question
+#: such as "Which port is it?" looks something up in them, ``_FEW_WORDS`` words are enough.
 _MIN_WORDS = 20
 _FEW_WORDS = 8
 
@@ -20,8 +20,8 @@ def settle_asides(
 ) -> None:
     """Exclude from the evidence the questions and orders at the edges of a section that has ended.
 
-    Those after the last statement of the section are excluded. In the first section of evidence, a
-    question or order at the beginning is excluded too.
+    Questions and orders after the last statement of the section are excluded. In the first section
+    of evidence, a question or order at the beginning is excluded too.
 
     Args:
         parts: All parts so far; changed in place.

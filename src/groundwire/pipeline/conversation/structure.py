@@ -67,7 +67,7 @@ class Block:
 
 
 class Structure:
-    """Finds the blocks that begin at a position of one prompt."""
+    """Finds the blocks of one prompt, by the position at which each begins."""
 
     def __init__(self, text: str, names: Names) -> None:
         self._text, self._names = text, names

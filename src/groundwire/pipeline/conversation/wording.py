@@ -76,8 +76,8 @@ _ASKING_CLAUSE = re.compile(
     r"|(?:who|what|when|where|why|which|how)(?: \w+)? (?:is|are|was|were|do|does|did|can)\b"
     r"[^.!?,\n]*$|tell me\b))"
 )
-#: The largest length of a sentence that is divided at a clause, and the least length of a line
-#: after which a sentence may go on in the next line, in characters.
+#: Lengths in characters: a sentence of this length or more is not divided into clauses; only a line
+#: of at least the second length may be continued by the next line.
 _MAX_CLAUSES, _MIN_WRAPPED = 400, 50
 _MOST_FORM_WORDS = 12
 #: A placeholder in a form: ``<source>``, ``${index}``, ``{{name}}``, [1].
@@ -109,7 +109,7 @@ def _words(text: str) -> list[str]:
 
 
 def _said(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each sentence of a text that has words, with these in lower case."""
+    """Yield each sentence that has words, and its words in lower case."""
     for start, end in sentences_of(text):
         if words := _words(text[start:end]):
             yield text[start:end], words
@@ -121,7 +121,7 @@ def points_back(text: str) -> bool:
 
 
 def is_judged(text: str, following: str) -> bool:
-    """Return whether a text is followed by "Is this true?" or the like, or contains it."""
+    """Return whether a text has a question such as "Is this true?" in it or right after it."""
     asks = "?" in text or "?" in following
     return asks and (bool(_JUDGES.search(text)) or bool(_JUDGES.match(following.lstrip())))
 
