@@ -45,7 +45,7 @@ class VerifiableClaim:
     """One statement of an answer, or one step of a trace.
 
     Attributes:
-        idx: Number of the claim, counted from 0; for a step, the number that the caller gave it.
+        idx: Number of the claim, counted from 0; for a step, the caller's number, if it has one.
         text: The statement, without citations.
         raw_text: The statement as written, with its citations.
         cites: Ids of the spans it cites, each once, in order.
@@ -174,7 +174,7 @@ def _as_claims(
 
 
 def tidied(masked_text: str) -> str:
-    """Remove the spaces and brackets that are left of a text whose citations became spaces.
+    """Remove extra spaces and empty brackets from a text whose citations were replaced by spaces.
 
     >>> tidied("It is tall (see     ).")
     'It is tall.'

@@ -50,8 +50,9 @@ _GRAPHS = (CROSS_GRAPH, "reader.onnx")
 #: Limit on the claims that a verification queues at the reader's threads. Detections use the same
 #: threads, and must not wait for all claims of a verification.
 _MAX_WAITING = 8
-#: A conflict whose rule needs the model's doubt is used from this P(not supported) of its words
-#: on. Annotators marked 92 to 100 % of such numbers, dates and fields in validation answers.
+#: A conflict whose rule needs the model's doubt is used if the highest P(not supported) of its
+#: words is at least this. In validation answers, annotators marked 92 to 100 % of the numbers,
+#: dates and fields in such conflicts.
 _DOUBTED = 0.6
 #: The highest P(YES) of a claim with a conflict, lower than targets that users choose.
 DENIED = 0.1
