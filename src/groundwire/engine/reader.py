@@ -1,4 +1,4 @@
-"""The reader, the default detector. It encodes each passage once, and a claim attends to a few."""
+"""The reader, the default detector. It encodes passages once; a claim attends to a few of them."""
 
 import logging
 import os
@@ -182,7 +182,8 @@ class Reader:
     def claims_nothing(self, text: str) -> bool:
         """Return whether the cross-encoder finds no claim in a text that it reads without evidence.
 
-        Call it only if the reader knows remarks.
+        If the cross-encoder fails, the text counts as a claim. Call this only if
+        ``knows_remarks`` is true.
         """
         try:
             return self.open((), None, threshold=1.0, tenant="").is_remark(text)
@@ -239,7 +240,7 @@ class ReaderSession:
         self._closed, self._reads_ahead = Event(), False
 
     def prefetch(self) -> None:
-        """Read the passages that match the question best, in the background."""
+        """Read the passages that match the question best, or the first ones, in the background."""
         order = (
             self.evidence.rank(Query.of(self._question_ids))
             if len(self._question_ids)
@@ -335,7 +336,7 @@ class ReaderSession:
         )
 
     def _cross_encoder_scores(self, part: ClaimPart, chosen: Sequence[int]) -> PartScores:
-        """Score a part with the cross-encoder alone, without the question."""
+        """Score a part with the cross-encoder alone and the lines that are closest to the part."""
         features = self._features(part, chosen)
         scores = self._read_with_lines(
             part, Query.of(part.ids), chosen, features, budget=_ENTAILMENT_PIECES

@@ -1,6 +1,6 @@
 """Scores of a detector for word pieces and claims, from which spans are made.
 
-Also their calibration, and how findings of rules change them.
+This module also calibrates scores, and changes them by the findings of rules.
 """
 
 from collections.abc import Callable

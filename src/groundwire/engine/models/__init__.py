@@ -30,7 +30,7 @@ ENCODER = "minilm"
 GATE = "gate"
 #: Names of the detectors whose models are inside this package or the one of ``reader-base``.
 DETECTORS = (*READERS, "similarity", "similarity:hash")
-#: Names of the similarity detector, and the embedder that each name stands for.
+#: Name of the similarity detector → the embedder that the detector then uses.
 EMBEDDERS = {"similarity": "neural", "similarity:neural": "neural", "similarity:hash": "hash"}
 MANIFEST_NAME = "manifest.json"
 
