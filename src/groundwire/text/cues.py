@@ -68,7 +68,7 @@ class _Table:
     """The listed words of all cues, sorted by the way in which a text is searched for them.
 
     Attributes:
-        whole: Map from a word to the cues that it stands for.
+        whole: Map from a word to the cues under which it is listed.
         prefixes: Map from two letters to the word beginnings that start with them, each with its
             cue.
         runs: Map from the first word of a phrase to the words that must follow it, each list with
@@ -101,7 +101,7 @@ def _table() -> _Table:
 
 
 def cues(plain_words: list[str]) -> Iterator[tuple[int, str]]:
-    """Yield pairs for the cues of a normalised text: the index of the first word, and the cue.
+    """Yield the cues in the words of a normalised text, each after the index of its first word.
 
     >>> sorted(cues(words(plain("Wer malte das Bild?"))))
     [(0, 'who')]

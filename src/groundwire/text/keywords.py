@@ -36,8 +36,8 @@ def has_word(text: str, word: str) -> bool:
     """Return whether a text has a word that is not part of a longer word.
 
     ``text`` and ``word`` must come from :func:`folded`. If the word begins or ends with a letter or
-    digit, the text may not have another letter or digit next to it, except in scripts without
-    spaces between words.
+    digit, no other letter or digit must be next to it in the text, except in scripts without spaces
+    between words.
 
     >>> has_word("is it legal?", "legal"), has_word("illegal", "legal"), has_word("c++", "c++")
     (True, False, True)

@@ -214,9 +214,9 @@ class _Frame:
     """A container that has not been closed yet.
 
     Attributes:
-        field: The leaf that the container is if it has no elements.
+        field: The leaf for the container, which is used if the container has no elements.
         closer: The bracket that closes the container.
-        owner: Number of the object that elements without a key of their own belong to.
+        owner: Number of the object that the container's elements belong to.
         number: Number of this list if it is numbered (see :attr:`DataField.listing`), else 0.
         is_used: Whether the container has elements.
         key: The key whose value has not been read yet.

@@ -11,8 +11,8 @@ or a month), ``scan``, which reads a text with all of these, and ``index``, whic
 
 These are not quantities: "one" alone, ordinal words, weekday names, list markers and citations
 ("1. " at the start of a line, "[1]"), and digits that name something: identifiers ("AB-1234",
-"S0", "passage 2", "step 3"), versions, IP addresses, phone numbers, ISBNs; nor the scale in
-"4.5 out of 5" and the idioms "seven days a week" and "24 hours a day".
+"S0", "passage 2", "step 3"), versions, IP addresses, phone numbers, ISBNs; the scale in
+"4.5 out of 5"; and the idioms "seven days a week" and "24 hours a day".
 
 Two quantities are equal in these cases:
 

@@ -90,7 +90,7 @@ class QuantityIndex:
         return frozenset(values | {value // 1 for value in values})
 
     def _has_twin(self, quantity: Quantity) -> bool:
-        """Return whether the evidence has a number with another unit that may mean the same one.
+        """Return whether the evidence has the same number with a unit that may mean the same unit.
 
         "°" may mean degrees of any scale, which all have the base unit "°C", and the other way
         round. "55 pounds", read as a weight, may be money, and is then the same as "£55".
