@@ -76,7 +76,8 @@ class HallucinationDetector:
 
         Raises:
             SettingError: If a setting is outside its range.
-            UnpinnedModelError: If a hub model has no pinned revision.
+            UnpinnedModelError: If the revision of a hub model is not a commit, or is missing and
+                not in :data:`groundwire.engine.checkpoints.PINS`.
             ModelError: If the model cannot be used.
         """
         if method != "transformer":
