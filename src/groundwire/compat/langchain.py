@@ -79,7 +79,7 @@ class GroundednessMiddleware(AgentMiddleware):
         return self._conclude(response, verdict)
 
     def _check(self, request: ModelRequest, response: ModelResponse) -> Verdict | None:
-        """Check the answer; ``None`` if the model calls tools, and so has not answered yet."""
+        """Check the answer; ``None`` if there is none: the model calls tools, or writes no text."""
         answer = _answer_of(response)
         if answer is None:
             return None

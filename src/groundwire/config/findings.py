@@ -140,7 +140,10 @@ def _passing_unchecked(config: Config, tenants: Mapping[str, Overrides]) -> Iter
 
 
 def _similarity_of(config: Config, own: Overrides | None) -> tuple[str, float]:
-    """Return the detector of a tenant and its threshold; -1 if it is no similarity detector."""
+    """Return the detector and the threshold of a tenant, or without one, of the configuration.
+
+    For any other detector than the similarity detector, the threshold is -1.
+    """
     known = config.detectors
     chosen = known.choose(own)
     embedder = EMBEDDERS.get(chosen.detector)

@@ -75,7 +75,7 @@ class Reader:
         cross: The cross-encoder, whose logits are added to the reader's; ``None`` if the model has
             none.
         cross_weights: Weights of the cross-encoder's logits.
-        knows_remarks: Whether the cross-encoder was trained to tell claims from remarks.
+        knows_remarks: Whether the cross-encoder was trained to distinguish claims and remarks.
         counter: Counts texts, claims and word pieces that were read.
         finds_conflicts: Whether rules look for conflicts with the evidence.
     """
@@ -107,8 +107,8 @@ class Reader:
             shared: Threads and caches to use.
 
         Raises:
-            ModelError: If the weights were trained on another version of the match features, or a
-                graph cannot be opened.
+            ModelError: If the weights were trained on another version of the match features, the
+                cross-encoder was fitted to another reader, or a graph cannot be opened.
         """
         rules = manifest.raw.get("feature_rules")
         if rules != FEATURE_RULES:
@@ -152,7 +152,7 @@ class Reader:
     def uncached(self) -> "Reader":
         """Return this reader without caches, for private texts that are read once.
 
-        With a shared cache, the time that a call takes could tell one tenant which texts another
+        With a shared cache, the time that a call takes could show one tenant which texts another
         tenant has sent.
         """
         return replace(self, shared=self.shared.with_caches(ByteCache(0), ByteCache(0)))

@@ -65,12 +65,12 @@ def read_cues() -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Table:
-    """The listed words of all cues, sorted by the way in which a text is searched for them.
+    """The listed words of all cues, grouped by the way in which a text is searched for them.
 
     Attributes:
         whole: Map from a word to the cues under which it is listed.
-        prefixes: Map from two letters to the word beginnings that start with them, each with its
-            cue.
+        prefixes: Map from the first two letters of listed word beginnings to these beginnings, each
+            with its cue.
         runs: Map from the first word of a phrase to the words that must follow it, each list with
             its cue.
         parts: Texts in scripts without spaces, each with its cue; they may stand anywhere in a

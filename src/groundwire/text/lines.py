@@ -273,7 +273,7 @@ class _Walk:
         self.fence = layout.fence_after(row.text, before)
         if before and not self.fence and self.fence_start < self.pending:
             # Data was taken out of the code block together with its opening fence, so the
-            # segmenter would take this closing fence for an opening one: skip it.
+            # segmenter would read this closing fence as an opening one: skip it.
             self._prose(row.start, resume=row.end)
         elif self.fence and not before:
             self.fence_start = row.end

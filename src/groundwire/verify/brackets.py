@@ -116,7 +116,7 @@ class _Grammar:
 
     def __init__(self, known: frozenset[str]) -> None:
         ids = sorted(each for each in known if not each.isdecimal())
-        # Ids that differ only in their numbers share one shape.
+        # Ids that differ only in their numbers share one pattern.
         shapes = {re.sub("[0-9]+", "[0-9]+", re.escape(each)): None for each in ids}
         named = "|".join([_NAMED, *list(shapes)[:_MAX_SHAPES]])
         numbered = rf"{named}|[A-Za-z_]{{0,16}}[0-9]+"

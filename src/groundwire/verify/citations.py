@@ -58,7 +58,7 @@ DEFAULTS = CitationThresholds()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimProbabilities:
-    """P(YES) of a claim with different sets of spans, as far as the verifier was asked.
+    """Lower bounds of P(YES) of a claim with different sets of spans, as far as they are known.
 
     Attributes:
         cited: P(YES) with all cited spans; ``None`` if the verifier gave none.

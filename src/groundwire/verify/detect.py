@@ -124,7 +124,7 @@ def audit_trace_budget(
     Args:
         steps: ``{"idx": 0, "claim": "...", "cites": ["S0"], "confidence": 0.95}``, or a mapping
             with such a list as ``steps``. ``confidence`` is the step's own target; the default is
-            ``default_target``. The report has all steps, sorted by ``idx``.
+            ``default_target``. All steps are verified; the report sorts them by ``idx``.
         spans: The evidence, as for :func:`detect_hallucination`.
         arguments: See :class:`TraceArguments`.
 

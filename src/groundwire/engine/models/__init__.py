@@ -118,7 +118,10 @@ class Manifest:
 
     @property
     def revision(self) -> str:
-        """Short hash of the names and hashes of the files; it identifies the model."""
+        """Short hash of the files' names and hashes and of the companion; it identifies the model.
+
+        The companion is the revision of the reader that a cross-encoder model is used with.
+        """
         listing = "".join(f"{name}\0{self.files[name].sha256}\n" for name in sorted(self.files))
         listing += str(self.raw.get("companion", ""))
         return hashlib.sha256(listing.encode()).hexdigest()[:12]

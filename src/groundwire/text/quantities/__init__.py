@@ -1,8 +1,8 @@
 """Finds numbers, times and dates in texts, and compares those of an answer with the evidence.
 
 ``quantities`` finds and normalises them: "$1.2 million" is 1,200,000 usd, "330 m" equals "0.33 km",
-"4:30 PM" equals "16:30". A ``QuantityIndex`` holds the quantities of the evidence, and finds how
-well they agree with one quantity of an answer.
+"4:30 PM" equals "16:30". A ``QuantityIndex`` has the quantities of the evidence, and finds how well
+they agree with one quantity of an answer.
 
 Each concept has a module: ``quantity`` (the value), ``units``, ``numerals`` and ``words`` (numbers
 in digits and in letters), ``amounts`` (the magnitude and unit after a number), ``times``,

@@ -16,7 +16,7 @@ _ROUNDED = 0.005
 #: The most numbers of the evidence for which sums, differences and the like are computed: among
 #: many numbers, some pair gives almost any result.
 _FEW = 12
-# Units, and names of units, of which one may be written where the other is meant.
+# Pairs of base units, and of names of units: one may be written although the other is meant.
 _DEGREES, _POUNDS = {"°": "°C", "°C": "°"}, {"gbp": "lb", "lb": "gbp"}
 
 

@@ -78,7 +78,9 @@ def _strong_stop(view: View, run_end: int) -> int | None:
 
 
 def _tail_end(view: View, position: int) -> int:
-    """Return the offset after citations at ``position`` and the stops and closing marks after each.
+    """Return the offset after the citations at ``position``, with the marks that follow each.
+
+    The marks are full stops and closing quotes or brackets.
 
     Without a citation at ``position``, the result is ``position``.
     """
