@@ -187,7 +187,7 @@ def tidied(masked_text: str) -> str:
 def find_citations(
     text: str, known: frozenset[str], citation_regex: str | None = None
 ) -> tuple[Citation, ...]:
-    """Find all citations of a text, in order.
+    """Find all citations of a text, in order; ``known`` are the ids of the spans.
 
     Raises:
         NotVerifiedError: If the regular expression cannot be used.

@@ -197,7 +197,10 @@ def _pieces(line: str, *, after: NonEvidence | None) -> Iterator[_Piece]:
 
 
 def _kind_of_line(line: str, *, after: NonEvidence | None) -> NonEvidence | None:
-    """Return the kind of a line that has no evidence at all; else ``None``: judge its sentences."""
+    """Return the kind of a line that is not evidence as a whole.
+
+    ``None`` means that each of its sentences has to be judged.
+    """
     bare = line.strip()
     n_words = len(bare.split())
     if hashes := _HASHES.match(bare):

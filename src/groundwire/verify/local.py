@@ -186,7 +186,7 @@ class LocalVerifier:
         return self._reader.work
 
     def claims_nothing(self, text: str) -> bool:
-        """Return whether the model finds no claim in a part of an answer."""
+        """Return whether the model finds no claim in a part of an answer; false if in doubt."""
         return self._reader.knows_remarks and self._reader.claims_nothing(text)
 
     def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
