@@ -35,7 +35,7 @@ _WORDS, _PARTS, _CUES = 2.0, 2.0, 3.0
 #: Start value of the checksums of word parts: the part "an" of a word gets another one than the
 #: word "an".
 _PART = crc32(b"#")
-#: Pairs of cues are counted only in prompts with fewer different cues.
+#: Pairs of cues are counted only in prompts with fewer different cues than this.
 _MAX_PAIRED = 14
 _MAKES = {"write", "invent", "rewrite", "translate", "poem", "story", "joke", "role"}
 _EXPLAINS = {"explain", "list", "compare", "define", "summary"}

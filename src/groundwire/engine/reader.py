@@ -47,8 +47,8 @@ log = logging.getLogger(__name__)
 PREFETCHED_PASSAGES = 32
 # The most word pieces of evidence that a cross-encoder reads with a claim in Reader.entailment.
 _ENTAILMENT_PIECES = 400
-# A text is a remark only if PartScores.doubt of each of its parts is below this number less the
-# odds that least_odds returns for the text.
+# A text is a remark only if PartScores.doubt of each of its parts is below this number minus the
+# result of least_odds for the text.
 _REMARK_DOUBT = 1.0
 
 #: A part of a claim, and the earlier parts of the answer that it attends to.
@@ -194,7 +194,7 @@ class Reader:
     def sentence_logits(
         self, hypothesis: str, evidence: Sequence[EvidenceRef]
     ) -> NDArray[np.float32]:
-        """Return the logits of :meth:`entailment`: supported, unsupported, contradicted."""
+        """Return the logits that :meth:`entailment` maps: supported, unsupported, contradicted."""
         lines = [Source(id=str(i), text=line.text) for i, line in enumerate(evidence)]
         return self.open(lines, None, threshold=1.0, tenant="").score_whole(hypothesis)
 

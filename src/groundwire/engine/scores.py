@@ -225,7 +225,7 @@ def combined_probability(doubt: float) -> float:
 def _raise(
     labels: NDArray[np.float32], touched: NDArray[np.bool_], probability: float, label: Label
 ) -> None:
-    """Give pieces with a lower P(not supported) ``probability``, all of it for ``label``."""
+    """Raise P(not supported) of word pieces to ``probability``, all of it for ``label``."""
     least = np.float32(probability)
     raised = touched & (1 - labels[:, 0] < least)
     labels[raised] = 0
