@@ -101,7 +101,7 @@ def _table() -> _Table:
 
 
 def cues(plain_words: list[str]) -> Iterator[tuple[int, str]]:
-    """Yield the cues in the words of a normalised text, each after the index of its first word.
+    """Yield the index of the first word and the cue, for each cue in words of a normalised text.
 
     >>> sorted(cues(words(plain("Wer malte das Bild?"))))
     [(0, 'who')]

@@ -80,9 +80,8 @@ def _strong_stop(view: View, run_end: int) -> int | None:
 def _tail_end(view: View, position: int) -> int:
     """Return the offset after the citations at ``position``, with the marks that follow each.
 
-    The marks are full stops and closing quotes or brackets.
-
-    Without a citation at ``position``, the result is ``position``.
+    The marks are full stops and closing quotes or brackets. Without a citation at ``position``, the
+    result is ``position``.
     """
     while (stop := citations_end(view, position)) > position:
         position = view.run(_AFTER_CITATION, stop)
