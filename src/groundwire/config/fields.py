@@ -40,7 +40,7 @@ class Problems:
         self.add(place, describe_unknown(f"{word!r} in {where}", word, list(known)))
 
     def is_new(self, section: str, name: str, place: LinePlace) -> bool:
-        """Keep the place of a name in a section; if the section has it already, add an error.
+        """Keep the place of a name in a section; if the section already has the name, add an error.
 
         Returns:
             Whether the name is new.
