@@ -23,7 +23,7 @@ class GroundednessMiddleware(AgentMiddleware):
 
     Results of tools are evidence, and so is information in the system prompt and in messages. The
     answer has its verdict in ``response_metadata["groundwire"]``. Put this middleware last in the
-    list, so that it sees the additions of the others to the request.
+    list, so that it sees what other middleware adds to the request.
     """
 
     def __init__(

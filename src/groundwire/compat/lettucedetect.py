@@ -213,7 +213,7 @@ def _prompts(
     groups: list[list[str]] = []
     left = 0
     for passage in passages:
-        n_tokens = model.count(_line(len(passages), passage)) + 1  # the line break
+        n_tokens = model.count(_line(len(passages), passage)) + 1  # 1 for the line break
         if not groups or n_tokens > left:
             groups.append([])
             left = room

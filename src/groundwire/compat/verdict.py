@@ -44,7 +44,7 @@ class Verdict:
 
     @property
     def passed(self) -> bool | None:
-        """Whether the evidence supports all of the answer; ``None`` if the check cannot tell."""
+        """Whether the evidence supports all of the answer; ``None`` if the check did not decide."""
         return _PASSED.get(self.checked.outcome)
 
     @property
