@@ -20,7 +20,7 @@ with needs_extra("The guardrail for any-guardrail", "any-guardrail"):
 
 
 class Groundedness(Guardrail):
-    """Validates whether the context supports an answer, with the call of the class ``LettuceDetect``.
+    """Validates whether the context supports an answer; called as the class ``LettuceDetect`` is.
 
     An answer that was not checked has ``triggered=None`` in its category ``hallucination``. It is
     not valid, unless it claims nothing.
