@@ -20,10 +20,10 @@ with needs_extra("The guardrail for any-guardrail", "any-guardrail"):
 
 
 class Groundedness(Guardrail):
-    """Validates whether the context supports an answer, with the call of ``LettuceDetect``.
+    """Validates whether the context supports an answer; called as the class ``LettuceDetect`` is.
 
-    An answer that could not be checked is not valid, and its category ``hallucination`` has
-    ``triggered=None``. One that claims nothing is valid.
+    An answer that was not checked has ``triggered=None`` in its category ``hallucination``. It is
+    not valid, unless it claims nothing.
     """
 
     METADATA = GuardrailMetadata(

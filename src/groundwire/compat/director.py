@@ -24,7 +24,8 @@ class DirectorConfig:
     """The settings of span detection, with Director-AI's defaults.
 
     Attributes:
-        span_detection_enabled: Whether answers are checked.
+        span_detection_enabled: Whether responses can be checked; if not,
+            :meth:`ProductionGuard.detect_spans` raises an error.
         span_model: Hub id or folder of a token classifier; ``groundwire`` is the embedded reader.
         span_model_revision: Commit of a hub model; empty for the commit in
             :data:`groundwire.engine.checkpoints.PINS`.
@@ -179,9 +180,10 @@ class HallucinationSpanDetector:
             max_length: Limit on the word pieces of one pass; longer texts are read in windows.
 
         Raises:
-            UnpinnedModelError: (a ``ValueError``) If a hub model has no pinned revision.
-            MissingExtraError: (an ``ImportError``) If the model has no ONNX graph, and the
-                ``train`` extra is not installed.
+            UnpinnedModelError: (a ``ValueError``) If the revision of a hub model is not a commit,
+                or is missing and not in ``PINS``.
+            MissingExtraError: (an ``ImportError``) If the model has no ONNX graph or no
+                ``tokenizer.json``, and the ``train`` extra is not installed.
             SettingError: (a ``ValueError``) If a setting is outside its range.
             ModelError: If the model cannot be used.
         """
@@ -252,7 +254,8 @@ class ProductionGuard:
         """Check a response against its context.
 
         Raises:
-            DetectionError: (a ``RuntimeError``) If span detection is disabled, or failed.
+            DetectionError: (a ``RuntimeError``) If span detection is disabled, or failed. The first
+                call also raises the errors of loading the model.
         """
         if not self.config.span_detection_enabled:
             raise DetectionError(

@@ -23,7 +23,7 @@ class Groundedness(Validator):
     """Validates whether the sources in a guard's metadata support a text.
 
     The sources are ``metadata["sources"]``, the question is ``metadata["question"]``. A text that
-    could not be checked fails, and its error message begins with "Not checked"; one that claims
+    could not be checked fails, and its error message begins with "Not checked"; a text that claims
     nothing passes.
     """
 

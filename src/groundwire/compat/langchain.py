@@ -23,7 +23,7 @@ class GroundednessMiddleware(AgentMiddleware):
 
     Results of tools are evidence, and so is information in the system prompt and in messages. The
     answer has its verdict in ``response_metadata["groundwire"]``. Put this middleware last in the
-    list, so that it sees the additions of the others to the request.
+    list, so that it sees what other middleware adds to the request.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class GroundednessMiddleware(AgentMiddleware):
         return self._conclude(response, verdict)
 
     def _check(self, request: ModelRequest, response: ModelResponse) -> Verdict | None:
-        """Check the answer; ``None`` if the model calls tools, and so has not answered yet."""
+        """Check the answer; ``None`` if there is none: the model calls tools, or writes no text."""
         answer = _answer_of(response)
         if answer is None:
             return None

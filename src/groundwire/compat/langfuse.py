@@ -28,9 +28,9 @@ def record_scores(
     Args:
         verdict: The verdict.
         trace_id: Id of the trace; by default that of the current span.
-        observation_id: Id of the observation; by default that of the current span, or none, which
-            means the whole trace, if a trace is given.
-        score_id: Prefix of the scores' ids; scores that are written again with it are replaced.
+        observation_id: Id of the observation; by default that of the current span, or if
+            ``trace_id`` is given, none, which means the whole trace.
+        score_id: Prefix of the scores' ids; writing scores with the same prefix replaces them.
         with_reason: Whether the scores have the reason as their comment, which quotes the answer
             and its evidence.
         client: The client; by default that of ``langfuse.get_client``.

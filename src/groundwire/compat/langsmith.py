@@ -16,7 +16,7 @@ def groundedness_evaluator(
 ) -> Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]:
     """Return an evaluator for LangSmith's ``evaluate``.
 
-    The outputs of a run hold either ``messages``, of which the last is the answer, or an answer
+    The outputs of a run have either ``messages``, of which the last is the answer, or an answer
     (``answer``, ``response``, ``output``) and its sources (``context``, ``contexts``,
     ``documents``...). The question is in the inputs (``question``, ``query``...).
     """

@@ -76,7 +76,8 @@ class HallucinationDetector:
 
         Raises:
             SettingError: If a setting is outside its range.
-            UnpinnedModelError: If a hub model has no pinned revision.
+            UnpinnedModelError: If the revision of a hub model is not a commit, or is missing and
+                not in :data:`groundwire.engine.checkpoints.PINS`.
             ModelError: If the model cannot be used.
         """
         if method != "transformer":
@@ -212,7 +213,7 @@ def _prompts(
     groups: list[list[str]] = []
     left = 0
     for passage in passages:
-        n_tokens = model.count(_line(len(passages), passage)) + 1  # the line break
+        n_tokens = model.count(_line(len(passages), passage)) + 1  # 1 for the line break
         if not groups or n_tokens > left:
             groups.append([])
             left = room

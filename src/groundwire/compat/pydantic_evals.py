@@ -15,8 +15,8 @@ with needs_extra("The evaluator for pydantic-evals", "pydantic-evals"):
 class Groundedness(Evaluator[Any, Any, Any]):
     """Evaluates whether the sources of a case support the output.
 
-    A case that was checked gets the assertion ``grounded`` and the score ``groundedness``; others
-    get the label ``not checked`` under ``groundedness``.
+    A case that was checked gets the assertion ``grounded`` and the score ``groundedness``; any
+    other case gets the label ``not checked`` under ``groundedness``.
 
     Attributes:
         sources: Key of the sources in the output, the inputs or the metadata of a case,

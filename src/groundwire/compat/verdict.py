@@ -44,7 +44,7 @@ class Verdict:
 
     @property
     def passed(self) -> bool | None:
-        """Whether the evidence supports all of the answer; ``None`` if the check cannot tell."""
+        """Whether the evidence supports all of the answer; ``None`` if the check did not decide."""
         return _PASSED.get(self.checked.outcome)
 
     @property
@@ -77,7 +77,11 @@ class Verdict:
 
     @property
     def reason(self) -> str:
-        """The unsupported words with the nearest evidence, or why the answer was not checked."""
+        """The reason for the verdict, as text for people.
+
+        If the answer failed, it quotes the unsupported words and the nearest evidence; if the
+        answer was not checked, it says why.
+        """
         checked, detection = self.checked, self.checked.detection
         if self.passed:
             return "No unsupported words found."

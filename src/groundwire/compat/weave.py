@@ -23,7 +23,7 @@ class Groundedness(weave.Scorer):
 
         Args:
             pipeline: The pipeline that checks; by default one with the default configuration.
-            settings: Those of every scorer, such as ``name``.
+            settings: Settings that every scorer of Weave has, such as ``name``.
         """
         super().__init__(**settings)
         self._checks = Checks(pipeline)

@@ -40,7 +40,7 @@ class Problems:
         self.add(place, describe_unknown(f"{word!r} in {where}", word, list(known)))
 
     def is_new(self, section: str, name: str, place: LinePlace) -> bool:
-        """Keep the place of a name in a section; if the section has it already, add an error.
+        """Keep the place of a name in a section; if the section already has the name, add an error.
 
         Returns:
             Whether the name is new.
@@ -107,7 +107,8 @@ def read_fields(
 
     Returns:
         The values by Groundwire's names of the fields; fields that are not given are left out.
-        ``None`` if a field is unknown, wrong or missing; each of these problems is added.
+        ``None`` if ``part`` is no table, or a field is unknown, wrong, missing, or given under two
+        names with different values; each of these problems is added to ``problems``.
     """
     fields = list(fields)
     n_before = len(problems.errors)
@@ -141,7 +142,7 @@ def read_fields(
 def entries_of(part: Part, *, where: str, problems: Problems) -> tuple[DocumentEntry, ...]:
     """Return the entries of a table.
 
-    If the part is no table, add the problem and return no entries.
+    If the part is no table, add this problem and return no entries.
     """
     if isinstance(part, DocumentTable):
         return part.entries

@@ -140,7 +140,10 @@ def _passing_unchecked(config: Config, tenants: Mapping[str, Overrides]) -> Iter
 
 
 def _similarity_of(config: Config, own: Overrides | None) -> tuple[str, float]:
-    """Return the detector of a tenant and its threshold; -1 if it is no similarity detector."""
+    """Return the detector and the threshold of a tenant, or without one, of the configuration.
+
+    The threshold is -1 if the detector is not a similarity detector.
+    """
     known = config.detectors
     chosen = known.choose(own)
     embedder = EMBEDDERS.get(chosen.detector)
@@ -187,7 +190,7 @@ def _high_thresholds(config: Config) -> Iterator[Finding]:
 
 
 def _useless_sample(config: Config) -> Iterator[Finding]:
-    """Find a sample of answers that is not kept, because its texts would not be kept."""
+    """Find a setting ``audit.sample`` without effect, because texts of answers are not kept."""
     own = config.audit
     if own.sample and (own.text != "full" or own.detail_days == 0):
         yield Finding(

@@ -118,7 +118,8 @@ class Kind:
     def read(self, raw: object) -> Any:  # noqa: ANN401 - the type depends on the kind
         """Read a value.
 
-        If ``None`` is valid, ``null`` and ``~`` mean it: environment variables are texts.
+        If ``None`` is valid, the texts ``null`` and ``~`` mean ``None``, since the values of
+        environment variables are always texts.
 
         Raises:
             KindError: If the value is wrong.
@@ -254,7 +255,7 @@ def one_of(values: Sequence[str], aliases: Mapping[str, str] | None = None) -> R
 
     Args:
         values: The words.
-        aliases: Other names, and the words that they stand for.
+        aliases: Other name → the word with the same meaning.
     """
     aliases = aliases or {}
     words = {value.lower(): value for value in values}

@@ -16,7 +16,7 @@ from groundwire.policy.policy import Action, OnError
 
 
 class Format(StrEnum):
-    """The systems whose names a file or a variable can use."""
+    """The systems whose names of settings a file or a variable can use."""
 
     NATIVE = "groundwire"
     DVARA = "dvara"
@@ -44,8 +44,8 @@ class Alias:
         name: The name in a file; empty if the setting can only be given by a variable.
         path: Groundwire's name of the setting.
         variable: The environment variable; empty if there is none.
-        is_shared: Whether other programs read the variable too, as ``OPENAI_API_KEY``. Such a
-            variable is used only if no other value is given, and the verifier is not local.
+        is_shared: Whether other programs read the variable too, such as ``OPENAI_API_KEY``. Such a
+            variable is used only if the setting has no other value and the verifier is not local.
         conversion: Converts the value to Groundwire's.
     """
 

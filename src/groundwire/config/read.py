@@ -143,7 +143,7 @@ def load(path: Path | None = None, *, environ: Mapping[str, str] | None = None) 
 def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> Config:
     """Read a configuration from the text of a file and from environment variables.
 
-    Messages call the file ``name``.
+    ``name`` is the name of the file in messages.
 
     >>> config = parse("check: {action: BLOCK}", name="example.yaml")
     >>> config.check.action, str(config.origins["check.action"])
@@ -187,8 +187,8 @@ def _missing_settings(config: Config) -> Iterator[str]:
             yield f"{config.origins['oidc.issuer']}: oidc.issuer needs {path}, which is not set."
 
 
-#: Name that a file may use, as a path with dots → the setting that it stands for; ``None`` if the
-#: name is accepted without effect.
+#: Name of a setting in a file, a path with dots → the alias for the setting; ``None`` if the name
+#: is accepted without effect.
 _LEAVES: Mapping[str, Alias | None] = {
     **{alias.name: alias for alias in NAMES if alias.name},
     **dict.fromkeys(WITHOUT_EFFECT),
@@ -205,8 +205,8 @@ def _tables() -> dict[str, dict[str, None]]:
     return tables
 
 
-#: The names in each table of a file; tables are paths with dots, and the whole file is the empty
-#: path. (The names are the keys of a dict, which keeps their order.)
+#: Table in a file, a path with dots (the empty path is the whole file) → the names in the table, as
+#: keys of a dict, which keeps their order.
 _TABLES = _tables()
 #: Ends of variables that Kubernetes sets for services; see :func:`_is_service_link`.
 _SERVICE_LINK = re.compile(
@@ -329,8 +329,8 @@ class _Reader:
     def choose_upstreams(self) -> None:
         """Decide whether the listed upstreams are used.
 
-        If ``upstream.url`` comes from an environment variable, none is used: the variable replaces
-        the list. If it comes from the file, a list beside it is an error.
+        If ``upstream.url`` comes from an environment variable, it replaces the listed upstreams. If
+        it comes from the file, a list beside it is an error.
         """
         if not self.upstreams:
             return

@@ -195,7 +195,7 @@ class RuleReader:
                 **values, label=None if label == _ANY else Label(label)
             )
         if name == signals.GENERAL:
-            return None  # no rule is needed: this domain holds where no other does
+            return None  # no rule is needed: a prompt in no other domain is in this one
         description = text or signals.DOMAINS.get(name, "")
         if not description:
             self.problems.add(place, f"the domain {name!r} has no description, and needs one.")

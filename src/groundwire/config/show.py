@@ -42,7 +42,7 @@ def to_data(config: Config) -> dict[str, Any]:
 def to_yaml(config: Config) -> str:
     """Return a configuration as the text of a YAML file, with the origins as comments.
 
-    The file reads back as the same configuration, except for secrets.
+    Reading the file gives the same configuration, except for secrets.
     """
     return "".join(f"{line}\n" for line in _lines(config))
 

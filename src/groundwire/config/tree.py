@@ -31,7 +31,7 @@ from groundwire.engine.settings import MAX_THREADS
 from groundwire.policy.policy import Action, OnError
 from groundwire.text.docstrings import described
 
-#: Names of actions in other systems, and the actions that they stand for.
+#: Another system's name of an action → the action.
 ACTION_ALIASES = {"metadata": "flag", "warn": "header", "reject": "block", "raise": "block"}
 
 ActionWord = Annotated[Action, one_of(tuple(Action), ACTION_ALIASES)]

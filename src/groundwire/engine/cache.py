@@ -75,7 +75,10 @@ class ByteCache(Generic[V]):
         self._hits = self._misses = 0
 
     def get(self, key: Hashable, compute: Callable[[], V]) -> V:
-        """Return the value of a key; if it is not cached, compute and keep it, or wait for it."""
+        """Return the value of a key: from the cache, from a thread that computes it, or computed.
+
+        A value that is computed here is kept for later calls.
+        """
         with self._lock:
             found = self._store.get(key)
             waiting = self._in_flight.get(key)
@@ -120,7 +123,7 @@ class ByteCache(Generic[V]):
             mine.set_exception(error)
             raise
         finally:
-            # Remove it after an error too; otherwise the next caller would wait for it forever.
+            # Remove the future after an error too, so that the next call computes the value again.
             with self._lock:
                 del self._in_flight[key]
         mine.set_result(value)

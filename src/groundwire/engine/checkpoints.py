@@ -116,7 +116,8 @@ def load_checkpoint(model: str | Path, **options: Unpack[CheckpointOptions]) -> 
 
     Raises:
         UnknownModelError: If ``model`` is neither a folder nor a hub id.
-        UnpinnedModelError: If a hub model is not in :data:`PINS` and ``revision`` is not a commit.
+        UnpinnedModelError: If the ``revision`` of a hub model is not a commit, or is missing and
+            the model is not in :data:`PINS`.
         SettingError: If a setting is outside its range.
         MissingExtraError: If the model has no ONNX graph or no ``tokenizer.json``, and the
             ``train`` extra is not installed.
@@ -193,7 +194,8 @@ def pinned_revision(model: str, revision: str | None) -> str:
 
     Raises:
         UnknownModelError: If the name is not a hub id.
-        UnpinnedModelError: If the revision is missing or is not a commit hash.
+        UnpinnedModelError: If the revision is not a commit hash, or is missing and the model is not
+            in :data:`PINS`.
     """
     if not _HUB_ID.fullmatch(model):
         raise UnknownModelError(model, ("reader",))
@@ -246,7 +248,7 @@ def open_session(graph: Path, *, device: str, threads: int | None) -> ort.Infere
 
 
 def _fetch(model: str, commit: str, cache_dir: Path | None) -> Path:
-    """Fetch the files of a hub model; its weights only if it has to be exported."""
+    """Fetch the files of a hub model; the weights only if graph or tokenizer must be exported."""
     # Imported here, since the import takes 200 ms and only hub models need it.
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled

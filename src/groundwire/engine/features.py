@@ -58,7 +58,7 @@ def match_features(
         passages: The passages that the claim is read with.
         question_ids: Word pieces of the question.
         idf: Inverse document frequency of each word piece, shape ``(vocabulary,)``.
-        unknown_id: The piece that stands for every word outside the vocabulary. It matches nothing,
+        unknown_id: The piece that every word outside the vocabulary becomes. It matches nothing,
             since two such words may differ.
 
     Returns:

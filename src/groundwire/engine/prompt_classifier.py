@@ -28,7 +28,7 @@ def needed_label(config: Mapping[str, Any]) -> tuple[int, ...]:
         The index of that class, as a tuple of length 1.
 
     Raises:
-        ModelError: If the names do not tell the two classes apart; ``LABEL_1`` may mean either.
+        ModelError: If the names do not say which class is which; ``LABEL_1`` may mean either.
     """
     labels = {int(index): str(name) for index, name in (config.get("id2label") or {}).items()}
     plain = {index: re.sub(r"[^a-z]", "", name.lower()) for index, name in labels.items()}

@@ -1,6 +1,6 @@
 """The gate's model: features of a prompt, and a head that maps them to P(needs a check).
 
-The embedding tells what a prompt is about. Whether the prompt asks for facts often depends on a few
+The embedding shows what a prompt is about. Whether the prompt asks for facts often depends on a few
 words, so words are counted as well.
 """
 
@@ -32,9 +32,10 @@ N_VIEWS = len(_VIEWS)
 N_MAPS = 3
 #: Weights of the three kinds of counted features.
 _WORDS, _PARTS, _CUES = 2.0, 2.0, 3.0
-#: Start value of the checksums of parts of words, so that they differ from those of equal words.
+#: Start value of the checksums of word parts: the part "an" of a word gets another one than the
+#: word "an".
 _PART = crc32(b"#")
-#: Pairs of cues are counted only in prompts with fewer different cues.
+#: Pairs of cues are counted only in prompts with fewer different cues than this.
 _MAX_PAIRED = 14
 _MAKES = {"write", "invent", "rewrite", "translate", "poem", "story", "joke", "role"}
 _EXPLAINS = {"explain", "list", "compare", "define", "summary"}
@@ -53,7 +54,8 @@ class PromptFeatures:
         views: Weight of the embedding in each view, shape ``(5,)``; see :func:`_view_weights`.
         places: Components of the counted features, each once, ascending, in ``[0, N_HASHED)``.
         values: Values of these components: the sums of the counts of their features. Counts above 2
-            are read as 2; those of each kind of feature are scaled, as a vector, to a fixed length.
+            are read as 2; the counts of each kind of feature are scaled, as a vector, to a fixed
+            length.
     """
 
     views: Floats

@@ -1,4 +1,4 @@
-"""The reader, the default detector. It encodes each passage once, and a claim attends to a few."""
+"""The reader, the default detector. It encodes passages once; a claim attends to a few of them."""
 
 import logging
 import os
@@ -47,8 +47,8 @@ log = logging.getLogger(__name__)
 PREFETCHED_PASSAGES = 32
 # The most word pieces of evidence that a cross-encoder reads with a claim in Reader.entailment.
 _ENTAILMENT_PIECES = 400
-# A text is a remark only if PartScores.doubt of each of its parts is below this number less the
-# odds that least_odds returns for the text.
+# A text is a remark only if PartScores.doubt of each of its parts is below this number minus the
+# result of least_odds for the text.
 _REMARK_DOUBT = 1.0
 
 #: A part of a claim, and the earlier parts of the answer that it attends to.
@@ -75,7 +75,7 @@ class Reader:
         cross: The cross-encoder, whose logits are added to the reader's; ``None`` if the model has
             none.
         cross_weights: Weights of the cross-encoder's logits.
-        knows_remarks: Whether the cross-encoder was trained to tell claims from remarks.
+        knows_remarks: Whether the cross-encoder was trained to distinguish claims and remarks.
         counter: Counts texts, claims and word pieces that were read.
         finds_conflicts: Whether rules look for conflicts with the evidence.
     """
@@ -107,8 +107,8 @@ class Reader:
             shared: Threads and caches to use.
 
         Raises:
-            ModelError: If the weights were trained on another version of the match features, or a
-                graph cannot be opened.
+            ModelError: If the weights were trained on another version of the match features, the
+                cross-encoder was fitted to another reader, or a graph cannot be opened.
         """
         rules = manifest.raw.get("feature_rules")
         if rules != FEATURE_RULES:
@@ -152,7 +152,7 @@ class Reader:
     def uncached(self) -> "Reader":
         """Return this reader without caches, for private texts that are read once.
 
-        With a shared cache, the time that a call takes could tell one tenant which texts another
+        With a shared cache, the time that a call takes could show one tenant which texts another
         tenant has sent.
         """
         return replace(self, shared=self.shared.with_caches(ByteCache(0), ByteCache(0)))
@@ -182,7 +182,8 @@ class Reader:
     def claims_nothing(self, text: str) -> bool:
         """Return whether the cross-encoder finds no claim in a text that it reads without evidence.
 
-        Call it only if the reader knows remarks.
+        If the cross-encoder fails, the text counts as a claim. Call this only if
+        ``knows_remarks`` is true.
         """
         try:
             return self.open((), None, threshold=1.0, tenant="").is_remark(text)
@@ -193,7 +194,7 @@ class Reader:
     def sentence_logits(
         self, hypothesis: str, evidence: Sequence[EvidenceRef]
     ) -> NDArray[np.float32]:
-        """Return the logits of :meth:`entailment`: supported, unsupported, contradicted."""
+        """Return the logits that :meth:`entailment` maps: supported, unsupported, contradicted."""
         lines = [Source(id=str(i), text=line.text) for i, line in enumerate(evidence)]
         return self.open(lines, None, threshold=1.0, tenant="").score_whole(hypothesis)
 
@@ -239,7 +240,7 @@ class ReaderSession:
         self._closed, self._reads_ahead = Event(), False
 
     def prefetch(self) -> None:
-        """Read the passages that match the question best, in the background."""
+        """Read the passages that match the question best, or the first ones, in the background."""
         order = (
             self.evidence.rank(Query.of(self._question_ids))
             if len(self._question_ids)
@@ -335,7 +336,7 @@ class ReaderSession:
         )
 
     def _cross_encoder_scores(self, part: ClaimPart, chosen: Sequence[int]) -> PartScores:
-        """Score a part with the cross-encoder alone, without the question."""
+        """Score a part with the cross-encoder alone and the lines that are closest to the part."""
         features = self._features(part, chosen)
         scores = self._read_with_lines(
             part, Query.of(part.ids), chosen, features, budget=_ENTAILMENT_PIECES

@@ -37,7 +37,7 @@ class Turns:
         self._background = ThreadPoolExecutor(n_turns, "groundwire-ahead")
 
     def answer(self) -> AbstractContextManager[None]:
-        """Take a turn for an answer."""
+        """Take a turn for the check of an answer."""
         return self._turn(self._answers)
 
     def source(self) -> AbstractContextManager[None]:

@@ -1,6 +1,6 @@
 """Scores of a detector for word pieces and claims, from which spans are made.
 
-Also their calibration, and how findings of rules change them.
+This module also calibrates scores, and changes them by the findings of rules.
 """
 
 from collections.abc import Callable
@@ -225,7 +225,7 @@ def combined_probability(doubt: float) -> float:
 def _raise(
     labels: NDArray[np.float32], touched: NDArray[np.bool_], probability: float, label: Label
 ) -> None:
-    """Give pieces with a lower P(not supported) ``probability``, all of it for ``label``."""
+    """Raise P(not supported) of word pieces to ``probability``, all of it for ``label``."""
     least = np.float32(probability)
     raised = touched & (1 - labels[:, 0] < least)
     labels[raised] = 0

@@ -170,7 +170,7 @@ class TokenClassifier:
         return self._room(n_question) - self.count(answer)
 
     def _room(self, n_question: int) -> int:
-        """Return how many word pieces a question leaves for context and answer."""
+        """Return how many word pieces of context and answer fit in one pass beside a question."""
         separators = len(self._frame.between) if n_question else 0
         return self.max_length - self._frame.size - separators - n_question
 

@@ -65,12 +65,12 @@ def read_cues() -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Table:
-    """The listed words of all cues, sorted by the way in which a text is searched for them.
+    """The listed words of all cues, grouped by the way in which a text is searched for them.
 
     Attributes:
-        whole: Map from a word to the cues that it stands for.
-        prefixes: Map from two letters to the word beginnings that start with them, each with its
-            cue.
+        whole: Map from a word to the cues under which it is listed.
+        prefixes: Map from the first two letters of listed word beginnings to these beginnings, each
+            with its cue.
         runs: Map from the first word of a phrase to the words that must follow it, each list with
             its cue.
         parts: Texts in scripts without spaces, each with its cue; they may stand anywhere in a
@@ -101,7 +101,7 @@ def _table() -> _Table:
 
 
 def cues(plain_words: list[str]) -> Iterator[tuple[int, str]]:
-    """Yield pairs for the cues of a normalised text: the index of the first word, and the cue.
+    """Yield the index of the first word and the cue, for each cue in words of a normalised text.
 
     >>> sorted(cues(words(plain("Wer malte das Bild?"))))
     [(0, 'who')]

@@ -24,7 +24,7 @@ class PatternError(ValueError):
 def folded(text: str, *, is_case_sensitive: bool) -> str:
     """Normalise a text for comparison: NFKC, and case folded unless case counts.
 
-    Full-width letters and ligatures count as the letters they stand for.
+    Full-width letters and ligatures become ordinary letters.
     """
     if is_case_sensitive:
         return unicodedata.normalize("NFKC", text)
@@ -36,7 +36,7 @@ def has_word(text: str, word: str) -> bool:
     """Return whether a text has a word that is not part of a longer word.
 
     ``text`` and ``word`` must come from :func:`folded`. If the word begins or ends with a letter or
-    digit, the text may not have another letter or digit next to it, except in scripts without
+    digit, the text must not have another letter or digit next to it, except in scripts without
     spaces between words.
 
     >>> has_word("is it legal?", "legal"), has_word("illegal", "legal"), has_word("c++", "c++")

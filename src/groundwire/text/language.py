@@ -2,8 +2,8 @@
 
 If neither tells the language, the result is ``None``. Common words are enough, because nearly every
 sentence, however short, has a question word, an article or a preposition. A model of letter
-sequences (py3langid) was tried and rejected: on prompts of five words it is confident and wrong (it
-takes "When was Einstein born?" for German), and it takes longer to load than the embedded model.
+sequences (py3langid) was tried and rejected: on prompts of five words it is confident and wrong
+(for "When was Einstein born?" it answers German), and it loads slower than the embedded model.
 """
 
 import re
@@ -48,7 +48,7 @@ _MIN_FOREIGN = 2
 #: Least number of such words in a text of more than ``_SHORT_CHARS`` characters. It is higher,
 #: because a long text may contain lists of foreign names.
 _MIN_FOREIGN_LONG, _SHORT_CHARS = 4, 200
-# A longer word in lower case with an accent shows that a short text is foreign.
+# In a short text, a longer word in lower case with an accent is a sign of a foreign text.
 _SMALL_CHARS = 3
 
 

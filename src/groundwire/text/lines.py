@@ -117,7 +117,7 @@ def _field_lines(text: str, fields: Sequence[records.DataField], depth: int = 0)
 
 
 def _titles(text: str, fields: Sequence[records.DataField]) -> dict[int, str]:
-    """Map the number of each object that has both a title and a text to its title.
+    """Return a map from the number of each object with a title and a text to the title.
 
     The title becomes the heading of all fields of the object, because fields with different
     headings could not share a passage.
@@ -208,7 +208,8 @@ def _labelled(path: Sequence[str], value: str) -> str:
 class _Walk:
     """Cuts a text into lines, row by row, and keeps track of its headings and code blocks.
 
-    The ``depth`` of a text is the number of data fields around it, each in the text of the next.
+    The ``depth`` is the number of data fields that the text is nested in: 1 for the text of a field
+    that may itself contain data.
     """
 
     def __init__(self, text: str, depth: int = 0) -> None:
@@ -272,7 +273,7 @@ class _Walk:
         self.fence = layout.fence_after(row.text, before)
         if before and not self.fence and self.fence_start < self.pending:
             # Data was taken out of the code block together with its opening fence, so the
-            # segmenter would take this closing fence for an opening one: skip it.
+            # segmenter would read this closing fence as an opening one: skip it.
             self._prose(row.start, resume=row.end)
         elif self.fence and not before:
             self.fence_start = row.end

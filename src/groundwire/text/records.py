@@ -80,8 +80,8 @@ class DataField(NamedTuple):
             JSON Lines, each line is one.
         listing: Number of the list that holds the leaf, from 1. Only lists at the top level and
             directly under an object at the top level are numbered; 0 outside of them.
-        item: Number of the element of that list that holds the leaf, unique in the text; 0 if
-            ``listing`` is 0.
+        item: Number of the element that holds the leaf in the list ``listing``, unique in the text;
+            0 if ``listing`` is 0.
         is_item: Whether the leaf is itself an element of that list.
     """
 
@@ -214,9 +214,9 @@ class _Frame:
     """A container that has not been closed yet.
 
     Attributes:
-        field: The leaf that the container is if it has no elements.
+        field: The leaf for the container, which is used if the container has no elements.
         closer: The bracket that closes the container.
-        owner: Number of the object that elements without a key of their own belong to.
+        owner: Number of the object that the container's elements belong to.
         number: Number of this list if it is numbered (see :attr:`DataField.listing`), else 0.
         is_used: Whether the container has elements.
         key: The key whose value has not been read yet.
@@ -305,7 +305,7 @@ class _Scan:
         self.expected = "next" if self.stack else "top"
 
     def _child(self, kind: Literal["string", "atom", "empty"], start: int, end: int) -> DataField:
-        """Make the leaf that is the next element of the open container, or begins a document."""
+        """Make the leaf for a value: the next element of the open container, or a new document."""
         if not self.stack:
             return DataField(start, end, start, kind, document=self.n_documents)
         parent = self.stack[-1]

@@ -1,4 +1,4 @@
-"""Guesses which known word a mistyped word stands for."""
+"""Guesses which known word was meant by a mistyped word."""
 
 from collections.abc import Collection
 from difflib import get_close_matches

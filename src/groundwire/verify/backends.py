@@ -61,7 +61,7 @@ def opened(settings: Verify, scope: Scope = ANYONE) -> Iterator[Verifier]:
 
 @cache
 def local_verifier() -> "LocalVerifier":
-    """Return the embedded verifier of this process. It is loaded once and caches spans it read."""
+    """Return the embedded verifier, loaded once per process; it caches the spans that it reads."""
     from groundwire.verify.local import LocalVerifier
 
     return LocalVerifier.load()

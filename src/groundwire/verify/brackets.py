@@ -2,8 +2,8 @@
 
 :mod:`.text.segment` reads ``[S0]``, ``[1, 3-5]`` and similar citations in every text. Ids of spans
 show that more brackets are citations: ``[intro]`` and ``[doc-1]`` if they name spans, ``[doc-9]``
-if it has the shape of an id, and ``[S0, nope]`` if one part names a span; the other part is then an
-unknown id. A range that is too long or runs backwards is one unknown id. A single word is an id
+if a span's id has this shape, and ``[S0, nope]`` if one part names a span; the other part is then
+an unknown id. A range that is too long or runs backwards is one unknown id. A single word is an id
 beside a citation or at the end of a sentence, except for an editor's words such as ``[sic]``.
 """
 
@@ -107,7 +107,7 @@ class _Grammar:
     """Regular expressions for the ids in a bracket, made from the ids of the spans.
 
     Attributes:
-        plain: The map from written ids to spans.
+        plain: The map from written ids to spans, without counting from 1.
         named: Matches an id that cannot be an ordinary word, with or without a place in its source
             (``S1: p. 3``), or a range of such ids.
         one: Matches one id; plain numbers are ids too.
@@ -116,7 +116,7 @@ class _Grammar:
 
     def __init__(self, known: frozenset[str]) -> None:
         ids = sorted(each for each in known if not each.isdecimal())
-        # Ids that differ only in their numbers share one shape.
+        # Ids that differ only in their numbers share one pattern.
         shapes = {re.sub("[0-9]+", "[0-9]+", re.escape(each)): None for each in ids}
         named = "|".join([_NAMED, *list(shapes)[:_MAX_SHAPES]])
         numbered = rf"{named}|[A-Za-z_]{{0,16}}[0-9]+"

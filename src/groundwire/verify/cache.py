@@ -15,7 +15,7 @@ MAX_CALLS = 4096
 _SALT = secrets.token_bytes(32)
 
 
-#: Answers of calls by their keys, for all verifications of this process; no prompts are kept.
+#: Key of a call → its answers, for all verifications of this process; no prompts are kept.
 SHARED: LRUCache[bytes, tuple[Readout, ...]] = LRUCache(MAX_CALLS)
 #: Lock of ``SHARED``, which is not safe to share between threads.
 LOCK = Lock()

@@ -36,8 +36,8 @@ class CitationThresholds:
     Attributes:
         supports: Least P(YES) at which spans support a claim. The default is the documented target
             of a verification; a verification with another target uses that one here.
-        adds_bits: Least change of the probability, in bits, that a cited span must make to add
-            something to the others.
+        adds_bits: Least rise of the probability, in bits, by which a cited span adds something to
+            the others.
         corroborates: Least P(YES) with a cited span alone at which the span is not decorative,
             although it adds nothing to the other cited spans.
         attributes: Least gain in log-odds, in nats, of an uncited span alone over the cited spans,
@@ -58,7 +58,7 @@ DEFAULTS = CitationThresholds()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimProbabilities:
-    """P(YES) of a claim with different sets of spans, as far as the verifier was asked.
+    """Lower bounds of P(YES) of a claim with different sets of spans, as far as they are known.
 
     Attributes:
         cited: P(YES) with all cited spans; ``None`` if the verifier gave none.
@@ -157,10 +157,10 @@ def classify(
 
 
 def agreeing(finding: CitationFinding, status: ClaimStatus) -> CitationFinding:
-    """Make a finding agree with the status of its claim: a claim that failed is not "supported".
+    """Return a finding that does not call a contradicted or not entailed claim supported.
 
-    The two can disagree where ``context_mode`` adds uncited spans to the evidence: a claim that
-    its cited spans support may fail with all of them.
+    Finding and status can disagree where ``context_mode`` adds uncited spans to the evidence: the
+    cited spans may support the claim, although all spans together do not.
     """
     refuted = {
         ClaimStatus.CONTRADICTED: CitationStatus.CONTRADICTED,

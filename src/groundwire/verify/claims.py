@@ -1,7 +1,7 @@
 """Divides an answer into claims, and finds the spans that each claim cites.
 
-Claims are the segmenter's sentences, or lines. A citation belongs to the claim around it. If it
-follows a full stop, it belongs to the sentence before it; alone on a line, to the line before.
+Claims are the segmenter's sentences, or lines. A citation belongs to the claim around it. After a
+full stop, it belongs to the sentence before it; if it is alone on a line, to the line before.
 ``[S0]``, ``[1]``, ``[S0, S1]`` and ``[S1-S3]`` are citations, and so are the brackets that
 :mod:`groundwire.verify.brackets` reads. A caller may replace all these forms by a regular
 expression with a group ``id``.
@@ -24,7 +24,8 @@ from groundwire.verify.brackets import bracketed, masked
 from groundwire.verify.citing import IdMap, Normalization
 from groundwire.verify.errors import invalid_argument
 
-#: Limit on a compiled citation pattern, in bytes: ample for citations, safe for untrusted patterns.
+#: Limit on a compiled citation pattern, in bytes: citations need less, and untrusted patterns that
+#: would fill the memory are refused.
 _MAX_PATTERN_BYTES = 2**20
 # A line such as "[S1]: https://..." is the address of a source: neither a claim nor a citation.
 _DEFINITION = re.compile(
@@ -45,7 +46,7 @@ class VerifiableClaim:
     """One statement of an answer, or one step of a trace.
 
     Attributes:
-        idx: Number of the claim, counted from 0; for a step, the number that the caller gave it.
+        idx: Number of the claim, counted from 0; for a step, its ``idx``, if the caller gave one.
         text: The statement, without citations.
         raw_text: The statement as written, with its citations.
         cites: Ids of the spans it cites, each once, in order.
@@ -174,7 +175,7 @@ def _as_claims(
 
 
 def tidied(masked_text: str) -> str:
-    """Remove the spaces and brackets that are left of a text whose citations became spaces.
+    """Remove extra spaces and empty brackets from a text whose citations were replaced by spaces.
 
     >>> tidied("It is tall (see     ).")
     'It is tall.'
@@ -186,7 +187,7 @@ def tidied(masked_text: str) -> str:
 def find_citations(
     text: str, known: frozenset[str], citation_regex: str | None = None
 ) -> tuple[Citation, ...]:
-    """Find all citations of a text, in order.
+    """Find all citations of a text, in order; ``known`` are the ids of the spans.
 
     Raises:
         NotVerifiedError: If the regular expression cannot be used.
@@ -227,8 +228,8 @@ def _read(answer: str, known: frozenset[str], settings: Verify) -> tuple[str, li
     """Divide an answer into pieces with words, each with its citations.
 
     Returns:
-        The answer with square brackets for East Asian ones, and with blanks for the addresses of
-        spans; and the pieces, whose offsets are the same in both texts.
+        The answer with square brackets in place of East Asian ones and blanks in place of lines
+        with addresses of spans; and the pieces, whose offsets are the same in both texts.
     """
     read = _without_definitions(answer.translate(_AS_BRACKETS), known)
     marks = find_citations(read, known, settings.citation_regex)

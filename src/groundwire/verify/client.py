@@ -79,7 +79,8 @@ class ChatClient:
         """Ask for a chat completion, and return the reply as it came.
 
         If the model refuses ``max_tokens``, the call is repeated with ``max_completion_tokens``,
-        and later calls use this name from the start. The same holds the other way round.
+        and later calls use this name from the start. In the same way, ``max_tokens`` replaces a
+        refused ``max_completion_tokens``.
 
         Raises:
             Exception: Whatever the official client raises.

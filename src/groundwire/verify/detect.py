@@ -89,7 +89,7 @@ class AnswerArguments(TraceArguments, total=False):
 def detect_hallucination(
     answer: str, spans: Sequence[Mapping[str, Any]], **arguments: Unpack[AnswerArguments]
 ) -> VerificationReport:
-    """Verify an answer claim by claim: does the evidence state each claim, and is it needed?
+    """Verify an answer claim by claim: does the evidence state it, and does it need the evidence?
 
     Each claim is read with its evidence (the posterior) and with the cited evidence taken away (the
     prior). By the rule ``signed`` it passes if the posterior reaches the target and the prior does
@@ -124,7 +124,7 @@ def audit_trace_budget(
     Args:
         steps: ``{"idx": 0, "claim": "...", "cites": ["S0"], "confidence": 0.95}``, or a mapping
             with such a list as ``steps``. ``confidence`` is the step's own target; the default is
-            ``default_target``. Steps are reported by ``idx``, and none is left out.
+            ``default_target``. All steps are verified; the report sorts them by ``idx``.
         spans: The evidence, as for :func:`detect_hallucination`.
         arguments: See :class:`TraceArguments`.
 

@@ -16,7 +16,7 @@ from groundwire.verify.verifier import FailureKind
 #: Base URL of the official client's default endpoint.
 OPENAI_URL = "https://api.openai.com/v1"
 
-#: How many times a call is repeated after status 429 or 5xx, or a connection that fails.
+#: How often a call is repeated after status 429 or 5xx, or if the connection fails or is too slow.
 MAX_RETRIES = 2
 
 

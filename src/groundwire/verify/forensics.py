@@ -2,8 +2,8 @@
 
 A verifier reads a claim with all its cited spans, without each of them, and with each of them
 alone. If the cited spans do not support the claim, it reads the claim with each uncited span too,
-alone and together with the cited spans. A claim without citations or with an unknown id is read
-with each uncited span alone. :mod:`groundwire.verify.citations` decides by the answers.
+alone and together with the cited spans. If the claim has no citations or an unknown id, each
+uncited span is read alone only. :mod:`groundwire.verify.citations` decides by the answers.
 """
 
 from collections import Counter

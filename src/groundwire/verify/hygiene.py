@@ -55,7 +55,7 @@ class _Piece(NamedTuple):
     kind: NonEvidence | None
 
 
-# A prefix alone does not make a question: "Q3: Revenue rose" and "Task 3: completed" are
+# Only "Q:" and "Question:" alone make a question: "Q3: Revenue rose" and "Task 3: completed" are
 # statements.
 _PREFIXED = re.compile(
     r"(?P<name>question|q|prompt|task)\s*(?P<number>\d{0,3})\s*[:.)](?!\w)\s*(?P<rest>.*)", re.I
@@ -146,7 +146,7 @@ _QUESTION_END = ("?", "？", "؟", "?!", "!?")
 
 
 def clean(text: str) -> Cleaned:
-    """Remove the parts of a span that are not evidence: questions, instructions, headings.
+    """Remove the parts of a span that are not evidence, such as questions and headings.
 
     >>> cleaned = clean("Is it tall? The tower is 330 m tall.")
     >>> cleaned.text, cleaned.shown
@@ -197,7 +197,10 @@ def _pieces(line: str, *, after: NonEvidence | None) -> Iterator[_Piece]:
 
 
 def _kind_of_line(line: str, *, after: NonEvidence | None) -> NonEvidence | None:
-    """Return the kind of a line that as a whole is not evidence; ``None``: judge its sentences."""
+    """Return the kind of a line that is not evidence as a whole.
+
+    ``None`` means that each of its sentences has to be judged.
+    """
     bare = line.strip()
     n_words = len(bare.split())
     if hashes := _HASHES.match(bare):
@@ -246,9 +249,10 @@ def asserts(claim: str) -> bool:
 
 
 def _is_asked_after(prefixed: re.Match[str]) -> bool:
-    """Return whether a text with a prefix asks something.
+    """Return whether a text with a prefix is a question or an instruction.
 
-    "Q:" and "Question:" always do; after others, such as "Task 3:", the rest of the text decides.
+    After "Q:" and "Question:" it always is; after other prefixes, such as "Task 3:", the rest of
+    the text decides.
     """
     rest = prefixed["rest"]
     if not prefixed["number"] and prefixed["name"].lower() in ("q", "question"):

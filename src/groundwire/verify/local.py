@@ -2,8 +2,8 @@
 
 The reader reads a claim as in a detection, but with the given spans alone: without a question and
 without earlier sentences. Spans are cut into passages, and a passage is read once for all claims.
-If there are more passages than are read at a time, the reader first selects those that bear most
-on the claim, and in a second look the next ones.
+If there are more passages than are read at a time, the reader first selects those that match the
+claim best, and in a second look the next ones.
 
 *With evidence*, P(YES) is calibrated for answers with few unsupported claims (the ``provenance`` of
 the map says how few). *Without evidence*, the claim is read alone. The model does not know
@@ -45,13 +45,14 @@ from groundwire.verify.interval import ProbabilityInterval
 from groundwire.verify.measured import ClaimMap, Measured
 from groundwire.verify.verifier import ANYONE, ClaimQuestion, Doubt, Judged, Readout, Scope, Verdict
 
-# Names of model files. A map belongs to the hash of the first of them that the manifest lists.
+# Names of model files. A map of claims is fitted to the first of these that the manifest lists.
 _GRAPHS = (CROSS_GRAPH, "reader.onnx")
 #: Limit on the claims that a verification queues at the reader's threads. Detections use the same
 #: threads, and must not wait for all claims of a verification.
 _MAX_WAITING = 8
-#: A conflict whose rule needs the model's doubt is used from this P(not supported) of its words
-#: on. Annotators marked 92 to 100 % of such numbers, dates and fields in validation answers.
+#: A conflict whose rule needs the model's doubt is used if the highest P(not supported) of its
+#: words is at least this. In validation answers, annotators marked 92 to 100 % of the numbers,
+#: dates and fields in such conflicts.
 _DOUBTED = 0.6
 #: The highest P(YES) of a claim with a conflict, lower than targets that users choose.
 DENIED = 0.1
@@ -100,8 +101,8 @@ class LocalVerifier:
 
     Attributes:
         name: Name of the verifier: ``local``.
-        claim_map: The map from the reader's scores to probabilities; its ``provenance`` has its
-            quality.
+        claim_map: The map from the reader's scores to probabilities; the map's ``provenance`` has
+            measures of how good it is.
     """
 
     name = "local"
@@ -185,7 +186,7 @@ class LocalVerifier:
         return self._reader.work
 
     def claims_nothing(self, text: str) -> bool:
-        """Return whether the model finds no claim in a part of an answer."""
+        """Return whether the model finds no claim in a part of an answer; false if in doubt."""
         return self._reader.knows_remarks and self._reader.claims_nothing(text)
 
     def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:

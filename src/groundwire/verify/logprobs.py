@@ -34,7 +34,7 @@ def read_answers(text: str, positions: Sequence[TokenPosition], n: int) -> tuple
         n: The number of claims.
 
     Raises:
-        NotVerifiedError: If the reply does not have one verdict for each claim.
+        NotVerifiedError: If a reply about several claims does not have one verdict for each.
     """
     read = [p for p in positions if p.token.strip()]
     if n == 1:

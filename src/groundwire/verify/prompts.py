@@ -55,7 +55,7 @@ class Prompt:
 
     @property
     def max_tokens(self) -> int:
-        """Limit on the tokens of a reply: 1, or enough for a letter and a line break each."""
+        """Limit on the tokens of a reply: 1, or for several claims, room for a line for each."""
         return 1 if self.n == 1 else 4 * self.n + 4
 
 

@@ -70,7 +70,8 @@ class ClaimReport:
         """Return the report as JSON data.
 
         Args:
-            settings: Settings of the verification, which tell how much of the prompts is shown.
+            settings: Settings of the verification; they say whether prompts are shown, and how
+                many characters of each.
         """
         claim, measures, units = self.claim, self.measures, self.units
         found: dict[str, Any] = {

@@ -158,7 +158,7 @@ def after_posterior(
 
 
 def after_prior(prior: Judged, measures: Measures, *, rule: DecisionRule) -> ClaimDecision:
-    """Return the decision about a claim of which posterior and prior were read."""
+    """Return the decision about a claim whose posterior and prior were asked for."""
     if isinstance(prior, VerifierFailure):
         return ClaimDecision(ClaimStatus.VERIFIER_ERROR, (Why.PRIOR_ERROR,))
     if rule is DecisionRule.KL:

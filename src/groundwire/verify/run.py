@@ -96,7 +96,13 @@ def run(
 
 
 def _without_remarks(job: _Job, judge: Verifier) -> tuple[_Job, tuple[tuple[AsideKind, str], ...]]:
-    """Take out the parts of an answer in which the verifier finds no claim, if it can."""
+    """Take out the uncited parts of an answer in which the verifier finds no claim.
+
+    Verifiers without a method ``claims_nothing`` find none.
+
+    Raises:
+        NotVerifiedError: If no claim is left.
+    """
     claims_nothing = getattr(judge, "claims_nothing", None)
     if claims_nothing is None or not isinstance(job.subject, AnswerSubject):
         return job, ()

@@ -152,7 +152,7 @@ def _payload(
 ) -> dict[str, Any]:
     """Return the data of a call: subject, spans and arguments.
 
-    Arguments that not every service knows are sent only if they differ from their defaults.
+    Arguments that only some services know are sent only if they differ from their defaults.
     """
     given, usual = arguments_of(settings), arguments_of(DEFAULTS)
     sent = {
@@ -296,7 +296,8 @@ def _decision(
     """Return the decision about a claim.
 
     A flagged claim never passes: it gets the service's status, or one that is chosen here if the
-    service gave none or a pass. Others pass, unless the posterior does not allow it.
+    service gave a pass, an unknown status or none. A claim that is not flagged passes, unless its
+    posterior is below the target or says no.
     """
     if not is_flagged:
         if posterior is None:

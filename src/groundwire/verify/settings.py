@@ -13,7 +13,6 @@ from groundwire.config.tree import SETTINGS, Verify
 from groundwire.errors import SettingError
 from groundwire.verify.errors import invalid_argument
 
-#: The default settings.
 DEFAULTS = Verify()
 
 #: The model that an endpoint or a service is asked for by default.

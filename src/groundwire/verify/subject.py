@@ -43,7 +43,8 @@ class AnswerSubject:
         """Divide the answer into claims and asides.
 
         Raises:
-            NotVerifiedError: If the answer is not a text, or claims nothing.
+            NotVerifiedError: If the answer is not a text or claims nothing, or if
+                ``citation_regex`` cannot be used.
         """
         try:
             require_text(self.answer, "answer")
@@ -78,8 +79,8 @@ class TraceSubject:
     def read(self, spans: Sequence[Source], settings: Verify) -> ReadAnswer:
         """Read the steps of the trace as claims, sorted by ``idx``.
 
-        A step without ``idx`` is numbered by its place. It cites the spans in ``cites``, and those
-        in the citations of its text.
+        A step without ``idx`` is numbered by its place, from 0. Every step cites the spans in its
+        ``cites``, and those in the citations of its text.
 
         Raises:
             NotVerifiedError: ``malformed_steps`` if a step cannot be read or two have the same

@@ -46,8 +46,8 @@ class EvidenceText:
 
     Attributes:
         sid: Id of the span.
-        text: The part of the span that is evidence, without questions, instructions and headings;
-            empty if there is none, or if the span was taken away.
+        text: The part of the span that is evidence, without sentences such as questions and
+            instructions; empty if there is none, or if the span was taken away.
         shown: The text for prompts: a mark replaces each sentence that is not evidence, except for
             denials, and the placeholder replaces a span that was taken away.
         is_redacted: Whether the span was taken away, to read the claim without it.
@@ -74,7 +74,7 @@ class ClaimQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCost:
-    """The cost of one answer; that of a call about several claims is divided among their answers.
+    """The cost of one answer. Answers from one call about several claims share the call's cost.
 
     Attributes:
         calls: Requests to an endpoint, retries not counted; 0 from a cache or a local model.
@@ -246,7 +246,7 @@ class Verifier(Protocol):
         """Return an answer to each question, in their order.
 
         A question that cannot be answered has a :class:`VerifierFailure` as its answer; it does
-        not raise an error. Equal questions have equal answers.
+        not raise an error. Equal questions have answers that are equal except for their cost.
         """
 
 

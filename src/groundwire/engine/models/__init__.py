@@ -30,7 +30,7 @@ ENCODER = "minilm"
 GATE = "gate"
 #: Names of the detectors whose models are inside this package or the one of ``reader-base``.
 DETECTORS = (*READERS, "similarity", "similarity:hash")
-#: Names of the similarity detector, and the embedder that each name stands for.
+#: Name of the similarity detector → the embedder that the detector then uses.
 EMBEDDERS = {"similarity": "neural", "similarity:neural": "neural", "similarity:hash": "hash"}
 MANIFEST_NAME = "manifest.json"
 
@@ -118,7 +118,10 @@ class Manifest:
 
     @property
     def revision(self) -> str:
-        """Short hash of the names and hashes of the files; it identifies the model."""
+        """Short hash of the files' names and hashes and of the companion; it identifies the model.
+
+        The companion is the revision of the reader that a cross-encoder model is used with.
+        """
         listing = "".join(f"{name}\0{self.files[name].sha256}\n" for name in sorted(self.files))
         listing += str(self.raw.get("companion", ""))
         return hashlib.sha256(listing.encode()).hexdigest()[:12]

@@ -16,7 +16,7 @@ from groundwire.errors import InputError
 _T = TypeVar("_T")
 
 
-#: Stands for standard input where a file is expected.
+#: The path that means standard input.
 STDIN = Path("-")
 
 
@@ -115,7 +115,7 @@ def open_lines(path: Path) -> Iterator[BinaryIO]:
 
 
 def count_lines(path: Path) -> int | None:
-    """Count the lines of a file; ``None`` for standard input and for a damaged file."""
+    """Count the lines of a file; ``None`` for standard input and for a damaged gzip file."""
     if path == STDIN:
         return None
     n_lines, last = 0, b"\n"

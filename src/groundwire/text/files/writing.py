@@ -103,7 +103,7 @@ def drop_cut_line(path: Path, take: Callable[[int, bytes], None]) -> None:
 
     Args:
         path: The file.
-        take: Called with the number of each complete line, and the line.
+        take: Function that is called with the number of each complete line, from 1, and the line.
 
     Raises:
         WrittenError: If the file is compressed with gzip.

@@ -1,8 +1,8 @@
 """Finds numbers, times and dates in texts, and compares those of an answer with the evidence.
 
 ``quantities`` finds and normalises them: "$1.2 million" is 1,200,000 usd, "330 m" equals "0.33 km",
-"4:30 PM" equals "16:30". A ``QuantityIndex`` holds the quantities of the evidence, and finds how
-well they agree with one quantity of an answer.
+"4:30 PM" equals "16:30". A ``QuantityIndex`` has the quantities of the evidence, and finds how well
+they agree with one quantity of an answer.
 
 Each concept has a module: ``quantity`` (the value), ``units``, ``numerals`` and ``words`` (numbers
 in digits and in letters), ``amounts`` (the magnitude and unit after a number), ``times``,
@@ -11,8 +11,8 @@ or a month), ``scan``, which reads a text with all of these, and ``index``, whic
 
 These are not quantities: "one" alone, ordinal words, weekday names, list markers and citations
 ("1. " at the start of a line, "[1]"), and digits that name something: identifiers ("AB-1234",
-"S0", "passage 2", "step 3"), versions, IP addresses, phone numbers, ISBNs; nor the scale in
-"4.5 out of 5" and the idioms "seven days a week" and "24 hours a day".
+"S0", "passage 2", "step 3"), versions, IP addresses, phone numbers, ISBNs; the scale in
+"4.5 out of 5"; and the idioms "seven days a week" and "24 hours a day".
 
 Two quantities are equal in these cases:
 

@@ -6,7 +6,7 @@ from groundwire.text.quantities.quantity import Quantity, QuantityKind
 from groundwire.text.quantities.reading import SPACE, FoundQuantity, QuantityReading
 from groundwire.text.quantities.units import UNITS, Unit, measured, unit_at
 
-#: Factors that words and letters after a number stand for.
+#: Word or letters after a number → the factor that they mean.
 MAGNITUDES = {
     "dozen": 12.0,
     "hundred": 1e2,

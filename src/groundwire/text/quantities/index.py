@@ -16,7 +16,7 @@ _ROUNDED = 0.005
 #: The most numbers of the evidence for which sums, differences and the like are computed: among
 #: many numbers, some pair gives almost any result.
 _FEW = 12
-# Units, and names of units, of which one may be written where the other is meant.
+# Pairs of base units, and of names of units: one may be written although the other is meant.
 _DEGREES, _POUNDS = {"°": "°C", "°C": "°"}, {"gbp": "lb", "lb": "gbp"}
 
 
@@ -90,7 +90,7 @@ class QuantityIndex:
         return frozenset(values | {value // 1 for value in values})
 
     def _has_twin(self, quantity: Quantity) -> bool:
-        """Return whether the evidence has a number with another unit that may mean the same one.
+        """Return whether the evidence has the same number with a unit that may mean the same unit.
 
         "°" may mean degrees of any scale, which all have the base unit "°C", and the other way
         round. "55 pounds", read as a weight, may be money, and is then the same as "£55".

@@ -23,9 +23,9 @@ _SHOUTED = frozenset({"Yahoo", "Jeopardy", "Yum"})
 class Stop(Enum):
     """Says when a full stop ends its sentence, judging by the word before it.
 
-    The conditional kinds depend on the word after the full stop. With ``UNLESS_NUMBER`` the
-    sentence ends unless that word is a number; with ``IF_STARTER`` it ends only if that word often
-    starts a sentence.
+    The conditional kinds depend on the word after the full stop. With ``UNLESS_NUMBER``,
+    ``UNLESS_MONTH`` and ``UNLESS_INITIAL`` the sentence ends unless that word is a number, a German
+    month or an initial; with ``IF_STARTER`` it ends only if that word often starts a sentence.
     """
 
     FULL = auto()

@@ -28,9 +28,10 @@ def code_end(view: View, position: int) -> int:
 
 
 def code_span_end(text: str, start: int, stop: int, end: int) -> int | None:
-    """Return the offset after the backticks that close those at ``[start, stop)``.
+    """Return the end of the inline code that the backticks at ``[start, stop)`` open.
 
-    Return ``None`` if the line ends, or the greatest length of inline code is reached, before them.
+    Return ``None`` if no equal backticks follow on the line, up to ``end`` and within the greatest
+    length of inline code.
     """
     ticks = stop - start
     for match in _MARK_OR_BREAK.finditer(text, stop, min(end, stop + _MAX_CHARS)):

@@ -78,9 +78,10 @@ def _strong_stop(view: View, run_end: int) -> int | None:
 
 
 def _tail_end(view: View, position: int) -> int:
-    """Return the offset after citations at ``position`` and the stops and closing marks after each.
+    """Return the offset after the citations at ``position``, with the marks that follow each.
 
-    Without a citation at ``position``, the result is ``position``.
+    The marks are full stops and closing quotes or brackets. Without a citation at ``position``, the
+    result is ``position``.
     """
     while (stop := citations_end(view, position)) > position:
         position = view.run(_AFTER_CITATION, stop)
