@@ -67,6 +67,8 @@ def quote(text: str) -> str:
 def shortened(text: str, *, around: str) -> tuple[str, int, int]:
     """Shorten a text to the stretch that has most in common with the text ``around``.
 
+    Double quotes become single ones, since they would end the quotation that the stretch is for.
+
     Returns:
         The stretch as it is shown, and its start and end in the text.
     """
@@ -75,8 +77,9 @@ def shortened(text: str, *, around: str) -> tuple[str, int, int]:
     while max(len(one_line(text[start:end])), end - start) > QUOTE_CHARS:
         width //= 2
         start, end = stretch(text, around=around, width=width)
-    before, after = text[:start].strip(), text[end:].strip()
-    return f"{'…' if before else ''}{one_line(text[start:end])}{'…' if after else ''}", start, end
+    before, after = "…" if text[:start].strip() else "", "…" if text[end:].strip() else ""
+    shown = one_line(text[start:end]).replace('"', "'")
+    return f"{before}{shown}{after}", start, end
 
 
 def _quoted(place: EvidenceRef, around: str) -> str:

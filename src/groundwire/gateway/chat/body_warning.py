@@ -57,11 +57,11 @@ def warning_text(checked: Checked) -> str | None:
         # There is one explanation for each span, in the order of the spans.
         pairs = list(zip(spans, checked.explanations, strict=True))
         details = [
-            f"[{number}] {_quoted(span.text)} {_analysis(explanation)}"
+            f"[{number}] {quote(span.text)} {_analysis(explanation)}"
             for number, (span, explanation) in enumerate(pairs, 1)
         ]
         return _joined(f"{lead} Detailed analysis: ", details, separator=" ")
-    quoted = [_quoted(span.text) for span in spans]
+    quoted = [quote(span.text) for span in spans]
     return f"{_joined(f'{lead} Unsupported spans: ', quoted, separator=', ')}."
 
 
@@ -82,12 +82,6 @@ def _joined(lead: str, parts: Sequence[str], *, separator: str) -> str:
         n += 1
     more = f" (and {len(parts) - n} more)" if n < len(parts) else ""
     return lead + separator.join(parts[:n]) + more
-
-
-def _quoted(text: str) -> str:
-    # `quote` shortens the text and puts it on one line. Double quotes in it would end the
-    # quotation.
-    return quote(text.replace('"', "'"))
 
 
 def _percent(probability: float) -> str:
