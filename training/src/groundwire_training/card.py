@@ -273,6 +273,7 @@ def write_card(
         sizes=sizes,
         version=manifest.version,
         companion=companion,
+        knows_remarks=bool(raw.get("knows_remarks")),
         cross_weights=weights or None,
         operating_points=manifest.operating_points,
         calibration=manifest.calibration,
