@@ -31,7 +31,7 @@ from tests.gateway.serving import serving
 
 #: The paths of the endpoints.
 PATHS = (
-    *("/v1/check", "/v1/check/batch", "/v1/verify", "/v1/verify/trace"),
+    *("/v1/check", "/v1/check/batch", "/v1/verify"),
     *("/api/v1/classify/fact-check", "/api/v1/nli"),
 )
 

@@ -166,7 +166,6 @@ def test_requests_upstreams_and_refusals() -> None:
         ("/v1/models", "models"),
         ("/v1/models/gpt-4o", "models"),
         ("/v1/check/batch", "check_batch"),
-        ("/v1/verify/trace", "verify_trace"),
         ("/api/v1/nli", "nli"),
         ("/v1/files/secret-name", "passed_through"),
         ("/wp-login.php", "other"),

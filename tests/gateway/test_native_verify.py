@@ -1,4 +1,4 @@
-"""``POST /v1/verify`` and ``/v1/verify/trace``: the library, by the configured verifier."""
+"""``POST /v1/verify``: the library, by the configured verifier."""
 
 import json
 import socket
@@ -13,18 +13,16 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from groundwire import Detector, Pipeline, audit_trace_budget, detect_hallucination
+from groundwire import Detector, Pipeline, detect_hallucination
 from groundwire.config import parse
 from groundwire.gateway.native.verify_models import (
     MAX_CLAIMS,
     MAX_SPANS,
-    MAX_STEPS,
-    TraceRequest,
     VerifyRequest,
 )
 from groundwire.gateway.verifying import Verifications
 from groundwire.verify.cache import SHARED
-from groundwire.verify.detect import AnswerArguments, TraceArguments
+from groundwire.verify.detect import AnswerArguments
 from tests.gateway.client import Reply, fetch
 from tests.gateway.native_app import fixed_pipeline, native
 from tests.verify.scripted import (
@@ -54,10 +52,6 @@ EXAMPLE: dict[str, Any] = {
     "context_mode": "cited",
     "default_target": 0.95,
 }
-STEPS = [
-    {"idx": 7, "claim": "Tokens last for 60 minutes.", "cites": ["S1"], "confidence": 0.9},
-    {"idx": 2, "claim": "So the cache keeps them for a day.", "cites": ["S1"]},
-]
 KEY = "sk-very-secret"
 PASSES = with_evidence(0.97, 0.05)
 
@@ -95,12 +89,8 @@ def asking(wire: ScriptedEndpoint, more: str = "") -> str:
     return f"verify: {{{own}, max_concurrency: 1}}\ndetector: {{threads: 1}}\n{more}"
 
 
-def verify(base: str, data: object, path: str = "/v1/verify", **headers: str) -> Reply:
-    return fetch(f"{base}{path}", data=data, headers=headers)
-
-
-def trace(base: str, data: object) -> Reply:
-    return verify(base, data, "/v1/verify/trace")
+def verify(base: str, data: object, **headers: str) -> Reply:
+    return fetch(f"{base}/v1/verify", data=data, headers=headers)
 
 
 def as_json(data: object) -> Any:  # noqa: ANN401
@@ -129,18 +119,6 @@ def test_a_report_is_that_of_the_library(base: str) -> None:
         assert found.json()["flagged"] is True
 
 
-def test_a_trace_is_that_of_the_library(base: str) -> None:
-    found = trace(base, {"steps": STEPS, "spans": SPANS}).json()
-    assert found == as_json(audit_trace_budget(STEPS, SPANS).to_dict())
-    assert [(each["idx"], each["target"]) for each in found["details"]] == [(2, 0.95), (7, 0.9)]
-    assert found["summary"]["flagged_steps"] == 1
-
-
-def test_a_trace_without_steps_is_not_flagged(base: str) -> None:
-    reply = trace(base, {"steps": [], "spans": SPANS})
-    assert (reply.status, reply.json()["flagged"]) == (200, False)
-
-
 def test_what_is_wrong_with_citations_is_told_if_asked(base: str) -> None:
     body = {"answer": "Tokens last for 60 minutes. [S0]", "spans": SPANS}
     found = verify(base, body | {"citations": True}).json()["citations"]
@@ -153,10 +131,8 @@ def test_what_is_wrong_with_citations_is_told_if_asked(base: str) -> None:
 
 
 def test_every_knob_is_an_argument_of_the_library() -> None:
-    answers, traces = AnswerArguments.__optional_keys__, TraceArguments.__optional_keys__
-    own = {"citations", "spans"}
-    assert VerifyRequest.model_fields.keys() - answers == {"answer"} | own
-    assert TraceRequest.model_fields.keys() - traces == {"steps"} | own
+    knobs = AnswerArguments.__optional_keys__
+    assert VerifyRequest.model_fields.keys() - knobs == {"answer", "citations", "spans"}
 
 
 @pytest.mark.parametrize("knob", ["max_claims", "claim_split", "rule", "units", "placeholder"])
@@ -192,13 +168,9 @@ def test_a_request_chooses_no_backend_and_nothing_is_sent_where_it_says(
         native(None, asking(wire)) as base,
     ):
         value = elsewhere.base_url if field.endswith("_url") else value
-        for path, body in (
-            ("/v1/verify", EXAMPLE),
-            ("/v1/verify/trace", {"steps": STEPS, "spans": SPANS}),
-        ):
-            reply = verify(base, body | {field: value}, path)
-            assert (reply.status, reply.error["code"]) == (422, "invalid_body")
-            assert reply.error["param"] == field
+        reply = verify(base, EXAMPLE | {field: value})
+        assert (reply.status, reply.error["code"]) == (422, "invalid_body")
+        assert reply.error["param"] == field
         assert wire.asked == elsewhere.asked == []
 
 
@@ -262,12 +234,6 @@ def test_what_cannot_be_verified_is_told(
     assert reply.error["type"] == "invalid_request_error"
 
 
-@pytest.mark.parametrize("steps", [[5], [{"claim": ""}], [STEPS[0], STEPS[0]]])
-def test_steps_that_are_none_are_told(base: str, steps: object) -> None:
-    reply = trace(base, {"steps": steps, "spans": SPANS})
-    assert (reply.status, reply.error["code"]) == (400, "malformed_steps")
-
-
 def test_long_input_is_never_echoed(base: str) -> None:
     secret = "s3cret" * 2_000
     for data in (
@@ -285,18 +251,14 @@ def test_long_input_is_never_echoed(base: str) -> None:
 # How much is taken
 
 
-def test_more_spans_or_steps_than_are_taken_are_refused(base: str) -> None:
+def test_more_spans_than_are_taken_are_refused(base: str) -> None:
     spans = [{"text": f"Fact {n}."} for n in range(MAX_SPANS + 1)]
-    steps = [{"claim": f"Fact {n}."} for n in range(MAX_STEPS + 1)]
     assert verify(base, EXAMPLE | {"spans": spans[:-1]}).status == 200
-    for reply, what in (
-        (verify(base, EXAMPLE | {"spans": spans}), "spans"),
-        (trace(base, {"steps": steps, "spans": SPANS}), "steps"),
-    ):
-        assert (reply.status, reply.error["code"]) == (413, f"too_many_{what}")
-        assert f"201 {what}, and a request may have 200" in reply.error["message"]
-        assert reply.error["param"] == what
-        assert reply.error["next_step"]
+    reply = verify(base, EXAMPLE | {"spans": spans})
+    assert (reply.status, reply.error["code"]) == (413, "too_many_spans")
+    assert "201 spans, and a request may have 200" in reply.error["message"]
+    assert reply.error["param"] == "spans"
+    assert reply.error["next_step"]
 
 
 def test_the_limits_of_the_configuration_and_of_tenants_hold() -> None:
@@ -513,19 +475,3 @@ def test_checks_go_on_while_verifications_wait() -> None:
         assert reply.json()["outcome"] == "hallucinated"
         held.release.set()
         assert [each.result(20).status for each in waiting] == [200] * 4
-
-
-def test_a_claim_does_not_wait_behind_verifications_that_take_long() -> None:
-    own = Verifications(parse("detector: {threads: 2}", name="groundwire.yaml"), None)
-    long = own.threads_for(n_spans=40, max_claims=200, with_citations=True)
-    usual = own.threads_for(n_spans=10, max_claims=None, with_citations=True)
-    may_end = threading.Event()
-    try:
-        for _ in range(4):
-            long.submit(may_end.wait, 30)
-        assert usual.submit(lambda: "verified").result(timeout=30) == "verified"
-        assert own.threads_for(n_spans=40, max_claims=200, with_citations=False) is usual
-        assert own.threads_for(n_spans=1, max_claims=500, with_citations=False) is long
-    finally:
-        may_end.set()
-        own.close()

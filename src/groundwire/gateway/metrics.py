@@ -36,7 +36,7 @@ _OTHER = "other"
 _ENDPOINTS = frozenset(
     {
         *("chat/completions", "completions", "responses", "messages", "embeddings", "models"),
-        *("check", "check/batch", "verify", "verify/trace"),
+        *("check", "check/batch", "verify"),
     }
 )
 #: Paths outside ``/v1/`` → their label. Some paths exist on both planes, some on only one.

@@ -25,10 +25,6 @@ from groundwire.verify.settings import arguments_of
 from groundwire.verify.subject import Subject
 from groundwire.verify.verifier import Scope, Verifier
 
-#: A verification with at least this many readings is a long one. The readings are the claims, times
-#: the spans if citations are checked.
-LONG = 500
-
 
 class Verifications:
     """Verifies cited claims for a gateway.
@@ -36,8 +32,6 @@ class Verifications:
     Attributes:
         threads: Threads for verifications, apart from the threads for checks, so that checks do
             not wait for verifications.
-        long_threads: Half as many threads for long verifications, so that short ones do not wait
-            behind them.
         timeout_s: Seconds that one verification may take, including the wait for a thread.
         settings: The default settings of a request. The time limit of a call to the backend is at
             most that of the whole verification.
@@ -54,30 +48,13 @@ class Verifications:
         own = config.verify
         self.timeout_s = config.gateway.check_timeout_s
         self.settings = replace(own, timeout_s=min(own.timeout_s, self.timeout_s))
-        n = n_threads(config.detector.threads)
-        self.threads = ThreadPoolExecutor(n, thread_name_prefix="groundwire-verification")
-        self.long_threads = ThreadPoolExecutor(
-            max(1, n // 2), thread_name_prefix="groundwire-long-verification"
+        self.threads = ThreadPoolExecutor(
+            n_threads(config.detector.threads), thread_name_prefix="groundwire-verification"
         )
         self._config, self._detector = config, detector
         self._loading = Lock()
         self._embedded: LocalVerifier | None = None
         self._loaded: Detector | None = None
-
-    def threads_for(
-        self, *, n_spans: int, max_claims: int | None, with_citations: bool
-    ) -> ThreadPoolExecutor:
-        """Return the threads for a verification: those for long verifications, or the usual ones.
-
-        Args:
-            n_spans: Number of spans of the request.
-            max_claims: The most claims that are verified; ``None``: the configured limit.
-            with_citations: Whether citations are checked too: then each claim may be read with each
-                span.
-        """
-        n_claims = self.settings.max_claims if max_claims is None else max_claims
-        n_readings = n_claims * (n_spans if with_citations else 1)
-        return self.long_threads if n_readings >= LONG else self.threads
 
     def verify(
         self,
@@ -107,8 +84,7 @@ class Verifications:
 
     def close(self) -> None:
         """Wait for running verifications, cancel waiting ones, and close a model loaded here."""
-        for pool in (self.threads, self.long_threads):
-            pool.shutdown(wait=True, cancel_futures=True)
+        self.threads.shutdown(wait=True, cancel_futures=True)
         if self._loaded is not None:
             self._loaded.close()
 

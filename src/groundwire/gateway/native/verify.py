@@ -1,9 +1,9 @@
-"""``POST /v1/verify`` and ``/v1/verify/trace`` verify that claims follow from what they cite."""
+"""``POST /v1/verify`` verifies that the claims of an answer follow from what they cite."""
 
 import asyncio
 import logging
 from threading import Event
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Request, Response
 
@@ -18,7 +18,7 @@ from groundwire.gateway.native.running import to_json
 from groundwire.gateway.verifying import Verifications
 from groundwire.policy.policy import resolve_limits
 from groundwire.verify.report import VerificationReport
-from groundwire.verify.subject import AnswerSubject, Subject, TraceSubject
+from groundwire.verify.subject import AnswerSubject
 from groundwire.verify.verifier import Scope
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,6 @@ _OF_THE_REQUEST: dict[str, str | None] = {
     "malformed_spans": "spans",
     "malformed_answer": "answer",
     "no_claims": "answer",
-    "malformed_steps": "steps",
     "invalid_argument": None,
     "unreadable": None,
 }
@@ -46,17 +45,7 @@ _OF_THE_BACKEND = {
     "rate_limited": 503,
     "timeout": 504,
 }
-_Body: TypeAlias = models.VerifyRequest | models.TraceRequest
 _NOT_SET_UP = ("missing_api_key", "missing_service_url")
-
-
-_RESPONSES: dict[int | str, dict[str, Any]] = {
-    200: described(
-        "The report. Also one that flags the answer has this status.",
-        {"$ref": f"{REF}Verification"},
-    ),
-    **errors(400, 422, 500, 502, 504),
-}
 
 
 @router.post(
@@ -64,7 +53,13 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
     operation_id="verify",
     summary="Verify an answer claim by claim",
     tags=["Checks"],
-    responses=_RESPONSES,
+    responses={
+        200: described(
+            "The report. Also one that flags the answer has this status.",
+            {"$ref": f"{REF}Verification"},
+        ),
+        **errors(400, 422, 500, 502, 504),
+    },
 )
 async def verify(
     request: Request,
@@ -79,42 +74,14 @@ async def verify(
     limit = services(request).config.detector.max_answer_chars
     if len(body.answer) > limit:
         raise LimitExceededError("answer", len(body.answer), limit, "detector.max_answer_chars")
-    return await _verified(request, AnswerSubject(body.answer), body, body.max_claims)
-
-
-@router.post(
-    "/v1/verify/trace",
-    operation_id="verify_trace",
-    summary="Verify a plan or a reasoning trace step by step",
-    tags=["Checks"],
-    responses=_RESPONSES,
-)
-async def verify_trace(
-    request: Request,
-    body: Annotated[models.TraceRequest, Body(openapi_examples=_EXAMPLES["/v1/verify/trace"])],
-) -> Response:
-    """Tell for each step of a trace whether it follows from the evidence that it cites.
-
-    Gives the report of `audit_trace_budget`, as `groundwire verify --trace --json` prints it. A
-    step may have a target of its own, its `confidence`. All steps are verified.
-    """
-    _require_at_most(models.MAX_STEPS, len(body.steps), "steps", "Send them in several requests.")
-    return await _verified(request, TraceSubject(body.steps), body, len(body.steps))
-
-
-async def _verified(
-    request: Request, subject: Subject, body: _Body, max_claims: int | None
-) -> Response:
-    n_spans = len(body.spans)
-    _require_at_most(models.MAX_SPANS, n_spans, "spans", "Send those that are cited.")
+    _require_few_spans(len(body.spans))
     _require_within_limits(request, body.spans)
     own, over = services(request).verifications, Event()
     scope = Scope(tenant=caller(request).tenant, is_over=over.is_set)
-    threads = own.threads_for(n_spans=n_spans, max_claims=max_claims, with_citations=body.citations)
     try:
         async with asyncio.timeout(own.timeout_s):
             loop = asyncio.get_running_loop()
-            work = loop.run_in_executor(threads, _report, own, subject, body, scope)
+            work = loop.run_in_executor(own.threads, _report, own, body, scope)
             return Response(await until_disconnect(request, work), media_type=JSON)
     except TimeoutError:
         raise Problem(
@@ -127,10 +94,14 @@ async def _verified(
         over.set()  # a thread cannot be stopped, but it looks at this event before each claim
 
 
-def _report(own: Verifications, subject: Subject, body: _Body, scope: Scope) -> bytes:
+def _report(own: Verifications, body: models.VerifyRequest, scope: Scope) -> bytes:
     try:
         report = own.verify(
-            subject, body.spans, body.settings(), scope=scope, with_citations=body.citations
+            AnswerSubject(body.answer),
+            body.spans,
+            body.settings(),
+            scope=scope,
+            with_citations=body.citations,
         )
     except MissingExtraError as error:
         raise Problem(
@@ -144,14 +115,14 @@ def _report(own: Verifications, subject: Subject, body: _Body, scope: Scope) -> 
     return to_json(report.to_dict())
 
 
-def _require_at_most(limit: int, n: int, what: str, next_step: str) -> None:
-    if n > limit:
+def _require_few_spans(n: int) -> None:
+    if n > models.MAX_SPANS:
         raise Problem(
             413,
-            f"too_many_{what}",
-            message=f"There are {n:,} {what}, and a request may have {limit:,}.",
-            next_step=next_step,
-            param=what,
+            "too_many_spans",
+            message=f"There are {n:,} spans, and a request may have {models.MAX_SPANS:,}.",
+            next_step="Send those that are cited.",
+            param="spans",
         )
 
 

@@ -1,4 +1,4 @@
-"""Pydantic models of requests for verifications.
+"""The Pydantic model of requests for verifications.
 
 Settings that a request leaves out are those of the configuration (``verify.*``). A request cannot
 choose the backend, its address or its key.
@@ -10,9 +10,9 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 
 from groundwire.gateway.http.openapi import Shape
 
-#: The most spans, claims and steps of one request. They bound the work: each claim is read once or
-#: twice, and also with each span if citations are checked.
-MAX_SPANS, MAX_CLAIMS, MAX_STEPS = 200, 200, 200
+#: The most spans and claims of one request. They bound the work: each claim is read once or twice,
+#: and also with each span if citations are checked.
+MAX_SPANS, MAX_CLAIMS = 200, 200
 _MAX_PATTERN_CHARS, _MAX_PLACEHOLDER_CHARS = 1_000, 200
 
 # Values that the library accepts in many forms are only described here, not validated: the
@@ -27,38 +27,21 @@ _SPAN = {
         "snippet": {"type": "string"},
     },
 }
-_STEP = {
-    "type": "object",
-    "required": ["claim"],
-    "properties": {
-        "idx": {"type": "integer", "description": "Its number; else its place."},
-        "claim": {"type": "string"},
-        "cites": {"type": "array", "items": {"type": ["string", "integer"]}},
-        "confidence": {
-            "type": ["number", "null"],
-            "exclusiveMinimum": 0,
-            "exclusiveMaximum": 1,
-            "description": "The probability that it must reach; else `default_target`.",
-        },
-    },
-}
 _ContextMode = Literal["cited", "all", "auto", "cite", "citations", "cites", "full"]
 Spans = Annotated[
     list[Any],
     WithJsonSchema({"type": "array", "items": _SPAN, "minItems": 1, "maxItems": MAX_SPANS}),
     Field(description="The evidence."),
 ]
-Steps = Annotated[
-    list[Any],
-    WithJsonSchema({"type": "array", "items": _STEP, "maxItems": MAX_STEPS}),
-    Field(description="The steps of a plan or a reasoning trace."),
-]
 
 
-class VerifySettings(Shape):
-    """The settings of a verification that a request may choose; `null` leaves the configured value.
+class VerifyRequest(Shape):
+    """An answer that cites its evidence. A setting that is `null` has the configured value.
 
     Attributes:
+        answer: The answer, with citations such as `[S0]`.
+        max_claims: The most claims that are verified; if the answer has more, it is flagged.
+        claim_split: Whether claims end with sentences or with lines.
         default_target: The probability that a claim must reach with its evidence, and must not
             reach without it.
         require_citations: Whether a claim that cites nothing is flagged for that.
@@ -76,6 +59,10 @@ class VerifySettings(Shape):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
+    answer: str
+    spans: Spans
+    max_claims: int | None = Field(None, ge=1, le=MAX_CLAIMS)
+    claim_split: Literal["sentences", "lines"] | None = None
     default_target: float | None = Field(None, gt=0, lt=1)
     require_citations: bool | None = None
     context_mode: _ContextMode | None = None
@@ -89,29 +76,4 @@ class VerifySettings(Shape):
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that the request has chosen, as arguments of the library."""
-        return self.model_dump(exclude={"citations", *_SUBJECTS}, exclude_none=True)
-
-
-_SUBJECTS = ("answer", "steps", "spans")
-
-
-class VerifyRequest(VerifySettings):
-    """An answer that cites its evidence.
-
-    Attributes:
-        answer: The answer, with citations such as `[S0]`.
-        max_claims: The most claims that are verified; if the answer has more, it is flagged.
-        claim_split: Whether claims end with sentences or with lines.
-    """
-
-    answer: str
-    spans: Spans
-    max_claims: int | None = Field(None, ge=1, le=MAX_CLAIMS)
-    claim_split: Literal["sentences", "lines"] | None = None
-
-
-class TraceRequest(VerifySettings):
-    """Steps that cite their evidence."""
-
-    steps: Steps
-    spans: Spans
+        return self.model_dump(exclude={"answer", "spans", "citations"}, exclude_none=True)
