@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from groundwire.gateway.chat.blocks import HeldBlocks
 from groundwire.gateway.chat.dialect import Dialect
 from groundwire.gateway.chat.hold_buffer import HeldAnswer
-from groundwire.gateway.chat.reading import ChunkReader, misfit
+from groundwire.gateway.chat.reading import ChunkReader
 from groundwire.gateway.dialects.completions import Completions
 from groundwire.gateway.dialects.messages import Messages
 from groundwire.gateway.dialects.responses import Responses
@@ -131,21 +131,3 @@ def test_what_a_request_is_read_as_is_a_conversation(
     dialect: Dialect, body: dict[str, object]
 ) -> None:
     assert not read_request(dialect.conversation(body)).offered
-
-
-@pytest.mark.parametrize(
-    ("asked", "data", "said"),
-    [
-        ("chat/completions", {"type": "response.created"}, "sent a response of /v1/responses."),
-        ("messages", {"choices": []}, "sent a response of /v1/chat/completions."),
-        ("responses", {"type": "message_start"}, "let clients ask for /v1/messages."),
-        ("completions", {"object": "text_completion"}, "Look at what the upstream sends there"),
-        ("messages", None, "It is no JSON. Look at what the upstream sends there"),
-    ],
-)
-def test_the_log_says_what_was_asked_for_what_came_and_what_to_do(
-    asked: str, data: object, said: str
-) -> None:
-    text = misfit(asked, data, "It is no JSON.")
-    assert text.startswith(f"The client asked for /v1/{asked}")
-    assert said in text

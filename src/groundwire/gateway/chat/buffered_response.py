@@ -15,7 +15,6 @@ from groundwire.gateway.chat.body_warning import warning_text
 from groundwire.gateway.chat.chunks import unambiguous
 from groundwire.gateway.chat.dialect import Dialect
 from groundwire.gateway.chat.marks import outcome_headers, vsr_headers
-from groundwire.gateway.chat.reading import misfit
 from groundwire.gateway.http.coding import CodingError, decoded
 from groundwire.gateway.http.streamed import encoded
 from groundwire.gateway.upstream import UpstreamReply
@@ -79,15 +78,14 @@ async def check_body(
 def _read(
     raw: bytes, encoding: str, dialect: Dialect, max_bytes: int
 ) -> tuple[Any, tuple[Answer, ...]]:
-    data = None
     try:
         body = decoded(raw, encoding, max_bytes=max_bytes)
         data = json.loads(body, object_pairs_hook=unambiguous)
         return data, () if dialect.is_error(data) else dialect.answers(data)
     except (CodingError, InvalidConversationError, ValueError, RecursionError) as error:
         # The message may quote the answer, which has no place in a log.
-        problem = f"Its response cannot be read ({type(error).__name__}), so it is not checked."
-        log.warning("%s", misfit(dialect.path, data, problem))
+        text = "A response of /v1/%s cannot be read (%s), so it is not checked."
+        log.warning(text, dialect.path, type(error).__name__)
         raise
 
 

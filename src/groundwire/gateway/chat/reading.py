@@ -1,6 +1,5 @@
 """Reads the events in the body of a streamed response."""
 
-import json
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -94,50 +93,5 @@ class ChunkReader:
         except UnreadableChunkError as error:
             if not self._is_told:  # one warning for each stream is enough
                 self._is_told = True
-                log.warning("%s", misfit(self._path, _json_of(event), str(error)))
+                log.warning("A stream of /v1/%s is not checked in full. %s", self._path, error)
             return ReadEvent(event, is_unreadable=True)
-
-
-def misfit(asked: str, data: object, problem: str) -> str:
-    """Return a log message about a response that does not fit the API that was asked for.
-
-    Nothing of the response is quoted.
-
-    Args:
-        asked: The path of the API that the client asked for, below ``/v1/``.
-        data: The body of the response, or the data of an event; ``None`` if not JSON.
-        problem: A sentence about the fault in the response.
-    """
-    came = _dialect_of(data)
-    if came is None or came == asked:
-        return (
-            f"The client asked for /v1/{asked}. {problem} Look at what the upstream sends there: "
-            f"to be checked, it has to be a response of the API {asked}."
-        )
-    return (
-        f"The client asked for /v1/{asked}, and the upstream sent a response of /v1/{came}. "
-        f"Route the model to an upstream that speaks {asked}, or let clients ask for /v1/{came}."
-    )
-
-
-def _dialect_of(data: object) -> str | None:
-    """Return the path of the API whose responses look like these JSON data; ``None`` if unknown."""
-    match data:
-        case {"object": "text_completion"}:
-            return "completions"
-        case {"choices": list()}:
-            return "chat/completions"
-        case {"object": "response"}:
-            return "responses"
-        case {"type": str(kind)} if kind.startswith("response."):
-            return "responses"
-        case {"type": str(kind)} if kind.startswith(("message", "content_block")):
-            return "messages"
-    return None
-
-
-def _json_of(event: ServerSentEvent) -> object:
-    try:
-        return json.loads(event.data or "")
-    except (ValueError, RecursionError):
-        return None
