@@ -1,6 +1,5 @@
 """Builds the request to an upstream from a client's request."""
 
-from collections.abc import AsyncIterator
 from urllib.parse import unquote
 
 from starlette.requests import Request
@@ -8,14 +7,14 @@ from starlette.requests import Request
 from groundwire.control.keys import holds_key
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.middleware import state
-from groundwire.gateway.upstream.asking import Upload, UpstreamRequest
+from groundwire.gateway.upstream.asking import UpstreamRequest
 
 
 def forwarded(
     request: Request,
     *,
     path: str,
-    body: bytes | AsyncIterator[bytes],
+    body: bytes,
     model: str | None,
     accept_encoding: str | None = None,
 ) -> UpstreamRequest:
@@ -39,7 +38,7 @@ def forwarded(
         path=path,
         query=query_of(request),
         headers=(*headers, ("X-Trace-ID", state.trace_id(request))),
-        body=body if isinstance(body, bytes) else Upload(body),
+        body=body,
         model=model,
         passes_authorization=state.caller(request).passes_authorization,
         accept_encoding=accept_encoding,

@@ -1,5 +1,6 @@
 """Relays requests under ``/v1`` that no other route handles, and returns responses unchecked."""
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -13,15 +14,13 @@ from groundwire.gateway import unchecked
 from groundwire.gateway.chat.recording import Recorder
 from groundwire.gateway.forwarded import forwarded, require_no_key
 from groundwire.gateway.http.coding import CodingError, decoded
-from groundwire.gateway.http.incoming import Incoming
-from groundwire.gateway.http.problems import INVALID_REQUEST, Problem
+from groundwire.gateway.http.problems import INVALID_REQUEST, Problem, body_too_slow
 from groundwire.gateway.http.refusals import RefusalCode, refused
 from groundwire.gateway.http.streamed import Streamed, until_disconnect
 from groundwire.gateway.middleware import state
 from groundwire.gateway.model_list import all_models
 from groundwire.gateway.paths import AZURE, PREFIX, RequestTarget, target_of
 from groundwire.gateway.services import Services
-from groundwire.gateway.upstream.routing import EVERYTHING
 
 
 class _Named(msgspec.Struct):
@@ -39,21 +38,26 @@ async def relay(request: Request) -> Response:
     Raises:
         Problem: 400 or 404 for paths that servers could read differently or that hold a key, 403
             for endpoints that are refused because their answers are not checked, 404 for the admin
-            API and for other spellings of the path of chat completions, 413 for bodies that are
-            too large to be read, 501 for WebSockets, 503 if a required record cannot be written;
+            API and for other spellings of the path of chat completions, 408 for bodies that are not
+            complete in time, 501 for WebSockets, 503 if a required record cannot be written;
             and the problems of :func:`.forwarded` and :meth:`.upstream.Upstreams.send`.
     """
     path = _raw_path(request)
     require_no_key("path", path.decode("latin-1"))
     target = target_of(path)
     _check(request, target)
-    incoming = Incoming(request)
-    return await until_disconnect(request, _answer(request, target, incoming), gone=incoming.gone)
+    limit_s = state.services(request).config.upstream.response_timeout_s
+    try:
+        async with asyncio.timeout(limit_s):
+            body = await request.body()
+    except TimeoutError as error:
+        raise body_too_slow(limit_s) from error
+    return await until_disconnect(request, _answer(request, target, body))
 
 
-async def _answer(request: Request, target: RequestTarget, incoming: Incoming) -> Response:
+async def _answer(request: Request, target: RequestTarget, body: bytes) -> Response:
     services: Services = state.services(request)
-    body, model = await _read(request, target, incoming, services)
+    model = target.model or _model_of(request, body, services.config.gateway.max_body_bytes)
     if target.gives_text:
         await _allow(request, target, services, model=model)
     send, all_ = state.upstream_of(request), services.upstreams
@@ -69,30 +73,8 @@ async def _answer(request: Request, target: RequestTarget, incoming: Incoming) -
         status=reply.status,
         headers=[*reply.headers, *marks],
         ended=reply.close,
-        gone=incoming.gone,
         stall_timeout_s=services.config.upstream.idle_timeout_s,
     )
-
-
-async def _read(
-    request: Request, target: RequestTarget, incoming: Incoming, services: Services
-) -> tuple[bytes | Incoming, str | None]:
-    """Return the body of a request, and the model that the request names.
-
-    The body is read into memory only if the name of the model in it is needed; otherwise it is
-    forwarded piece by piece.
-    """
-    if not _has_body(request):
-        incoming.leave()
-        return b"", target.model
-    upstreams = services.upstreams.all
-    routes = len(upstreams) > 1 or any(each.models != (EVERYTHING,) for each in upstreams)
-    if not (routes or target.gives_text) or not _is_json(request):
-        return incoming, target.model
-    max_bytes = services.config.gateway.max_body_bytes
-    body = await incoming.read(max_bytes)
-    coding = request.headers.get("content-encoding", "")
-    return body, target.model or _model_of(body, coding, max_bytes=max_bytes)
 
 
 async def _allow(
@@ -161,11 +143,6 @@ def _raw_path(request: Request) -> bytes:
     return AZURE.sub(PREFIX, raw if isinstance(raw, bytes) else request.scope["path"].encode())
 
 
-def _has_body(request: Request) -> bool:
-    length = request.headers.get("content-length", "0")
-    return length.strip("0") != "" or "transfer-encoding" in request.headers
-
-
 def _is_json(request: Request) -> bool:
     """Return whether a body may be JSON.
 
@@ -175,11 +152,14 @@ def _is_json(request: Request) -> bool:
     return "json" in kind or kind in {"", "text/plain", "application/x-www-form-urlencoded"}
 
 
-def _model_of(body: bytes, coding: str, *, max_bytes: int) -> str | None:
+def _model_of(request: Request, body: bytes, max_bytes: int) -> str | None:
     """Return the model that a JSON body names; ``None`` if it names none or is invalid.
 
     An invalid body is not an error here: the upstream gets the body, and refuses it.
     """
+    coding = request.headers.get("content-encoding", "")
+    if not body or not _is_json(request):
+        return None
     try:
         model = _names.decode(decoded(body, coding, max_bytes=max_bytes)).model
     except (CodingError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):

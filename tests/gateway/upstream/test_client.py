@@ -10,7 +10,6 @@ from groundwire.config import parse
 from groundwire.config.upstreams import Upstream
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.upstream import UpstreamReply, Upstreams
-from groundwire.gateway.upstream.asking import Upload
 from tests.gateway.upstream.asking import MAX_BYTES, Observed, ask, asking, until
 from tests.gateway.wire import Gate, Script, ScriptedUpstream, completion
 
@@ -41,11 +40,6 @@ def nobody() -> Iterator[str]:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{bound.getsockname()[1]}/v1"
-
-
-async def pieces(*parts: bytes) -> AsyncIterator[bytes]:
-    for part in parts:
-        yield part
 
 
 async def answered(upstreams: Upstreams, **changes: Any) -> UpstreamReply:  # noqa: ANN401
@@ -107,59 +101,6 @@ async def test_bytes_beyond_ascii_in_a_header_stay_as_they_are(server: ScriptedU
         await reply.close()
     assert server.requests[0].header("x-name") == "Jos\xc3\xa9"
     assert (reply.header("x-name"), reply.header("x-raw")) == ("Jos\xc3\xa9", "\xe9")
-
-
-async def test_a_body_in_pieces_is_sent_in_pieces(server: ScriptedUpstream) -> None:
-    server.script(OK)
-    async with asking(server) as upstreams:
-        reply = await ask(upstreams, body=Upload(pieces(b"ab", b"", b"cd")))
-        await reply.close()
-    assert server.requests[0].body == b"abcd"
-    assert server.requests[0].header("transfer-encoding") == "chunked"
-
-
-async def test_a_length_that_is_known_is_said(server: ScriptedUpstream) -> None:
-    server.script(OK)
-    async with asking(server) as upstreams:
-        headers = [("Content-Length", "4")]
-        await (await ask(upstreams, headers=headers, body=Upload(pieces(b"ab", b"cd")))).close()
-    assert server.requests[0].all("content-length") == ["4"]
-    assert server.requests[0].header("transfer-encoding") is None
-
-
-async def test_a_body_may_still_be_sent_when_the_response_has_begun(
-    server: ScriptedUpstream,
-) -> None:
-    gate, has_begun, n_sent = Gate(), asyncio.Event(), 0
-    server.script(OK.but(reads_body=False, body=(b"early, ", gate, b"late")))
-
-    async def body() -> AsyncIterator[bytes]:
-        nonlocal n_sent
-        for n_sent in range(1, 4):
-            yield b"x"
-            if n_sent == 1:
-                await has_begun.wait()
-
-    async with asking(server) as upstreams:
-        reply = await ask(upstreams, body=Upload(body()))
-        has_begun.set()
-        await until(lambda: n_sent == 3)
-        gate.open()
-        assert await reply.read(MAX_BYTES) == b"early, late"
-
-
-async def test_what_the_pieces_raise_is_raised(server: ScriptedUpstream) -> None:
-    class OddError(Exception):
-        pass
-
-    async def failing() -> AsyncIterator[bytes]:
-        yield b"ab"
-        raise OddError
-
-    async with asking(server) as upstreams:
-        with pytest.raises(OddError):
-            await ask(upstreams, body=Upload(failing()))
-        assert upstreams.states() == {"a": "up"}
 
 
 async def test_no_cookie_is_kept(server: ScriptedUpstream) -> None:
@@ -331,32 +272,6 @@ async def test_an_upstream_that_says_nothing_is_late_and_nobody_else_is_asked(
     assert caught.value.headers == {"x-should-retry": "false"}
     assert other.requests == ()
     assert observed.failed == [("a", "timeout")]
-
-
-async def test_a_caller_who_is_slow_to_send_is_not_the_upstreams_fault(
-    server: ScriptedUpstream,
-) -> None:
-    server.script(OK)
-
-    async def slowly() -> AsyncIterator[bytes]:
-        for _ in range(6):
-            await asyncio.sleep(0.25)
-            yield b"x"
-
-    async with asking(server, response_timeout_s=1.0) as upstreams:
-        assert (await answered(upstreams, body=Upload(slowly()))).status == 200
-
-
-async def test_a_body_in_pieces_goes_to_another_upstream_only_if_none_was_taken(
-    server: ScriptedUpstream, other: ScriptedUpstream, nobody: str
-) -> None:
-    server.script(Script.error(503))
-    other.script(OK)
-    async with asking(nobody, other) as upstreams:
-        assert (await answered(upstreams, body=Upload(pieces(b"ab")))).upstream == "b"
-    async with asking(server, other) as upstreams:
-        assert (await answered(upstreams, body=Upload(pieces(b"ab")))).status == 503
-    assert len(other.requests) == 1
 
 
 async def test_without_upstreams_there_is_none() -> None:

@@ -18,7 +18,7 @@ from groundwire.gateway.envoy.reply import EnvoyReply
 from groundwire.gateway.middleware.auth import OWN_HEADER
 from groundwire.gateway.paths import AZURE, PREFIX
 from groundwire.gateway.upstream import UpstreamReply
-from groundwire.gateway.upstream.asking import Upload, UpstreamRequest
+from groundwire.gateway.upstream.asking import UpstreamRequest
 from groundwire.gateway.upstream.headers import HOP_BY_HOP, going_up
 
 #: A message of protobuf, or a context of gRPC; neither package has types.
@@ -177,10 +177,7 @@ class Exchange:
         keep = _OF_ENVOY | {"content-length"}
         changes, body = proto.header_changes(self._given, new, keep=keep), asked.body
         changed = None
-        if isinstance(body, Upload):
-            async for _ in body:  # Envoy has the whole body, and sends it unchanged
-                pass
-        elif body != self._requested.result():
+        if body != self._requested.result():
             changed = {"body": body}
             length = {"key": "content-length", "raw_value": str(len(body)).encode()}
             changes["set_headers"].append({"header": length, "append_action": proto.OVERWRITE})

@@ -23,9 +23,6 @@ _log = logging.getLogger(__name__)
 
 _Result = TypeVar("_Result")
 
-#: A function that waits until the client is gone.
-Gone = Callable[[], Awaitable[None]]
-
 #: Seconds after which a client that accepts no bytes counts as gone.
 STALL_TIMEOUT_S = 120.0
 
@@ -58,7 +55,6 @@ class Streamed(Response):
         status: int = 200,
         headers: Iterable[tuple[str, str]] = (),
         ended: Callable[[], Awaitable[None]] | None = None,
-        gone: Gone | None = None,
         stall_timeout_s: float = STALL_TIMEOUT_S,
     ) -> None:
         """Make the response; nothing is sent yet.
@@ -70,24 +66,20 @@ class Streamed(Response):
                 Content-Length, if given, must be correct; without it, the body is chunked.
             ended: Called once the response has ended, in any case. It has to release what
                 ``chunks`` uses: a generator that never started runs no ``finally`` block.
-            gone: Waits until the client is gone. It is needed if the request's body is read while
-                the response is sent, as only one task may receive messages of the server;
-                ``None``: the response receives them.
             stall_timeout_s: Seconds after which a client that accepts no bytes counts as gone.
         """
         self.status_code = status
         self.raw_headers = encoded(headers)
         self.background = None
         self._chunks, self._stall_timeout_s = chunks, stall_timeout_s
-        self._ended, self._gone = ended, gone
+        self._ended = ended
         # The time at which the server got the piece that it is still sending, if it is sending one.
         self._gave_at: float | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the response."""
-        gone = self._gone or (lambda: disconnected(receive))
         sending = asyncio.create_task(self._send(send), name="send a stream")
-        watching = asyncio.create_task(_quietly(gone), name="watch for a client to leave")
+        watching = asyncio.create_task(_disconnected(receive), name="watch for a client to leave")
         try:
             await self._until_over(sending, watching)
         finally:
@@ -151,23 +143,20 @@ class Streamed(Response):
             self._gave_at = None
 
 
-async def until_disconnect(
-    request: Request, work: Awaitable[_Result], *, gone: Gone | None = None
-) -> _Result:
+async def until_disconnect(request: Request, work: Awaitable[_Result]) -> _Result:
     """Wait for the result of work for a client, and cancel the work if the client leaves.
 
     Args:
-        request: The request of the client. Without ``gone``, the rest of its body is discarded.
+        request: The request of the client. The rest of its body is discarded.
         work: A coroutine or a future, which is done or cancelled when this function ends.
-        gone: Waits until the client is gone. It is needed if ``work`` reads the request's body,
-            see :class:`Streamed`.
 
     Raises:
         ClientGoneError: If the client left before the work had ended.
     """
-    watch = gone or (lambda: disconnected(request.receive))
     working = asyncio.ensure_future(work)
-    watching = asyncio.create_task(_quietly(watch), name="watch for a client to leave")
+    watching = asyncio.create_task(
+        _disconnected(request.receive), name="watch for a client to leave"
+    )
     try:
         await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
@@ -179,14 +168,10 @@ async def until_disconnect(
         await asyncio.wait({working, watching})
 
 
-async def disconnected(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> None:
     """Wait until the client disconnects; anything that it sends is ignored."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-async def _quietly(gone: Gone) -> None:
     try:
-        await gone()
+        while (await receive())["type"] != "http.disconnect":
+            pass
     except Exception as error:  # noqa: BLE001 - any error means that the client cannot be watched
         _log.info("a client cannot be watched (%s)", type(error).__name__)

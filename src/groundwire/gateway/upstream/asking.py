@@ -1,45 +1,10 @@
 """A request to an upstream, which can be sent to another upstream if the first one fails."""
 
-from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Self
 from urllib.parse import urlsplit
 
 from groundwire.config.upstreams import Upstream
 from groundwire.gateway.upstream.headers import Pairs, going_up
-
-
-class Upload:
-    """The pieces of a request body that is sent to the upstream while it is received.
-
-    Attributes:
-        has_begun: Whether a piece was asked for. The body cannot be sent again then.
-        error: The exception that the iterator of the pieces raised, if any. The HTTP client
-            replaces it by one of its own.
-        progress: A function to call after each piece, or ``None``.
-    """
-
-    def __init__(self, pieces: AsyncIterator[bytes]) -> None:
-        self._pieces = pieces
-        self.has_begun = False
-        self.error: BaseException | None = None
-        self.progress: Callable[[], None] | None = None
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> bytes:
-        self.has_begun = True
-        try:
-            piece = await anext(self._pieces)
-        except StopAsyncIteration:
-            raise
-        except Exception as error:
-            self.error = error
-            raise
-        if self.progress is not None:
-            self.progress()
-        return piece
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +16,7 @@ class UpstreamRequest:
         path: The path after ``/v1/``, percent-encoded, such as ``chat/completions``.
         query: The query as written, without the question mark.
         headers: The caller's headers, unchanged; :meth:`headers_for` filters them.
-        body: The body, or its pieces. Pieces cannot be sent twice: once the first one was asked
-            for, the request cannot go to another upstream.
+        body: The body.
         model: Name of the model, by which the upstream is chosen; ``None`` if the request names
             no model.
         passes_authorization: Whether credentials in ``headers`` are for the upstream.
@@ -63,15 +27,10 @@ class UpstreamRequest:
     path: str
     query: str
     headers: tuple[tuple[str, str], ...]
-    body: bytes | Upload
+    body: bytes
     model: str | None
     passes_authorization: bool
     accept_encoding: str | None = None
-
-    @property
-    def can_be_sent_again(self) -> bool:
-        """Whether the whole body can still be sent, from its beginning."""
-        return isinstance(self.body, bytes) or not self.body.has_begun
 
     def url(self, upstream: Upstream) -> str:
         """Return the URL of the request at an upstream, always below the upstream's own URL."""
@@ -87,11 +46,6 @@ class UpstreamRequest:
             accept_encoding=self.accept_encoding,
             key_names=self._key_names(upstream),
         )
-        if isinstance(self.body, Upload):
-            # Some servers refuse a body of unknown length, so the caller's Content-Length is sent.
-            # It can be trusted: the gateway's server refuses a body of another length, and if the
-            # body breaks off, so does the request to the upstream.
-            headers += [pair for pair in self.headers if pair[0].lower() == "content-length"][:1]
         return [(name, _as_utf8(value)) for name, value in headers]
 
     def _key_names(self, upstream: Upstream) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from yarl import URL
 from groundwire.config.tree import UpstreamDefaults
 from groundwire.config.upstreams import Upstream
 from groundwire.gateway.upstream import errors, routing
-from groundwire.gateway.upstream.asking import Upload, UpstreamRequest
+from groundwire.gateway.upstream.asking import UpstreamRequest
 from groundwire.gateway.upstream.headers import Pairs
 from groundwire.gateway.upstream.health import Health
 from groundwire.gateway.upstream.reply import UpstreamReply
@@ -118,7 +118,6 @@ class Upstreams:
         Raises:
             Problem: 502 if no upstream sent a valid response, 504 after a time-out, 503 if there is
                 no upstream, 404 if none serves the model.
-            Exception: If the iterator of the body's pieces raises it.
         """
         candidates = self._candidates(ask.model) if to is None else (to,)
         held: UpstreamReply | None = None
@@ -138,8 +137,6 @@ class Upstreams:
                     held = reply
                     if reply.status not in _TRY_OTHERS:
                         return reply
-                if not ask.can_be_sent_again:
-                    break
         except BaseException:
             if held is not None:
                 await held.close()
@@ -188,10 +185,7 @@ class Upstreams:
             try:
                 response = await self._request(upstream, ask, is_reused)
             except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
-                if isinstance(ask.body, Upload) and ask.body.error is not None:
-                    raise ask.body.error from None
-                is_stale = was_stale(error, is_reused=is_reused[0], started=started)
-                if is_stale and ask.can_be_sent_again:
+                if was_stale(error, is_reused=is_reused[0], started=started):
                     continue
                 raise self._unanswered(upstream.name, error) from error
             if not 200 <= response.status < 600:
@@ -204,30 +198,18 @@ class Upstreams:
     ) -> aiohttp.ClientResponse:
         assert self._session is not None, "the client was not entered"
         headers = ask.headers_for(upstream)
-        loop = asyncio.get_running_loop()
-        timeout_s = self._settings.response_timeout_s
-        upload = ask.body if isinstance(ask.body, Upload) else None
-        async with asyncio.timeout(timeout_s) as deadline:
-            if upload is not None:
-                # The time limit is for the upstream: restart it after each piece of the body, as
-                # the caller may be slow to send.
-                upload.progress = lambda: deadline.reschedule(loop.time() + timeout_s)
-            tracer = self._tracer
-            span = nullcontext() if tracer is None else tracer.asking(upstream, ask, headers)
-            try:
-                with span:
-                    return await self._session.request(
-                        ask.method,
-                        URL(ask.url(upstream), encoded=True),
-                        headers=headers,
-                        data=ask.body or None,
-                        allow_redirects=False,
-                        trace_request_ctx=is_reused,
-                    )
-            finally:
-                # A response may begin before the whole body is sent: stop restarting the limit.
-                if upload is not None:
-                    upload.progress = None
+        tracer = self._tracer
+        span = nullcontext() if tracer is None else tracer.asking(upstream, ask, headers)
+        with span:
+            async with asyncio.timeout(self._settings.response_timeout_s):
+                return await self._session.request(
+                    ask.method,
+                    URL(ask.url(upstream), encoded=True),
+                    headers=headers,
+                    data=ask.body or None,
+                    allow_redirects=False,
+                    trace_request_ctx=is_reused,
+                )
 
     def _unanswered(self, name: str, error: Exception) -> errors.UnansweredError:
         reason = type(error).__name__
