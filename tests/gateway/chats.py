@@ -162,7 +162,6 @@ def gateway(
     yaml: str = "",
     *,
     detector: Detector | None = None,
-    loads: bool = True,
     environ: Mapping[str, str] | None = None,
     tenants: Mapping[str, Overrides] | None = None,
     pipeline_of: Callable[[Config], Pipeline] | None = None,
@@ -173,7 +172,6 @@ def gateway(
         folder: For its files.
         yaml: Its configuration; upstream, key and audit log are added.
         detector: What judges; by default one that doubts :data:`WRONG`.
-        loads: Whether there is a detector at all.
         environ: Further variables.
         tenants: What tenants have of their own, in place of what the configuration says.
         pipeline_of: Makes the pipeline; by default one around the detector alone, without gate and
@@ -195,11 +193,11 @@ def gateway(
         if tenants is not None:
             config = replace(config, tenants=tenants)
         make = pipeline_of or partial(pipeline_around, detector or fixed())
-        pipeline = make(config) if loads else None
-        app = create_app(config, pipeline=pipeline, loads=False)
+        pipeline = make(config)
+        app = create_app(config, pipeline=pipeline)
         with serving(app) as url:
             yield Gateway(url=f"{url}/v1", upstream=upstream, audit=audit)
-        if pipeline is not None and pipeline_of is None:
+        if pipeline_of is None:
             pipeline.close()
 
 

@@ -41,7 +41,7 @@ class SomeServices:
     """Of the services, those that native endpoints need."""
 
     config: Config
-    pipeline: Pipeline | None
+    pipeline: Pipeline
     checks: ThreadPoolExecutor
     verifications: Verifications
     audit: AuditLog = field(default_factory=lambda: AuditLog(None))
@@ -50,7 +50,7 @@ class SomeServices:
 
     def overrides(self, tenant: str) -> Overrides:
         """What the configuration says of a tenant, or who has made the pipeline."""
-        if self.pipeline is None or tenant in self.config.tenants:
+        if tenant in self.config.tenants:
             return self.config.tenants.get(tenant, Overrides())
         return self.pipeline._tenants.get(tenant, Overrides())
 
@@ -115,13 +115,14 @@ def native(
     """The base URL of an app that answers with a pipeline while the block runs.
 
     Args:
-        pipeline: What checks.
+        pipeline: What checks; by default a pipeline that doubts one word.
         config: YAML.
         seen: Where the status of each response is put.
     """
     read = parse(config, name="groundwire.yaml", environ={})
     checks = ThreadPoolExecutor(2 * n_threads(read.detector.threads))
-    verifications = Verifications(read, None if pipeline is None else pipeline.detector)
+    pipeline = pipeline or fixed_pipeline()
+    verifications = Verifications(read, pipeline.detector)
     try:
         services = SomeServices(
             config=read, pipeline=pipeline, checks=checks, verifications=verifications

@@ -21,7 +21,9 @@ from groundwire.gateway.middleware.state import trace_id
 from groundwire.gateway.middleware.trace import Tracing
 from groundwire.gateway.relay import relay
 from groundwire.gateway.services import open_services
+from groundwire.pipeline import Pipeline
 from tests.gateway.audited import events_in
+from tests.gateway.chats import fixed
 from tests.gateway.wire import ScriptedUpstream
 
 #: Of the tenant default.
@@ -52,7 +54,7 @@ def relay_app(config: Config) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             app.state.services = await open_services(
-                stack, config, metrics=Metrics(), pipeline=None, loads=False
+                stack, config, metrics=Metrics(), pipeline=Pipeline(fixed())
             )
             yield
 

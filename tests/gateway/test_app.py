@@ -10,6 +10,7 @@ from groundwire.config import Config, parse
 from groundwire.detector import Detector
 from groundwire.errors import ConfigError, GroundwireError
 from groundwire.gateway.app import create_app
+from tests.gateway.chats import fixed
 from tests.gateway.client import fetch
 from tests.gateway.conftest import Running
 from tests.gateway.keys import KEY
@@ -29,13 +30,13 @@ def config_of(folder: Path, text: str = "") -> Config:
 
 
 def test_probes_need_no_key(running: Running, tmp_path: Path) -> None:
-    url = running(create_app(config_of(tmp_path), loads=False))
+    url = running(create_app(config_of(tmp_path), pipeline=Pipeline(fixed())))
     assert fetch(f"{url}/livez").json() == {"status": "alive"}
     ready = fetch(f"{url}/readyz")
     assert ready.status == 200
     assert ready.json() == {
         "status": "ready",
-        "models": {"status": "none"},
+        "models": {"status": "loaded", "detector": "fixed", "operating_point": "balanced"},
         "upstreams": [{"name": "local", "status": "up"}],
         "warnings": [],
     }
@@ -45,14 +46,14 @@ def test_what_is_odd_about_the_configuration_is_told_without_names(
     running: Running, tmp_path: Path
 ) -> None:
     text = "detector.name: similarity:hash\ntenants: {acme: {action: block, explain: false}}"
-    url = running(create_app(config_of(tmp_path, text), loads=False))
+    url = running(create_app(config_of(tmp_path, text), pipeline=Pipeline(fixed())))
     reply = fetch(f"{url}/readyz")
     assert [each["code"] for each in reply.json()["warnings"]] == ["blocks_right_answers"]
     assert "acme" not in reply.text
 
 
 def test_metrics_count_requests_and_how_they_ended(running: Running, tmp_path: Path) -> None:
-    url = running(create_app(config_of(tmp_path), loads=False))
+    url = running(create_app(config_of(tmp_path), pipeline=Pipeline(fixed())))
     assert fetch(f"{url}/v1/models").status == 401
     reply = fetch(f"{url}/metrics")
     assert reply.headers["Content-Type"].startswith("text/plain; version=")
@@ -100,7 +101,7 @@ def test_the_app_needs_some_key() -> None:
 def test_a_path_that_there_is_not_is_told_with_the_next_step(
     running: Running, tmp_path: Path
 ) -> None:
-    url = running(create_app(config_of(tmp_path), loads=False))
+    url = running(create_app(config_of(tmp_path), pipeline=Pipeline(fixed())))
     reply = fetch(f"{url}/chat/completions", headers=AUTHORIZED, data={})
     assert reply.status == 404
     assert reply.error["message"] == (
@@ -111,14 +112,14 @@ def test_a_path_that_there_is_not_is_told_with_the_next_step(
 
 
 def test_the_api_describes_itself_without_a_key(running: Running, tmp_path: Path) -> None:
-    url = running(create_app(config_of(tmp_path), loads=False))
+    url = running(create_app(config_of(tmp_path), pipeline=Pipeline(fixed())))
     document = fetch(f"{url}/openapi.json").json()
     assert document["info"]["title"] == "Groundwire"
     assert "/v1/{path}" not in document["paths"]
 
 
 def test_layers_hold_on_all_routes(running: Running, tmp_path: Path) -> None:
-    url = running(create_app(config_of(tmp_path), loads=False))
+    url = running(create_app(config_of(tmp_path), pipeline=Pipeline(fixed())))
     for path in ("/v1/chat/completions", "/v1/check", "/v1/embeddings", "/other"):
         refused = fetch(f"{url}{path}", data={})
         assert (refused.status, refused.error["code"]) == (401, "missing_api_key")
@@ -131,6 +132,6 @@ def test_the_demo_needs_no_key(running: Running, tmp_path: Path) -> None:
     config = parse(
         f"gateway.data_dir: {json.dumps(str(tmp_path))}\nupstream.url: http://127.0.0.1:9", name=""
     )
-    url = running(create_app(config, loads=False, is_local_demo=True))
+    url = running(create_app(config, pipeline=Pipeline(fixed()), is_local_demo=True))
     assert fetch(f"{url}/other").status == 404
     assert fetch(f"{url}/other", host="evil.example").status == 403

@@ -21,7 +21,6 @@ from groundwire.control.audit.events import (
     STREAMED,
     Disposition,
     StreamSummary,
-    grounding_unavailable_event,
     summary_event,
     unchecked_endpoint_event,
 )
@@ -49,7 +48,6 @@ HASHED = Keeping(text=AuditText.HASH)
 ABOUT_ANSWERS = {
     EventType.HALLUCINATION_DETECTED,
     EventType.HALLUCINATION_DETECTED_STREAMING,
-    EventType.GROUNDING_UNAVAILABLE,
     EventType.STREAMING_ENFORCEMENT_SUMMARY,
     EventType.CHECK_INCOMPLETE,
     EventType.UNCHECKED_ENDPOINT,
@@ -104,10 +102,6 @@ def test_the_events_of_a_blocked_stream_are_as_in_the_files() -> None:
     found, told = stream_events(checked(policy=BLOCK), **OF, summary=summary)
     assert fixed(found) == golden("hallucination_detected_streaming")
     assert fixed(told) == golden("streaming_enforcement_summary")
-
-
-def test_the_event_of_a_request_without_detector_is_as_in_the_file() -> None:
-    assert fixed(grounding_unavailable_event(**OF)) == golden("grounding_unavailable")
 
 
 def test_the_event_of_an_answer_that_failed_is_as_in_the_file() -> None:
@@ -233,12 +227,6 @@ def test_a_flag_is_there_only_when_it_is_true(flag: str) -> None:
     assert dict(with_it.payload) == {**without.payload, flag: True}
 
 
-def test_grounding_unavailable_has_exactly_its_fields() -> None:
-    event = grounding_unavailable_event(**OF)
-    assert set(event.payload) == {"workspace_id", "source", "reason", "message"}
-    assert event.payload["reason"] == "no_grounding_detector"
-
-
 def test_the_numbers_of_the_similarity_detector_are_dvaras() -> None:
     text = "dvara: {llm-gateway: {guardrail: {grounding: {enabled: true}}}}"
     with Pipeline.load(parse(text, name="application.yaml")) as pipeline:
@@ -325,7 +313,7 @@ def test_an_event_is_bounded_and_counts_all() -> None:
 
 
 def test_an_event_has_its_own_id_and_its_time_in_utc() -> None:
-    one, other = grounding_unavailable_event(**OF), grounding_unavailable_event(**OF)
+    (one,), (other,) = (stream_events((), **OF, summary=HELD) for _ in range(2))
     assert one.id != other.id
     elsewhere = timezone(timedelta(hours=2))
     late = replace(one, timestamp=datetime(2026, 1, 1, 1, 30, tzinfo=elsewhere))
@@ -354,7 +342,7 @@ def test_half_a_surrogate_pair_stays_written_out() -> None:
 
 
 def test_an_event_cannot_be_changed() -> None:
-    event = grounding_unavailable_event(**OF)
+    (event,) = stream_events((), **OF, summary=HELD)
     with pytest.raises(TypeError):
         event.payload["reason"] = "x"  # type: ignore[index]
 

@@ -223,36 +223,6 @@ def test_an_ungrounded_claim_with_an_address_is_audited_as_hashes_without_it(
         assert "alice" not in own.audit.read_text()
 
 
-@pytest.mark.parametrize("stream", [False, True])
-def test_sources_without_a_detector_are_refused_before_the_upstream_is_called(
-    tmp_path: Path, *, stream: bool
-) -> None:
-    with gateway(tmp_path, grounding(), loads=False) as own:
-        response = own.post(chat(stream=stream))
-        assert own.upstream.requests == ()
-        (found,) = own.wait_for_events(1)
-        eventually(
-            lambda: own.metric("groundwire_refusals_total", code="grounding_unavailable") == 1
-        )
-    error = response.json()["error"]
-    assert response.status_code == 403
-    assert (error["type"], error["code"]) == ("guardrail_violation", "grounding_unavailable")
-    assert found["type"] == "GROUNDING_UNAVAILABLE"
-    assert set(found["payload"]) == {"workspace_id", "source", "reason", "message"}
-    assert found["payload"]["reason"] == "no_grounding_detector"
-
-
-@pytest.mark.parametrize(
-    ("yaml", "sources"), [(grounding(enabled=False), SOURCES), (grounding(), [])]
-)
-def test_grounding_off_or_no_sources_without_a_detector_passes(
-    tmp_path: Path, yaml: str, sources: list[str]
-) -> None:
-    with gateway(tmp_path, yaml, loads=False) as own:
-        own.upstream.script(Script.json(completion(BAD)))
-        assert own.post(with_sources(*sources)).status_code == 200
-
-
 @pytest.fixture(scope="module")
 def documented() -> Iterator[Pipeline]:
     """As a user gets it who turns the guardrail on: similarity:hash, gate and all."""

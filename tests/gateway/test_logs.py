@@ -9,6 +9,8 @@ import pytest
 from groundwire.config import parse
 from groundwire.gateway.app import create_app
 from groundwire.gateway.logs import TRACE_ID, JsonLines, TextLines, log_to_stderr
+from groundwire.pipeline import Pipeline
+from tests.gateway.chats import fixed
 from tests.gateway.client import fetch
 from tests.gateway.conftest import Running
 from tests.gateway.keys import KEY
@@ -87,7 +89,7 @@ def test_a_request_is_logged_by_the_name_of_its_endpoint(
     running: Running, access: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = f"gateway.api_key: {KEY}\naudit.enabled: false"
-    url = running(create_app(parse(text, name=""), loads=False))
+    url = running(create_app(parse(text, name=""), pipeline=Pipeline(fixed())))
     log_to_stderr(parse(f"log: {{format: json, access: {access}}}", name="").log)
     path, own = f"{url}/files/{SECRET}?key={KEY}", {"Authorization": f"Bearer {KEY}"}
     trace_id = fetch(path, headers=own).headers["X-Trace-ID"]

@@ -232,11 +232,6 @@ def test_too_many_rows_are_refused_before_any_is_checked(base: str, judge: Gated
     assert judge.asked == []
 
 
-def test_without_a_detector_nothing_is_read() -> None:
-    with native(None) as base:
-        assert send(base, b"{").error["code"] == "no_detector"
-
-
 # How it runs.
 
 

@@ -276,13 +276,6 @@ def test_an_empty_answer_is_refused(base: str) -> None:
     assert "nothing to check" in reply.error["message"]
 
 
-def test_without_a_detector_it_says_what_to_do() -> None:
-    with native(None) as base:
-        reply = check(base, BODY)
-    assert (reply.status, reply.error["code"]) == (503, "no_detector")
-    assert "check.enabled" in reply.error["next_step"]
-
-
 def test_many_at_a_time_get_each_their_own(base: str) -> None:
     def one(n: int) -> tuple[int, int]:
         found = check(base, {"sources": ["x"], "answer": f"This is fine {n} times and wrong."})

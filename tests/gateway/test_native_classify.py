@@ -99,11 +99,6 @@ def test_a_pipeline_without_a_gate_says_so_too() -> None:
         assert ask(base, "When?").json()["label"] == "fact_check_disabled"
 
 
-def test_nothing_loaded_is_not_the_gate_switched_off() -> None:
-    with native(None) as base:
-        assert ask(base, "When?").error["code"] == "no_detector"
-
-
 class BrokenEmbedder:
     """An encoder that fails."""
 

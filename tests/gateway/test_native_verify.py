@@ -323,7 +323,7 @@ def test_without_the_embedded_reader_it_is_loaded_once_when_it_is_asked() -> Non
             own.close()
 
 
-def test_without_a_pipeline_the_embedded_verifier_answers() -> None:
+def test_beside_another_detector_the_embedded_verifier_answers() -> None:
     with native(None) as base:
         assert verify(base, EXAMPLE).json()["summary"]["backend"] == "local"
 

@@ -77,7 +77,6 @@ def test_no_refusal_is_one_that_clients_try_again_but_for_want_of_a_record() -> 
 def test_the_codes_of_dvara_in_lower_case() -> None:
     assert {
         "hallucination_detected",
-        "grounding_unavailable",
         "stream_error",
         "stream_incomplete_ungrounded",
         "stream_too_large_to_scan",

@@ -393,16 +393,6 @@ def test_an_endpoint_that_is_not_checked_needs_its_record_if_that_is_asked_for(
         assert own.upstream.requests == ()
 
 
-def test_a_request_without_detector_is_on_record_before_its_refusal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with watched(tmp_path, yaml("block"), monkeypatch, loads=False) as (own, sink):
-        client = ask(own, sink, request())
-        client.wait()
-    assert client.status == 403
-    assert (sink.early, [each["type"] for each in sink.payloads]) == ([], ["GROUNDING_UNAVAILABLE"])
-
-
 # In a real database.
 
 

@@ -59,7 +59,6 @@ def create_app(
     config: Config,
     *,
     pipeline: Pipeline | None = None,
-    loads: bool = True,
     control: "ControlPlane | None" = None,
     is_local_demo: bool = False,
     on_failure: Callable[[Exception], None] | None = None,
@@ -69,9 +68,8 @@ def create_app(
 
     Args:
         config: The configuration.
-        pipeline: A pipeline that is already loaded; the caller closes it.
-        loads: Whether to load a pipeline if none is given. Without a pipeline, no answer can be
-            checked.
+        pipeline: A pipeline that is already loaded, and that the caller closes; ``None``: the app
+            loads one.
         control: The control plane, with a database; the app opens and closes it. ``None``: tenants
             and keys are those of the configuration.
         is_local_demo: Whether requests need no key. Only requests addressed to this machine are
@@ -107,7 +105,6 @@ def create_app(
                     config,
                     metrics=counted,
                     pipeline=pipeline,
-                    loads=loads,
                     control=control,
                     telemetry=telemetry,
                 )
@@ -122,7 +119,7 @@ def create_app(
             if control is not None:
                 stack.push_async_callback(control.close)
                 await control.begin()
-            elif pipeline is not None or not loads:
+            elif pipeline is not None:
                 await start()
                 yield
                 return

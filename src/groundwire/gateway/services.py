@@ -47,7 +47,7 @@ class Services:
 
     Attributes:
         config: The configuration.
-        pipeline: The stages of a check; ``None`` in a gateway without models.
+        pipeline: The stages of a check.
         upstreams: The upstream servers.
         audit: The audit log, with the findings of checks and the actions taken.
         metrics: The metrics.
@@ -62,7 +62,7 @@ class Services:
     """
 
     config: Config
-    pipeline: Pipeline | None
+    pipeline: Pipeline
     upstreams: Upstreams
     audit: AuditLog
     metrics: Metrics
@@ -79,7 +79,6 @@ async def open_services(
     *,
     metrics: Metrics,
     pipeline: Pipeline | None,
-    loads: bool,
     control: "ControlPlane | None" = None,
     telemetry: Telemetry | None = None,
 ) -> Services:
@@ -89,8 +88,8 @@ async def open_services(
         stack: Closes the services, in reverse order.
         config: The configuration.
         metrics: The metrics; they can be scraped before the other services are ready.
-        pipeline: A pipeline that is already loaded; the caller closes it.
-        loads: Whether to load a pipeline if none is given.
+        pipeline: A pipeline that is already loaded, and that the caller closes; ``None``: it is
+            loaded here.
         control: The control plane, with the tenants and the audit log; the caller closes it.
             Without one, the configuration has all tenants, and no database stores audit events.
         telemetry: Makes traces; the caller closes it.
@@ -98,7 +97,7 @@ async def open_services(
     Raises:
         GroundwireError: If a model cannot be used, or the audit log cannot be written or signed.
     """
-    if pipeline is None and loads:
+    if pipeline is None:
         tenants = tenants_of(config, control)
         # Loading reads files and compiles graphs. It runs in a thread, so that probes are answered.
         load = partial(Pipeline.load, with_larger_cache(config), tenants=tenants)
@@ -107,7 +106,7 @@ async def open_services(
     n = n_threads(config.detector.threads)
     checks = RequestThreads(2 * n, thread_name_prefix="groundwire-check")
     stack.callback(checks.shutdown, wait=True, cancel_futures=True)
-    verifications = Verifications(config, None if pipeline is None else pipeline.detector)
+    verifications = Verifications(config, pipeline.detector)
     stack.callback(verifications.close)
     opening = RequestThreads(n, thread_name_prefix="groundwire-open")
     stack.callback(opening.shutdown, wait=True, cancel_futures=True)
@@ -118,9 +117,8 @@ async def open_services(
     else:
         audit = control.audit
     metrics.watch(lambda: of_audit(audit.stats))
-    if pipeline is not None:
-        detector = pipeline.detector
-        metrics.watch(lambda: of_cache(detector.cache))
+    detector = pipeline.detector
+    metrics.watch(lambda: of_cache(detector.cache))
     client = Upstreams(config.upstreams, config.upstream, observer=metrics, tracer=telemetry)
     upstreams = await stack.enter_async_context(client)
     background = Background()

@@ -37,7 +37,7 @@ class Verifications:
             most that of the whole verification.
     """
 
-    def __init__(self, config: Config, detector: Detector | None) -> None:
+    def __init__(self, config: Config, detector: Detector) -> None:
         """Make the threads; no model is loaded yet.
 
         Args:
@@ -95,7 +95,7 @@ class Verifications:
 
     def _local(self) -> LocalVerifier:
         with self._loading:
-            if self._embedded is None and self._detector is not None:
+            if self._embedded is None:
                 with suppress(ModelError):  # the detector's model is not the embedded model
                     self._embedded = LocalVerifier.of(self._detector)
             if self._embedded is None:

@@ -163,7 +163,6 @@ def plane(
         app = create_app(
             config,
             pipeline=pipeline,
-            loads=False,
             control=control,
             is_local_demo=is_local_demo,
             on_failure=failures.append,

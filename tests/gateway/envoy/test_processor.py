@@ -25,6 +25,8 @@ grpc = pytest.importorskip("grpc", reason="the extra envoy is not installed")
 pytest.importorskip("envoy_data_plane", reason="has the messages of Envoy, for its side")
 
 from groundwire.gateway.envoy import messages  # noqa: E402
+from groundwire.pipeline import Pipeline  # noqa: E402
+from tests.gateway.chats import fixed  # noqa: E402
 from tests.gateway.envoy.proxy import (  # noqa: E402
     BUFFERED,
     DUPLEX,
@@ -458,7 +460,7 @@ def test_the_port_needs_the_extra_and_has_to_be_free(
 ) -> None:
     async def start(text: str) -> None:
         config = parse(f"{text}\ntenants: {{acme: {{keys: [{KEY}]}}}}", name="groundwire.yaml")
-        app = create_app(config, loads=False)
+        app = create_app(config, pipeline=Pipeline(fixed()))
         async with app.router.lifespan_context(app):
             pass
 

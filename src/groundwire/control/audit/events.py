@@ -112,16 +112,6 @@ def summary_event(summary: StreamSummary, *, tenant: str, trace_id: str) -> Audi
     return _event(type_, tenant, trace_id, {**STREAMED, **counts})
 
 
-def grounding_unavailable_event(*, tenant: str, trace_id: str) -> AuditEvent:
-    """Build the event of a request with sources that was refused because there is no detector."""
-    payload = {
-        "source": "request",
-        "reason": "no_grounding_detector",
-        "message": "The request names sources, and no grounding detector is installed",
-    }
-    return _event(EventType.GROUNDING_UNAVAILABLE, tenant, trace_id, payload)
-
-
 def unchecked_endpoint_event(
     *,
     tenant: str,

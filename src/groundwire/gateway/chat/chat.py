@@ -12,8 +12,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from groundwire.config.tree import Gateway
-from groundwire.control.audit.events import grounding_unavailable_event
-from groundwire.detection.values import Outcome
 from groundwire.errors import DetectionError
 from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.buffered_response import (
@@ -34,15 +32,15 @@ from groundwire.gateway.chat.recording import Recorder, StreamReport
 from groundwire.gateway.chat.release import Release
 from groundwire.gateway.forwarded import forwarded
 from groundwire.gateway.http.problems import Problem, body_too_slow
-from groundwire.gateway.http.refusals import RefusalCode, blocked, refused
+from groundwire.gateway.http.refusals import blocked
 from groundwire.gateway.http.streamed import Streamed, encoded, until_disconnect
 from groundwire.gateway.middleware import state
 from groundwire.gateway.middleware.state import caller, services, trace_id
 from groundwire.gateway.services import Services
 from groundwire.gateway.upstream import UpstreamBrokenError, UpstreamReply
 from groundwire.pipeline import DUE, CheckPath, Pipeline, RequestContext
-from groundwire.pipeline.conversation import Answer, AnswerKind, read_request
-from groundwire.policy.policy import Action, decide, reach, resolve
+from groundwire.pipeline.conversation import Answer, AnswerKind
+from groundwire.policy.policy import Action, reach
 
 #: Seconds that a client may take to send the body of its request.
 BODY_TIMEOUT_S = 60.0
@@ -101,7 +99,6 @@ class Exchange:
 
     @property
     def _pipeline(self) -> Pipeline:
-        assert self._services.pipeline is not None, "answer() has looked"
         return self._services.pipeline
 
     @property
@@ -118,10 +115,7 @@ class Exchange:
             InvalidTextError: If its question or its evidence is not valid text, and the policy
                 blocks unchecked answers.
         """
-        pipeline = self._services.pipeline
-        if pipeline is None:
-            await self._require_no_check()
-        if pipeline is None or not pipeline.may_check(overrides=self._own, request=self._chat.asks):
+        if not self._pipeline.may_check(overrides=self._own, request=self._chat.asks):
             return relayed(await self._send(is_read=False))
         if self._recorder.is_failing and (await self._open()).path in DUE:
             self._recorder.require_writable()
@@ -167,24 +161,6 @@ class Exchange:
         return await send(replace(ask, headers=plain))
 
     # Requests whose answers are not checked.
-
-    async def _require_no_check(self) -> None:
-        """Refuse a request that needs a check, on a gateway without models.
-
-        Raises:
-            Problem: If the policy wants a check, and the request names its sources or the policy
-                blocks unchecked answers.
-        """
-        config, tenant = self._services.config, self._caller.tenant
-        policy = resolve(config.policy, tenant=self._own, request=self._chat.asks)
-        if not policy.enabled:
-            return
-        conversation = read_request(self._chat.body)
-        if conversation.is_explicit or decide(policy, Outcome.UNAVAILABLE) is Action.BLOCK:
-            event = grounding_unavailable_event(tenant=tenant, trace_id=self._trace_id)
-            await self._recorder.event(event)
-            self._services.metrics.refused(RefusalCode.GROUNDING_UNAVAILABLE)
-            raise refused(RefusalCode.GROUNDING_UNAVAILABLE)
 
     async def _pass(
         self, context: RequestContext, sending: Sending, failure: str | None = None

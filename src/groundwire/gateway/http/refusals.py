@@ -26,7 +26,6 @@ class RefusalCode(StrEnum):
     UNVERIFIED = "response_unverified"
     PARTIAL = "response_partially_checked"
     CHECK_FAILED = "check_failed"
-    GROUNDING_UNAVAILABLE = "grounding_unavailable"  # refused before the upstream is asked
     STREAM_ERROR = "stream_error"
     STREAM_INCOMPLETE_UNGROUNDED = "stream_incomplete_ungrounded"
     STREAM_TOO_LARGE_TO_SCAN = "stream_too_large_to_scan"
@@ -54,10 +53,6 @@ _TEXTS: Mapping[RefusalCode, tuple[str, str]] = {
         "Send sources within the limits, as text, in a language that the detector reads.",
     ),
     RefusalCode.CHECK_FAILED: ("Response blocked: the check failed", _TRY_AGAIN),
-    RefusalCode.GROUNDING_UNAVAILABLE: (
-        "Request refused: it names sources, and no grounding detector is installed",
-        "Send it without sources, or ask who runs this gateway to configure a detector.",
-    ),
     RefusalCode.STREAM_ERROR: (
         "Response blocked: the check failed while it was written",
         _TRY_AGAIN,

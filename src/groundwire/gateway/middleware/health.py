@@ -58,7 +58,5 @@ def readiness_report(readiness: Readiness) -> dict[str, Any]:
 
 
 def _models(services: Services) -> dict[str, Any]:
-    if services.pipeline is None:
-        return {"status": "none"}
     info = services.pipeline.detector.info
     return {"status": "loaded", "detector": info.name, "operating_point": info.operating_point}

@@ -133,8 +133,7 @@ async def nli(
 
 
 def _explainer(request: Request) -> Explainer:
-    pipeline = services(request).pipeline
-    explainer = None if pipeline is None else pipeline.explainer
+    explainer = pipeline_of(request).explainer
     if not isinstance(explainer, Explainer):
         raise Problem(
             503,

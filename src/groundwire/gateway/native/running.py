@@ -62,21 +62,8 @@ def too_slow(own: Services) -> Problem:
 
 
 def pipeline_of(request: Request) -> Pipeline:
-    """Return the pipeline: the stages of a check.
-
-    Raises:
-        Problem: 503, if no pipeline was loaded, because the configuration checks no answers.
-    """
-    pipeline = services(request).pipeline
-    if pipeline is None:
-        raise Problem(
-            503,
-            "no_detector",
-            message="No detector is loaded: under this configuration no answer is ever checked.",
-            next_step="Set check.enabled: true (or let a tenant or a decision check answers), and "
-            "start the gateway again.",
-        )
-    return pipeline
+    """Return the pipeline: the stages of a check."""
+    return services(request).pipeline
 
 
 def to_json(data: object) -> bytes:
