@@ -195,9 +195,14 @@ def test_aliases_cannot_grow_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> N
     assert "too large" in problems("\n".join(lines))[0]
 
 
-def test_anchors_and_merges_are_read() -> None:
-    config = parse("tenants:\n  a: &own {action: block}\n  b: {<<: *own, enabled: no}\n", name="")
-    assert config.tenants["b"] == Overrides(action=Action.BLOCK, enabled=False)
+def test_anchors_are_read() -> None:
+    config = parse("tenants:\n  a: &own {action: block}\n  b: *own\n", name="")
+    assert config.tenants["b"] == Overrides(action=Action.BLOCK)
+
+
+def test_merges_of_yaml_1_1_are_refused() -> None:
+    text = "tenants:\n  a: &own {action: block}\n  b: {<<: *own, enabled: no}\n"
+    assert "there is no '<<'" in problems(text)[0]
 
 
 def test_a_file_is_read_and_named(tmp_path: Path) -> None:

@@ -121,12 +121,8 @@ class _Reader:
 
     def _entries(self, node: Any, above: tuple[int, ...]) -> list[DocumentEntry]:  # noqa: ANN401
         entries: dict[str, DocumentEntry] = {}
-        merged: list[DocumentEntry] = []
         for key, value in node.value:
             place = self._place(key)
-            if str(key.tag) == "tag:yaml.org,2002:merge":
-                merged += self._merge(value, above)
-                continue
             if key.id != "scalar":
                 raise ConfigError([f"{place}: a key is a text, and this is a {key.id}."])
             if key.value in entries:
@@ -136,19 +132,7 @@ class _Reader:
             if isinstance(part, Scalar) and part.value is None:
                 part = Scalar(None, place)  # a value that is left out has the place of its key
             entries[key.value] = DocumentEntry(key.value, place, part)
-        for entry in merged:
-            entries.setdefault(entry.key, entry)
         return list(entries.values())
-
-    def _merge(self, node: Any, above: tuple[int, ...]) -> list[DocumentEntry]:  # noqa: ANN401
-        part = self.read(node, above)
-        tables = part.items if isinstance(part, List) else (part,)
-        entries: list[DocumentEntry] = []
-        for table in tables:
-            if not isinstance(table, DocumentTable):
-                raise ConfigError([f"{part.place}: << merges mappings, and this is none."])
-            entries += table.entries
-        return entries
 
     def _scalar(self, node: Any, place: LinePlace) -> str | int | float | bool | None:  # noqa: ANN401
         tag, text = str(node.tag), str(node.value)

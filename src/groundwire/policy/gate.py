@@ -157,7 +157,7 @@ class Gate:
 
         A prompt of white space needs no check, with confidence 1. Of a prompt of more than 4,000
         characters, the first and last 2,000 are read. Callers should check the answer if an error
-        is raised, as :func:`needs_check` does.
+        is raised.
 
         Raises:
             InvalidTextError: If the prompt is not a ``str``, or not valid text.
@@ -197,14 +197,6 @@ def load_embedder(threads: int | None) -> NeuralEmbedder:
         models.verify(needed)
     pieces = WordPieces(tables.folder / "tokenizer.json")
     return NeuralEmbedder.load(encoder, pieces, threads=n_threads(threads))
-
-
-def needs_check(gate: Gate, prompt: str) -> bool:
-    """Return whether to check the answer to a prompt; ``True`` if the gate fails."""
-    try:
-        return gate.classify(prompt).needs_fact_check
-    except (errors.GateError, errors.InvalidTextError):
-        return True
 
 
 def _find(model: str | Path | None) -> Manifest | None:
