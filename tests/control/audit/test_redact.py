@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groundwire.config.kinds import KindError
 from groundwire.control.audit.redact import Redaction, RedactionKind
-from groundwire.errors import ConfigError
 
 ALL = Redaction(tuple(RedactionKind))
 #: Of the kinds that a text has; each is one whole number, address or key.
@@ -156,19 +156,10 @@ def test_keys_alone_are_taken_out_if_nothing_is_said() -> None:
     assert Redaction() == Redaction.of("secret")
 
 
-@pytest.mark.parametrize(
-    ("setting", "said"),
-    [
-        ("emial", "Did you mean email?"),
-        ("email, none", "none stands alone"),
-        ("", "secret, email, iban, card, phone, ip"),
-        ("email;ip", "Names with commas between"),
-    ],
-)
-def test_another_name_is_refused_with_what_is_possible(setting: str, said: str) -> None:
-    with pytest.raises(ConfigError, match=r"audit\.redact") as caught:
+@pytest.mark.parametrize("setting", ["emial", "email, none", "", "email;ip"])
+def test_another_name_is_refused_with_what_is_possible(setting: str) -> None:
+    with pytest.raises(KindError, match="some of secret, email, iban, card, phone, ip"):
         Redaction.of(setting)
-    assert said in str(caught.value)
 
 
 # Parts of a text.

@@ -25,7 +25,7 @@ from tests.control.audit.test_detail import FULL, many
 from tests.gateway.answers import checked
 from tests.tiers import costly
 
-OTHER = EventType.UNCHECKED_ENDPOINT
+OTHER = EventType.ADMIN_LOGIN
 
 
 async def collect(
@@ -98,7 +98,7 @@ async def test_filters_hold_together(opened: Callable[[], Any]) -> None:
         await other.add(
             made(4, tenant="a", trace_id="y"),
             made(5, OTHER, tenant="b", trace_id="y"),
-            made(6, EventType.UNCHECKED_ENDPOINT, tenant="a", trace_id="z"),
+            made(6, EventType.KEY_REVOKED, tenant="a", trace_id="z"),
         )
 
         async def seconds(**asked: Any) -> list[float]:  # noqa: ANN401
@@ -110,7 +110,7 @@ async def test_filters_hold_together(opened: Callable[[], Any]) -> None:
         assert await seconds(tenant="a") == [6, 4, 2, 1]
         assert await seconds(tenant="c") == []
         assert await seconds(types=(OTHER,)) == [5, 2]
-        assert await seconds(types=(OTHER, EventType.UNCHECKED_ENDPOINT)) == [6, 5, 2]
+        assert await seconds(types=(OTHER, EventType.KEY_REVOKED)) == [6, 5, 2]
         assert await seconds(types=(OTHER, OTHER), tenant="a") == [2]
         assert await seconds(trace_id="x") == [3, 2, 1]
         assert await seconds(trace_id="x", tenant="a", types=(OTHER,)) == [2]

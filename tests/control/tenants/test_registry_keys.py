@@ -1,6 +1,5 @@
 """Keys in a database, the same on SQLite and PostgreSQL."""
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -16,7 +15,6 @@ from groundwire.control.tenants.errors import (
     ConfiguredError,
     InvalidKeyError,
     InvalidTenantError,
-    LastAdminKeyError,
     UnknownKeyError,
 )
 from groundwire.control.tenants.record import KeyStatus, Revoked
@@ -71,31 +69,6 @@ async def test_the_latest_keys_come_first(registry: Registry) -> None:
     made = [(await registry.create_key(tenant="acme")).record.id for _ in range(7)]
     await registry.create_key(role=Role.ADMIN)
     assert [key.id for key in await registry.keys("acme")] == made[::-1]
-
-
-async def test_of_two_admins_who_revoke_each_other_one_stays(registry: Registry) -> None:
-    keys = [(await registry.create_key(role=Role.ADMIN)).record for _ in range(2)]
-    gone = await asyncio.gather(
-        *(registry.revoke_key(each.id, tenant=None, keeps_admin=True) for each in keys),
-        return_exceptions=True,
-    )
-    assert [type(each) for each in gone].count(LastAdminKeyError) == 1
-    assert sum(each.revoked_at is None for each in await registry.keys(None)) == 1
-
-
-async def test_an_admin_key_that_expires_and_an_auditor_do_not_replace_one_that_lasts(
-    registry: Registry, store: Store
-) -> None:
-    last = (await registry.create_key(role=Role.ADMIN)).record
-    brief = (await registry.create_key(role=Role.ADMIN, expires_at=TOMORROW)).record
-    auditor = (await registry.create_key(role=Role.AUDITOR)).record
-    with pytest.raises(LastAdminKeyError, match="without expires_at"):
-        await registry.revoke_key(last.id, tenant=None, keeps_admin=True)
-    for each in (brief, auditor):
-        await registry.revoke_key(each.id, tenant=None, keeps_admin=True)
-    config = parse("admin: {api_key: gwa_configured_admin_key}", name="")
-    beside = Registry(store, configured=ConfiguredTenants.of(config))
-    assert (await beside.revoke_key(last.id, tenant=None, keeps_admin=True)).is_new
 
 
 @pytest.mark.parametrize("key_id", ["0" * 12, "", "\0", "\udc80", "' OR 1=1", "z" * 12])

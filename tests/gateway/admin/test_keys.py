@@ -112,19 +112,6 @@ def test_an_admin_key_has_a_role_and_does_not_revoke_itself(stored: Plane) -> No
     assert stored.ask("GET", "/me", key=secret).status == 401
 
 
-def test_the_last_admin_key_that_lasts_is_not_revoked(planes: Planes) -> None:
-    own = planes(environ={"GROUNDWIRE_ADMIN_API_KEY": ""})
-    (start,) = own.starts
-    assert start.admin_key is not None
-    brief = {"role": "admin", "expires_at": in_hours(1)}
-    made = own.ask("POST", "/keys", brief, key=start.admin_key.secret).json()
-    last = f"/keys/{start.admin_key.record.id}"
-    reply = own.ask("DELETE", last, key=made["secret"])
-    assert (reply.status, reply.error["code"]) == (409, "last_admin_key")
-    assert own.ask("POST", "/keys", {"role": "admin"}, key=made["secret"]).status == 201
-    assert own.ask("DELETE", last, key=made["secret"]).status == 200
-
-
 @pytest.mark.parametrize(
     "body", [{}, {"role": "owner"}, {"role": None}, {"role": "admin", "tenant": "acme"}]
 )

@@ -11,12 +11,8 @@ from enum import StrEnum
 from itertools import islice, takewhile
 from typing import Any, Self
 
+from groundwire.config.tree import SETTINGS
 from groundwire.control.audit import shapes
-from groundwire.errors import ConfigError
-from groundwire.text.spelling import guess
-
-#: The value of the setting that redacts nothing.
-NONE = "none"
 
 
 class RedactionKind(StrEnum):
@@ -72,14 +68,9 @@ class Redaction:
         """Read ``audit.redact``: names with commas between, or ``none``.
 
         Raises:
-            ConfigError: If a name is unknown, or there are others beside ``none``.
+            KindError: If a name is unknown, or there are others beside ``none``.
         """
-        names = list(dict.fromkeys(each.strip().lower() for each in setting.split(",")))
-        if names == [NONE]:
-            return cls(())
-        wrong = [name for name in names if name not in set(RedactionKind)]
-        if wrong:
-            raise ConfigError([_problem(setting, name) for name in wrong])
+        names = SETTINGS["audit.redact"].kind.read(setting).split(",")
         return cls(tuple(kind for kind in RedactionKind if kind in names))
 
     def find(self, text: str) -> tuple[Redacted, ...]:
@@ -141,14 +132,3 @@ def _joined(found: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]
         else:
             joined.append((start, end, rank))
     return joined
-
-
-def _problem(setting: str, name: str) -> str:
-    known = [*RedactionKind, NONE]
-    meant = guess(name, [str(each) for each in known])
-    hint = f" Did you mean {meant}?" if meant else ""
-    alone = " none stands alone." if name == NONE else ""
-    return (
-        f"audit.redact: {name!r} in {setting!r} is not possible. Names with commas between: "
-        f"{', '.join(RedactionKind)}; or {NONE}.{alone}{hint}"
-    )

@@ -9,7 +9,6 @@
     ├── UnknownKeyError
     ├── TenantExistsError
     ├── VersionMismatchError             a tenant was changed by somebody else meanwhile
-    ├── LastAdminKeyError                the last admin key that does not expire must stay
     └── ConfiguredError                  a tenant or key can only be removed in the configuration
 """
 
@@ -77,16 +76,6 @@ class VersionMismatchError(TenantError):
         return (
             f"The tenant {shown(self.tenant)} {found}, and the change was for {wanted}. Read it "
             "again, and decide again."
-        )
-
-
-class LastAdminKeyError(TenantError):
-    """An admin key cannot be revoked: no other admin key would be left that does not expire."""
-
-    def __str__(self) -> str:
-        return (
-            f"Without the key {shown(self.args[0])} there is no admin key that does not expire. "
-            "Make one with the role admin and without expires_at, then revoke this one."
         )
 
 

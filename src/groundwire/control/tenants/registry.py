@@ -21,7 +21,6 @@ from groundwire.control.tenants.record import (
     FirstStart,
     IfVersion,
     KeyRecord,
-    KeyStatus,
     NewKey,
     Revoked,
     TenantRecord,
@@ -266,22 +265,16 @@ class Registry:
             made = await change.make_key(tenant=tenant, role=role, name=key_name, expires_at=ends)
             return replace(made, tenants=stored)
 
-    async def revoke_key(
-        self, key_id: str, *, tenant: str | None, keeps_admin: bool = False
-    ) -> Revoked:
+    async def revoke_key(self, key_id: str, *, tenant: str | None) -> Revoked:
         """Revoke a key for good. A key that is revoked already stays as it is.
 
         Args:
             key_id: The id of the key.
             tenant: The tenant of the key; ``None`` for an admin key. Other keys are not found.
-            keeps_admin: Whether an admin key that does not expire must be left. This is for callers
-                without access to the database, who could not make another key.
 
         Raises:
             UnknownKeyError: If the tenant or the admin plane has no key with this id.
             ConfiguredError: If the key is in the configuration.
-            LastAdminKeyError: If ``keeps_admin``, and no admin key would be left that does not
-                expire.
         """
         if not legal.KEY_ID.fullmatch(key_id):
             raise errors.UnknownKeyError
@@ -292,8 +285,6 @@ class Registry:
             record = found[0]
             if record.revoked_at is not None:
                 return Revoked(record=record, is_new=False)
-            if keeps_admin:
-                await self._require_another_admin(change, record)
             return Revoked(record=await change.revoke(record), is_new=True)
 
     async def note_use(self, uses: Mapping[str, datetime]) -> None:
@@ -381,20 +372,6 @@ class Registry:
 
     def _marked(self, record: TenantRecord) -> TenantRecord:
         return replace(record, is_configured=record.id in self._configured.tenants)
-
-    async def _require_another_admin(self, change: Change, record: KeyRecord) -> None:
-        """Refuse to revoke a key if no other admin key would be left that does not expire.
-
-        Changes are made one after the other, so if two admins revoke each other's key at once, the
-        second is refused.
-        """
-        is_idle = record.status is not KeyStatus.ACTIVE
-        if record.role is not Role.ADMIN or is_idle or self._configured.keys_of(None):
-            return
-        lasts = _KEYS.revoked_at.is_(None) & _KEYS.expires_at.is_(None)
-        is_other = (_KEYS.role == str(Role.ADMIN)) & (_KEYS.id != record.id)
-        if not await change.find_keys(is_other & lasts, limit=1):
-            raise errors.LastAdminKeyError(record.id)
 
     async def _put_bare(
         self, change: Change, id_: str, *, is_asked: bool = False

@@ -75,8 +75,7 @@ async def revoke_admin_key(
 ) -> Key:
     """Revoke an admin key for good.
 
-    A key cannot revoke itself. The last admin key that does not expire, stored or configured,
-    cannot be revoked, so that there is always a key that can make others.
+    A key cannot revoke itself, so that a key is left that can make others.
     """
     if key_id == admin(request).key_id:
         raise Problem(
@@ -131,7 +130,7 @@ async def _revoked(
     control: ControlPlane, events: ControlEvents, key_id: str, tenant: str | None
 ) -> Key:
     revoked = await control.change(
-        lambda registry: registry.revoke_key(key_id, tenant=tenant, keeps_admin=tenant is None),
+        lambda registry: registry.revoke_key(key_id, tenant=tenant),
         events.key_revoked,
     )
     return Key.model_validate(revoked.record)

@@ -20,7 +20,6 @@ _TABLE: Mapping[type[BaseException], tuple[int, str]] = {
     errors.UnknownKeyError: (404, "unknown_key"),
     errors.TenantExistsError: (409, "tenant_exists"),
     errors.ConfiguredError: (409, "configured"),
-    errors.LastAdminKeyError: (409, "last_admin_key"),
     errors.VersionMismatchError: (412, "version_mismatch"),
     InvalidCursorError: (400, "invalid_cursor"),
     ConfigError: (422, "invalid_policy"),

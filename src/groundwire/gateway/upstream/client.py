@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from io import BytesIO
 from random import Random
 from typing import Protocol, Self
 
@@ -22,6 +23,9 @@ from groundwire.gateway.upstream.reply import UpstreamReply
 from groundwire.gateway.upstream.session import new_session, was_stale
 
 _log = logging.getLogger(__name__)
+
+#: A body with more bytes than this is sent in pieces.
+_LARGE_BYTES = 2**20
 
 #: Statuses of a response after which another upstream is tried.
 _TRY_OTHERS = frozenset({429, 500, 502, 503, 504})
@@ -206,7 +210,9 @@ class Upstreams:
                     ask.method,
                     URL(ask.url(upstream), encoded=True),
                     headers=headers,
-                    data=ask.body or None,
+                    # A body of many megabytes that is no file would be written in one go, while
+                    # all other requests wait.
+                    data=BytesIO(ask.body) if len(ask.body) > _LARGE_BYTES else ask.body or None,
                     allow_redirects=False,
                     trace_request_ctx=is_reused,
                 )
