@@ -14,7 +14,6 @@ import pytest
 from groundwire import Pipeline
 from groundwire.detection.example import Source
 from groundwire.gateway.native import batch
-from groundwire.gateway.native.batch import accepted
 from groundwire.policy.policy import Overrides
 from tests.fixed_judge import FixedJudge, FixedReading
 from tests.gateway.client import PATIENCE_S, Reply, fetch
@@ -22,7 +21,7 @@ from tests.gateway.native_app import fixed_pipeline, native, without_times
 
 pytestmark = pytest.mark.merge
 
-LINES = "application/x-ndjson"
+JSON = "application/json"
 SLOW_S = 0.01
 
 
@@ -70,19 +69,18 @@ def row(answer: str = "Fine.", **more: object) -> dict[str, Any]:
     return {"sources": ["Fine or wrong."], "answer": answer, **more}
 
 
-def send(base: str, body: bytes, kind: str = LINES, **headers: str) -> Reply:
+def send(base: str, body: bytes, kind: str = JSON, **headers: str) -> Reply:
     headers = {"Content-Type": kind} | headers
     return fetch(f"{base}/v1/check/batch", method="POST", headers=headers, body=body)
 
 
-def lines(*rows: object) -> bytes:
-    return b"".join(
-        each if isinstance(each, bytes) else json.dumps(each).encode() + b"\n" for each in rows
-    )
+def examples(*rows: object) -> bytes:
+    return json.dumps({"examples": rows}).encode()
 
 
 def results(reply: Reply) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in reply.body.splitlines()]
+    found: list[dict[str, Any]] = reply.json()["results"]
+    return found
 
 
 # What comes back.
@@ -103,44 +101,14 @@ def test_results_are_those_of_single_checks_in_the_order_of_the_rows(base: str) 
     assert found["summary"] == summary
 
 
-def test_json_lines_in_give_json_lines_out(base: str) -> None:
-    reply = send(base, lines(row("wrong", id="a"), b"\n", row()))
-    assert reply.headers["Content-Type"] == LINES
-    found = [(each["row"], each.get("id"), each["outcome"]) for each in results(reply)]
-    assert found == [(1, "a", "hallucinated"), (3, None, "grounded")]
-
-
-def test_the_client_chooses_what_it_reads(base: str) -> None:
-    reply = send(base, lines(row()), Accept="application/json")
-    assert reply.json()["summary"]["rows"] == 1
-    reply = fetch(f"{base}/v1/check/batch", data={"examples": [row()]}, headers={"Accept": LINES})
-    assert results(reply)[0]["outcome"] == "grounded"
-
-
-@pytest.mark.parametrize(
-    ("accept", "kind"),
-    [
-        ("", "application/json"),
-        ("*/*", "application/json"),
-        ("text/html, application/jsonl", "application/jsonl"),
-        ("application/x-ndjson;q=0.9, application/json;q=0.1", LINES),
-        (";;,,q=1;", "application/json"),
-    ],
-)
-def test_accept_names_the_form_of_the_results(accept: str, kind: str) -> None:
-    assert accepted(accept, default="application/json") == kind
-
-
 def test_a_row_that_cannot_be_checked_does_not_fail_the_others(base: str) -> None:
     reply = send(
         base,
-        lines(
+        examples(
             row(),
-            b"{]\n",
-            b"\xff\n",
-            b'{"answer": NaN}\n',
-            b"[" * 100_000 + b"\n",
             [],
+            "x",
+            None,
             {"answer": "x"},
             row(""),
             row("\ud800"),
@@ -153,12 +121,12 @@ def test_a_row_that_cannot_be_checked_does_not_fail_the_others(base: str) -> Non
     )
     assert reply.status == 200
     found = results(reply)
-    assert [each["row"] for each in found] == list(range(1, 15))
-    assert ["outcome" in each for each in found] == [True, *[False] * 12, True]
-    for each in found[1:13]:
+    assert [each["row"] for each in found] == list(range(1, 13))
+    assert ["outcome" in each for each in found] == [True, *[False] * 10, True]
+    for each in found[1:11]:
         assert {"type", "code", "message"} <= set(each["error"])
         assert len(json.dumps(each)) < 1_000
-    assert found[12]["error"]["type"] == "server_error"
+    assert found[10]["error"]["type"] == "server_error"
     assert "s3cret" not in reply.text
 
 
@@ -168,7 +136,7 @@ def test_rows_have_the_other_names_of_sources_and_conversations(base: str) -> No
     found = results(
         send(
             base,
-            lines(
+            examples(
                 {"context": "Paris.", "answer": "wrong"},
                 {"source": ["a", "It is fine."], "answer": "Fine."},
                 {"id": "chat", "request": chat, "response": said},
@@ -195,7 +163,7 @@ def test_an_operating_point_that_is_none_is_refused_once(base: str, point: objec
 
 
 def test_limits_are_those_of_the_tenant(base: str) -> None:
-    body = lines({"sources": ["It is fine.", "b"], "answer": "Fine."})
+    body = examples({"sources": ["It is fine.", "b"], "answer": "Fine."})
     (found,) = results(send(base, body, **{"X-Test-Tenant": "small"}))
     assert found["coverage"]["reasons"] == {"dropped_over_cap": 1}
 
@@ -206,15 +174,14 @@ def test_limits_are_those_of_the_tenant(base: str) -> None:
 @pytest.mark.parametrize(
     ("body", "kind", "status", "code"),
     [
-        (b"", LINES, 400, "no_rows"),
-        (b"\n \n", LINES, 400, "no_rows"),
-        (b'{"examples": []}', "application/json", 400, "no_rows"),
-        (b"{}", "application/json", 422, "invalid_body"),
-        (b'{"examples": {}}', "application/json", 422, "invalid_body"),
-        (b"[]", "application/json", 422, "invalid_body"),
-        (b"{", "application/json", 400, "invalid_json"),
+        (b'{"examples": []}', JSON, 400, "no_rows"),
+        (b"{}", JSON, 422, "invalid_body"),
+        (b'{"examples": {}}', JSON, 422, "invalid_body"),
+        (b"[]", JSON, 422, "invalid_body"),
+        (b"{", JSON, 400, "invalid_json"),
         (b"{}", "text/plain", 415, "unsupported_media_type"),
-        (b"{}", "application/x-ndjson; charset=latin-1", 415, "unsupported_media_type"),
+        (b"{}", "application/x-ndjson", 415, "unsupported_media_type"),
+        (b"{}", "application/json; charset=latin-1", 415, "unsupported_media_type"),
     ],
 )
 def test_what_is_no_batch_is_refused(
@@ -226,7 +193,7 @@ def test_what_is_no_batch_is_refused(
 
 
 def test_too_many_rows_are_refused_before_any_is_checked(base: str, judge: Gated) -> None:
-    reply = send(base, b"{}\n" * (batch.MAX_ROWS + 1))
+    reply = send(base, examples(*[{}] * (batch.MAX_ROWS + 1)))
     assert (reply.status, reply.error["code"]) == (413, "too_many_rows")
     assert "10,001" in reply.error["message"]
     assert judge.asked == []
@@ -241,7 +208,7 @@ class Raw:
     def __init__(self, base: str, body: bytes) -> None:
         parts = urlsplit(base)
         self.socket = socket.create_connection((parts.hostname, parts.port), PATIENCE_S)
-        head = f"POST /v1/check/batch HTTP/1.1\r\nHost: x\r\nContent-Type: {LINES}\r\n"
+        head = f"POST /v1/check/batch HTTP/1.1\r\nHost: x\r\nContent-Type: {JSON}\r\n"
         head += f"Content-Length: {len(body)}\r\n\r\n"
         self.socket.sendall(head.encode() + body)
         self.seen = b""
@@ -257,7 +224,7 @@ class Raw:
 
 
 def test_a_result_is_sent_while_later_rows_are_still_being_checked(base: str, judge: Gated) -> None:
-    client = Raw(base, lines(row(id="first"), row(id="second", question="wait")))
+    client = Raw(base, examples(row(id="first"), row(id="second", question="wait")))
     client.read_until(b'"id": "first"')
     assert b"second" not in client.seen
     judge.release.set()
@@ -266,7 +233,7 @@ def test_a_result_is_sent_while_later_rows_are_still_being_checked(base: str, ju
 
 
 def test_no_more_rows_are_under_way_than_there_are_threads(base: str, judge: Gated) -> None:
-    client = Raw(base, lines(*[row(question="wait") for _ in range(20)]))
+    client = Raw(base, examples(*[row(question="wait") for _ in range(20)]))
     for _ in range(2):
         assert judge.begun.acquire(timeout=PATIENCE_S)
     assert not judge.begun.acquire(timeout=0.2)
@@ -280,7 +247,7 @@ def test_no_more_rows_are_under_way_than_there_are_threads(base: str, judge: Gat
 
 def test_hanging_up_ends_the_work(base: str, judge: Gated) -> None:
     n_rows = 1_000
-    client = Raw(base, lines(row(id="first"), *[row(question="slow")] * n_rows))
+    client = Raw(base, examples(row(id="first"), *[row(question="slow")] * n_rows))
     client.read_until(b'"id": "first"')
     client.close()
     before = -1

@@ -67,9 +67,7 @@ def test_no_json_makes_the_gateway_fail(base: str, path: str, data: object) -> N
 @given(
     path=st.sampled_from(PATHS),
     body=st.binary(max_size=200),
-    kind=st.sampled_from(
-        [JSON, "application/jsonl", "text/plain", "application/x+json", "a;b=\xff"]
-    ),
+    kind=st.sampled_from([JSON, "text/plain", "application/x+json", "a;b=\xff"]),
 )
 def test_no_bytes_make_the_gateway_fail(base: str, path: str, body: bytes, kind: str) -> None:
     reply = fetch(base + path, method="POST", headers={"Content-Type": kind}, body=body)

@@ -121,8 +121,8 @@ class BatchRequest(Shape):
     """Many answers to check.
 
     Attributes:
-        examples: Bodies as for `/v1/check`, each with an optional `id`. `context` and `source` are
-            other names of `sources`.
+        examples: At most 10,000 bodies as for `/v1/check`, each with an optional `id`. `context`
+            and `source` are other names of `sources`.
     """
 
     examples: list[Any]
@@ -244,7 +244,7 @@ class BatchRow(Shape):
     """The result of a row: a result as `/v1/check` gives it, or an error.
 
     Attributes:
-        row: The number of the row, from 1; in JSON Lines, the number of its line.
+        row: The number of the row, from 1.
         id: The id that the row had in the request.
         outcome: The outcome, if the row was checked.
         error: The error, if the row was not checked.

@@ -4,7 +4,7 @@ FastAPI alone would accept ``NaN``, guess UTF-16, and read a browser's form as a
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from email.message import Message
 from typing import Any
 
@@ -55,7 +55,7 @@ class NativeRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def read_and_handle(request: Request) -> Response:
-            require_content_type(request, (JSON,))
+            _require_json(request)
             strict = JsonRequest(request.scope, request.receive)
             try:
                 async with asyncio.timeout(self.body_timeout_s):
@@ -73,15 +73,14 @@ class NativeRoute(APIRoute):
         return read_and_handle
 
 
-def require_content_type(request: Request, known: Sequence[str]) -> str:
-    """Return the content type of a request, if it is accepted; ``+json`` types count as JSON.
+def _require_json(request: Request) -> None:
+    """Refuse a request whose body is not called JSON; ``+json`` types count as JSON.
 
     A request without a content type, or with that of a form, is refused: pages of any website can
     make a browser send such requests.
 
     Args:
         request: The request.
-        known: The accepted content types.
 
     Raises:
         Problem: If the request has another content type, or the body is compressed or not in UTF-8.
@@ -95,14 +94,11 @@ def require_content_type(request: Request, known: Sequence[str]) -> str:
     charset = header.get_param("charset", "utf-8")
     if str(charset).lower() not in ("utf-8", "utf8", "us-ascii"):
         raise _unsupported("The body is not in UTF-8.", "Send it as UTF-8.")
-    if kind.endswith("+json") and JSON in known:
-        return JSON
-    if kind not in known:
+    if kind != JSON and not kind.endswith("+json"):
         raise _unsupported(
             "The content type of the body is none that is read here.",
-            f"Say which it is, with the header Content-Type: {' or '.join(known)}.",
+            f"Say which it is, with the header Content-Type: {JSON}.",
         )
-    return kind
 
 
 def _in_the_body(error: dict[str, Any]) -> dict[str, Any]:
