@@ -7,7 +7,6 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from groundwire.config.tree import Admin
 from groundwire.control.audit import Keeping
 from groundwire.control.audit.events import unchecked_endpoint_event
 from groundwire.gateway import unchecked
@@ -124,17 +123,8 @@ def _check(request: Request, target: RequestTarget) -> None:
             404,
             "unknown_path",
             message="Nothing is administered on this port, and nothing of it goes to the upstream.",
-            next_step=_administered_at(state.services(request).config.admin),
+            next_step="The admin plane has a port of its own: admin.port, if admin.enabled is set.",
         )
-
-
-def _administered_at(settings: Admin) -> str:
-    if not settings.enabled:
-        return (
-            "The admin plane is off: set admin.enabled, or set what tenants have of their own in "
-            "the configuration, under tenants."
-        )
-    return f"The admin plane is on another port: {settings.port}, at {settings.host}."
 
 
 def _raw_path(request: Request) -> bytes:
@@ -143,23 +133,13 @@ def _raw_path(request: Request) -> bytes:
     return AZURE.sub(PREFIX, raw if isinstance(raw, bytes) else request.scope["path"].encode())
 
 
-def _is_json(request: Request) -> bool:
-    """Return whether a body may be JSON.
-
-    Some clients send JSON without a content type, or as plain text or a form.
-    """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    return "json" in kind or kind in {"", "text/plain", "application/x-www-form-urlencoded"}
-
-
 def _model_of(request: Request, body: bytes, max_bytes: int) -> str | None:
     """Return the model that a JSON body names; ``None`` if it names none or is invalid.
 
-    An invalid body is not an error here: the upstream gets the body, and refuses it.
+    The content type is ignored, as some clients send JSON as plain text or a form. An invalid body
+    is not an error here: the upstream gets the body, and refuses it.
     """
     coding = request.headers.get("content-encoding", "")
-    if not body or not _is_json(request):
-        return None
     try:
         model = _names.decode(decoded(body, coding, max_bytes=max_bytes)).model
     except (CodingError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
