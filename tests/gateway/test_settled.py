@@ -24,7 +24,7 @@ from tests.gateway import chats
 from tests.gateway.admin.plane import plane
 from tests.gateway.answers import HEADER, checked
 from tests.gateway.chats import WRONG, events_of, finish_of, request, text_of, without_ids
-from tests.gateway.native_app import SomeServices
+from tests.gateway.native_app import SomeServices, fixed_pipeline
 from tests.gateway.settled import ENDS, GIVES_UP_S, GRACE_S, ask, watched
 from tests.gateway.wire import (
     DONE,
@@ -510,12 +510,12 @@ async def cancelled_at_a_full_queue(sink: ListSink) -> int:
 @contextmanager
 def recorder_of(log: AuditLog) -> Iterator[Recorder]:
     """What records into a log, of a gateway with the defaults."""
-    with ThreadPoolExecutor(1) as checks:
+    with ThreadPoolExecutor(1) as checks, fixed_pipeline() as pipeline:
         some = SomeServices(
             config=Config(),
-            pipeline=None,
+            pipeline=pipeline,
             checks=checks,
-            verifications=Verifications(Config(), None),
+            verifications=Verifications(Config(), pipeline.detector),
             audit=log,
         )
         yield Recorder(cast(Services, some), trace_id="t1")
