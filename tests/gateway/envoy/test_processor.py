@@ -528,5 +528,8 @@ def test_more_exchanges_than_the_gateway_takes_are_refused(small: Processor) -> 
         return [third, *await asyncio.gather(*exchanges)]
 
     third, *others = small.runner.run(asyncio.wait_for(three(), 30))
-    assert (third.status, third.failure) == (0, grpc.StatusCode.RESOURCE_EXHAUSTED)
+    # A client that still writes when its exchange is refused may see the stream reset instead.
+    refusals = (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.INTERNAL)
+    assert third.status == 0
+    assert third.failure in refusals
     assert all(each.is_complete for each in others)
