@@ -111,9 +111,9 @@ class Upstreams:
         """Send a request, and return the response once its headers are there.
 
         If an upstream sends no valid response, or the status 429, 500, 502, 503 or 504, the next
-        upstream that serves the model is asked, as long as the body can be sent again. If all fail,
-        the last response is returned, if there is one. After a time-out no other upstream is asked.
-        If the caller's task is cancelled, so is the request.
+        upstream that serves the model is asked. If all fail, the last response is returned, if
+        there is one. After a time-out no other upstream is asked. If the caller's task is
+        cancelled, so is the request.
 
         Args:
             ask: The request.
