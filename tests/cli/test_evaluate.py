@@ -168,18 +168,6 @@ def test_a_limit_draws_whole_contexts_the_same_each_time(run: CommandLine, tmp_p
     assert len(drawn(100)) == 31
 
 
-def test_a_task_can_be_chosen(run: CommandLine, tmp_path: Path) -> None:
-    table = [row(1, task="QA"), row(2, task="Summary"), row(3, task="Chat")]
-    path = write(tmp_path / "t.jsonl", json_lines(*table))
-    found = scores(run, "--data", path, "--task", "Chat", "--task", "QA")
-    assert list(found["tasks"]) == ["QA", "Chat"]
-    result = run("evaluate", "--data", path, "--task", "Poem")
-    assert result.exit_code == 2
-    assert "No row has the task 'Poem'. Tasks in the data: 'Chat', 'QA', 'Summary'." in (
-        result.stderr
-    )
-
-
 def test_slots_give_a_variant_each(run: CommandLine, tmp_path: Path) -> None:
     answer = "In {{1889||1950||conflict}}."
     slots = {"id": "x", "domain": "law", "context": "In 1889.", "answer": answer}

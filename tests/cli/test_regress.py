@@ -65,7 +65,6 @@ def test_what_evaluate_prints_is_a_baseline(run: CommandLine, tmp_path: Path) ->
 @pytest.mark.parametrize(
     "options",
     [
-        ("--task", "QA"),
         ("--limit", "4"),
         ("--format", "slots"),
         ("--label-means", "supported"),
@@ -81,8 +80,8 @@ def test_what_evaluate_scored_is_compared_by_the_same_options(
         rows = [{**slots, "answer": "It is {{large||9 million||number}}."}]
     else:
         rows = [
-            {"sources": [f"Paris {n}"], "answer": answer, "label": label, "task": task}
-            for n, task in enumerate(("QA", "Summary", "QA"))
+            {"sources": [f"Paris {n}"], "answer": answer, "label": label}
+            for n in range(3)
             for answer, label in answers
         ]
     data, base = tmp_path / "labelled.jsonl", tmp_path / "base.json"
@@ -91,7 +90,7 @@ def test_what_evaluate_scored_is_compared_by_the_same_options(
     args = ("--baseline", base, "--data", data, "--max-drop", "f1=0")
     result = run("regress", *args, *options)
     assert result.exit_code == 0, result.stdout + result.stderr
-    if options[0] in ("--task", "--limit"):
+    if options[0] == "--limit":
         assert "of the same data" in run("regress", *args).stderr
 
 

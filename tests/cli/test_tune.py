@@ -138,7 +138,6 @@ def test_options_that_do_not_go_together_are_refused(
         ("--column", "answer=output"),
         ("--label-means", "hallucinated"),
         ("--format", "table"),
-        ("--task", "QA"),
         ("--limit", "5"),
         ("--output", "kept.jsonl"),
         ("--resume",),
@@ -155,14 +154,11 @@ def test_what_says_how_to_judge_is_refused_beside_results(
     assert f"{given[0]} concerns --data" in result.stderr
 
 
-def test_the_rows_of_a_task_are_chosen_from(run: CommandLine, tmp_path: Path) -> None:
-    rows = [
-        {"sources": [f"Paris {n}"], "answer": "Paris.", "label": n % 2, "task": "QA" if n else "D"}
-        for n in range(8)
-    ]
+def test_a_sample_of_rows_is_chosen_from(run: CommandLine, tmp_path: Path) -> None:
+    rows = [{"sources": [f"Paris {n}"], "answer": "Paris.", "label": n % 2} for n in range(8)]
     path = tmp_path / "labelled.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    for args, n_answers in (((), 8), (("--task", "QA"), 7), (("--task", "QA", "--limit", "3"), 3)):
+    for args, n_answers in (((), 8), (("--limit", "3"), 3)):
         result = run("tune", "--data", path, "--target", "f1", "--json", *args)
         assert json.loads(result.stdout)["n_answers"] == n_answers, result.stderr
 

@@ -120,7 +120,7 @@ def test_labels_that_were_read_otherwise_are_an_error(before: Path, tmp_path: Pa
 def test_as_many_other_rows_of_the_same_data_are_an_error(now: Path, tmp_path: Path) -> None:
     of_a = [replace(row, task="A", sha256=f"{i}a") for i, row in enumerate(BEFORE)]
     baseline = Baseline.read(scores_file(tmp_path / "a.json", of_a))
-    with pytest.raises(RegressError, match=r"but other ones.*--task"):
+    with pytest.raises(RegressError, match=r"but other ones.*--limit"):
         compare(now, baseline, limits("f1=100"))
 
 

@@ -23,7 +23,6 @@ def bench(
     data: Path | None = option("--data", "PATH", click.Path(exists=True, path_type=Path)),
     split: str | None = option("--split", "NAME", NAME),
     data_revision: str | None = option("--data-revision", "COMMIT", NAME),
-    tasks: tuple[str, ...] = option("--task", "NAME"),
     limit: int | None = option("--limit", "N", click.IntRange(min=1)),
     output: OutputOptions,
     as_json: bool = option("--json"),
@@ -38,7 +37,6 @@ def bench(
         split: A part of the benchmark, such as test or dev.
         data_revision: The commit of the data on the hub.  [default: the current one, which the
             result names]
-        tasks: Only answers of this task; can be repeated.
         limit: Number of answers to judge: whole contexts, drawn at random, the same each time.
         as_json: Print the result as JSON.
 
@@ -47,7 +45,7 @@ def bench(
         groundwire bench ragtruth --data RAGTruth/dataset
         groundwire bench ragtruth --data test.jsonl.gz --output results.jsonl --resume
         groundwire bench aggrefact --detector similarity --limit 1000
-        groundwire bench halueval --data HaluEval/data --task qa --detector similarity:hash --json
+        groundwire bench halueval --data HaluEval/data --detector similarity:hash --json
 
     Detectors: reader, similarity, similarity:hash, a folder or a hub model that classifies tokens.
 
@@ -80,10 +78,10 @@ def bench(
         commit = folder.name
     paths = wanted.find(folder, part)
     files, *_ = [output.files(path) for path in paths]  # refuses an output that is an input
-    read = choose(partial(wanted.read, paths, part), tasks=tasks, limit=limit)
+    read = choose(partial(wanted.read, paths, part), limit=limit)
     setup, hashes = ctx.ensure_object(Setup), sums_of(paths)
     with judge(setup, choice, files, read(), hashes=hashes, count=lambda: limit) as done:
-        result = BenchResult.read(done.path, wanted, part, limit=limit, tasks=tasks, commit=commit)
+        result = BenchResult.read(done.path, wanted, part, limit=limit, commit=commit)
     data_of = result.to_dict(wall_s=done.wall_s)
     show(data_of, lambda: to_text(result, wall_s=done.wall_s), as_json=as_json)
     ctx.exit(status_of(result.evaluation))

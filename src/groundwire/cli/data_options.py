@@ -30,7 +30,6 @@ class DataOptions:
         label_means: Meaning of a label of 1, true or yes.  [default: hallucinated]
         format: Format of the data: a table with labels, or answers with slots, which are written
             {{supported||hallucinated||kind}}.
-        tasks: Only rows of this task; can be repeated.
         limit: Number of rows to judge: whole contexts, drawn at random, the same each time.
     """
 
@@ -39,7 +38,6 @@ class DataOptions:
         "--label-means", type=click.Choice(("hallucinated", "supported"))
     )
     format: str = option("--format", type=click.Choice(("table", "slots")), default="table")
-    tasks: tuple[str, ...] = option("--task", "NAME")
     limit: int | None = option("--limit", "N", click.IntRange(min=1))
 
     def reader(self, data: Path) -> "Read":
@@ -60,13 +58,11 @@ class DataOptions:
             read = partial(each_slot, data)
         else:
             read = partial(read_labelled, data, mapping)
-        return choose(read, tasks=self.tasks, limit=self.limit)
+        return choose(read, limit=self.limit)
 
     def count(self, data: Path) -> int | None:
-        """Count the rows to judge; ``None`` if the number is unknown, as with ``--task``."""
+        """Count the rows to judge; ``None`` if the number is unknown."""
         from groundwire.evaluation.datasets.lines import count_rows
 
-        if self.tasks:
-            return None
         n = count_rows(data)
         return n if self.limit is None or n is None else min(self.limit, n)

@@ -236,8 +236,8 @@ def _require_same(now: Mapping[str, Any], before: Mapping[str, Any]) -> None:
     if now["fingerprint"] != before["fingerprint"]:
         raise RegressError(
             "The baseline has as many rows of the same data as this run, but other ones, or their "
-            "labels were read otherwise. Use the same options, such as --task, --limit, --column "
-            "and --label-means."
+            "labels were read otherwise. Use the same options, such as --limit, --column and "
+            "--label-means."
         )
 
 

@@ -1,6 +1,6 @@
 """A detector's result on a benchmark, and any reasons not to compare it with published ones."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -56,7 +56,6 @@ class BenchResult:
         split: str,
         *,
         limit: int | None = None,
-        tasks: Sequence[str] = (),
         commit: str = "",
     ) -> Self:
         """Compute the metrics of a file of results.
@@ -66,7 +65,6 @@ class BenchResult:
             bench: The benchmark.
             split: Name of the split.
             limit: Limit on the answers that were drawn; ``None`` if all were judged.
-            tasks: The tasks that were judged; empty if all were.
             commit: Commit of the dataset on the hub; empty if the files are not from the hub.
 
         Raises:
@@ -103,7 +101,7 @@ class BenchResult:
             },
             flag_all={each.name: each.of_flagging_all(answers) for each in bench.metrics},
             check=check,
-            differences=(*other, *_differences(check, evaluation, limit, tasks)),
+            differences=(*other, *_differences(check, evaluation, limit)),
             evaluation=evaluation,
         )
 
@@ -138,14 +136,10 @@ class BenchResult:
         }
 
 
-def _differences(
-    check: FileCheck, evaluation: Evaluation, limit: int | None, tasks: Sequence[str]
-) -> Iterable[str]:
+def _differences(check: FileCheck, evaluation: Evaluation, limit: int | None) -> Iterable[str]:
     if limit is not None:
         yield f"at most {limit:,} answers were drawn"
-    if tasks:
-        yield f"only {', '.join(tasks)} was judged"
-    if check.counts == "different" and limit is None and not tasks:
+    if check.counts == "different" and limit is None:
         yield f"the answers are not those of the benchmark ({'; '.join(check.differences)})"
     if check.counts == "unknown":
         yield "nobody here knows how many answers there should be"
