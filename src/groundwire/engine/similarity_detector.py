@@ -3,12 +3,11 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from math import isnan
-from threading import Event, Lock
+from threading import Event
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from groundwire.detection.example import Source
 from groundwire.detection.passages import CutSource
 from groundwire.detection.similarity import MIN_WORDS, THRESHOLD, is_compared, nearest
 from groundwire.detection.values import EvidenceRef, Reason, Score
-from groundwire.engine.embedder import Embedder, HashEmbedder, NeuralEmbedder
+from groundwire.engine.embedder import HASH_DIMENSION, Embedder, HashEmbedder, NeuralEmbedder
 from groundwire.engine.models import DEFAULT_MODEL, EMBEDDERS, ENCODER, find_model
 from groundwire.engine.scores import ClaimScores
 from groundwire.engine.sentence import parts_of, without_citations
@@ -35,6 +34,9 @@ log = logging.getLogger(__name__)
 #: whose guide asks for sources of 1 to 3 sentences. The vector of a longer text mixes too many
 #: topics, so a longer source is compared line by line (docs/similarity.md has the numbers).
 WHOLE_LINES = 3
+
+#: Size of the largest vectors, those of the hash embedder.
+_VECTOR_BYTES = 4 * HASH_DIMENSION
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,16 +129,10 @@ class SimilarityBackend:
         """Return the vector of a source or line, from the cache or computed."""
         return self.shared.read(self._key(text, tenant), partial(self._embed, text))
 
-    def vector_ahead(
-        self, text: str, tenant: str, *, is_wanted: Callable[[], bool]
-    ) -> NDArray[np.float32] | None:
-        """Embed a source or line before an answer asks for it.
-
-        Returns:
-            The vector; ``None`` if it is cached already, or no longer wanted when the turn comes.
-        """
+    def vector_ahead(self, text: str, tenant: str, *, is_wanted: Callable[[], bool]) -> None:
+        """Embed a source or line before an answer asks for it, if it is still wanted then."""
         compute = partial(self._embed, text)
-        return self.shared.read_ahead(self._key(text, tenant), compute, is_wanted=is_wanted)
+        self.shared.read_ahead(self._key(text, tenant), compute, is_wanted=is_wanted)
 
     def _embed(self, text: str) -> NDArray[np.float32]:
         self.counter.add(texts_embedded=1)
@@ -198,52 +194,36 @@ class SimilaritySession:
         self.attended: set[int] = set()
         self.reasons: Counter[Reason] = Counter(evidence.reasons)
         self._backend, self._units, self._tenant = backend, units, tenant
-        # Indices of the units that no thread has taken yet. Each text is embedded alone, so its
-        # vector does not depend on which thread embeds it, or when.
-        self._pending = iter(range(len(units)))
-        self._next = Lock()
-        self._found: dict[int, NDArray[np.float32]] = {}
         self._vectors: NDArray[np.float32] | None = None
         self._closed = Event()
 
     def prefetch(self) -> None:
-        """Embed the sources in the background."""
-        for _ in range(min(self._backend.shared.threads, len(self._units))):
-            self._backend.shared.turns.ahead(self._embed_ahead)
+        """Embed the sources in the background, as many as the cache has room for."""
+        room = self._backend.shared.cache.stats.max_bytes // _VECTOR_BYTES
+        for unit in self._units[:room]:
+            self._backend.shared.turns.ahead(partial(self._embed_ahead, unit.text))
 
     def close(self) -> None:
         """Stop embedding ahead."""
         self._closed.set()
 
-    def _take(self) -> int | None:
-        with self._next:
-            return next(self._pending, None)
+    def _embed_ahead(self, text: str) -> None:
+        if self._is_wanted():
+            self._backend.vector_ahead(text, self._tenant, is_wanted=self._is_wanted)
 
-    def _embed_ahead(self) -> None:
-        while self._is_wanted() and (index := self._take()) is not None:
-            # ``found`` is None if the thread of the answer has embedded the unit meanwhile.
-            found = self._backend.vector_ahead(
-                self._units[index].text, self._tenant, is_wanted=partial(self._is_wanted, index)
-            )
-            if found is not None:
-                self._found[index] = found
-
-    def _is_wanted(self, index: int | None = None) -> bool:
-        return self._vectors is None and not self._closed.is_set() and index not in self._found
-
-    def _embed(self) -> None:
-        """Embed units that no thread has taken yet, one after the other, until there are none."""
-        while (index := self._take()) is not None:
-            self._found[index] = self._backend.vector(self._units[index].text, self._tenant)
+    def _is_wanted(self) -> bool:
+        return self._vectors is None and not self._closed.is_set()
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
         """Compare the next claims with the sources; if one claim fails, the others are compared."""
         texts = [answer[segment.start : segment.end] for segment in segments]
         if any(is_compared(text) and self._backend.embedder.reads(text) for text in texts):
-            # Embed the sources now, before the claims occupy the workers. An error is raised again
-            # when a claim asks for the sources, and is reported there.
-            with suppress(Exception):
-                self._sources()
+            # Embed the sources now, before the claims occupy the workers. Without their vectors,
+            # no claim is compared.
+            try:
+                self._embed_sources()
+            except Exception as error:  # noqa: BLE001 - whatever went wrong, nothing was compared
+                log.warning("The sources could not be embedded: %s", type(error).__name__)
         return self._backend.shared.map(partial(self._claim, answer), segments)
 
     def _claim(self, answer: str, segment: Segment) -> ClaimScores:
@@ -265,7 +245,9 @@ class SimilaritySession:
         text = without_emphasis(without_citations(answer, segment))
         with backend.shared.turns.answer():
             vector = backend.embedder.embed([text])[0]
-        similarity, index = nearest(vector, self._sources())
+        if self._vectors is None:
+            raise DetectionError("The sources could not be embedded.")
+        similarity, index = nearest(vector, self._vectors)
         if isnan(similarity):
             raise DetectionError("The embedder's output is not a number.")
         backend.counter.add(claims_compared=1)
@@ -275,26 +257,9 @@ class SimilaritySession:
             similarity, (self._units[index].place,), backend.embedder.n_unread(parts)
         )
 
-    def _sources(self) -> NDArray[np.float32]:
-        """Return the vectors of all units, shape ``(n_units, dimension)``; computed once."""
+    def _embed_sources(self) -> None:
+        """Compute the vectors of all units, once."""
         if self._vectors is None:
-            n_left = len(self._units) - len(self._found)
-            n_helpers = min(self._backend.shared.threads, n_left) - 1
-            helpers = [self._backend.shared.workers.submit(self._embed) for _ in range(n_helpers)]
-            self._embed()
-            for helper in helpers:
-                # Drop a helper that has not begun, and wait for the others. If a helper failed, its
-                # unit has no vector yet, and is embedded below.
-                if not helper.cancel():
-                    helper.exception()
-            # A unit that a background thread has taken may still wait for a turn: embed it here.
-            self._vectors = np.stack([self._vector(index) for index in range(len(self._units))])
-            self._found.clear()
-        return self._vectors
-
-    def _vector(self, index: int) -> NDArray[np.float32]:
-        found = self._found.get(index)
-        if found is None:
-            found = self._backend.vector(self._units[index].text, self._tenant)
-            self._found[index] = found
-        return found
+            texts = [unit.text for unit in self._units]
+            embed = partial(self._backend.vector, tenant=self._tenant)
+            self._vectors = np.stack(self._backend.shared.map(embed, texts))
