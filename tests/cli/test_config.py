@@ -21,20 +21,10 @@ def run(*args: object, stdin: str | None = None, **environ: str) -> Result:
     return invoke("config", *args, stdin=stdin, environ=environ)
 
 
-def test_check_says_what_a_file_is(file: Path) -> None:
+def test_check_says_that_a_file_can_be_used(file: Path) -> None:
     result = run("check", file)
     assert result.exit_code == 0
-    assert result.stdout == (
-        "halugate.yaml can be used. It has the names of halugate.\n"
-        "  check      on, action log\n"
-        "  detector   reader, from probability 0.8 on, on cpu\n"
-        "  gate       embedded, threshold 0.6\n"
-        "  explainer  embedded, threshold 0.9\n"
-        "  verifier   local\n"
-        "  decisions  the first that holds applies\n"
-        "      100  verified-factual: if (fact_check:needs_fact_check): header, "
-        "without evidence header\n"
-    )
+    assert result.stdout == "halugate.yaml can be used. It has the names of halugate.\n"
 
 
 def test_check_tells_everything_that_is_wrong_and_exits_with_2(file: Path) -> None:

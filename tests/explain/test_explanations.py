@@ -15,14 +15,12 @@ from groundwire.explain import (
     Subtype,
     compare,
     explain,
-    is_false_positive,
 )
 from groundwire.explain.explanations import severity
 from tests.explain.marked import (
     CONTRADICTED,
     ENTAILED,
     NEUTRAL,
-    claim,
     claim_of,
     detected,
     detection,
@@ -180,30 +178,25 @@ def test_a_reference_beside_the_span_counts_if_nothing_contradicts() -> None:
 def test_a_sure_explainer_acquits_unless_a_quantity_or_a_not_differs(
     marked: str, line: str, acquitted: bool
 ) -> None:
-    found, span = claim(marked, line)
-    assert is_false_positive(span, found, refs(line), ENTAILED) is acquitted
+    assert is_acquitted(marked, line, ENTAILED) is acquitted
 
 
-def test_an_explainer_that_is_not_sure_acquits_nothing() -> None:
-    found, span = claim("The shop is ⟦closed on Sundays⟧.", "On Sundays the shop is closed.")
-    at, under = (Entailment(entailment=p, neutral=1 - p, contradiction=0.0) for p in (0.75, 0.7499))
-    evidence = refs("On Sundays the shop is closed.")
-    assert is_false_positive(span, found, evidence, at)
-    assert not is_false_positive(span, found, evidence, under)
-    assert not is_false_positive(span, found, evidence, None)
+def is_acquitted(marked: str, line: str, entailment: Entailment) -> bool:
+    (found,) = explain(*detected(marked, line), lambda *_: entailment)
+    return found.is_false_positive
+
+
+@pytest.mark.parametrize(("p", "acquitted"), [(0.75, True), (0.7499, False)])
+def test_an_explainer_that_is_not_sure_acquits_nothing(p: float, acquitted: bool) -> None:
+    entailment = Entailment(entailment=p, neutral=1 - p, contradiction=0.0)
+    line = "On Sundays the shop is closed."
+    assert is_acquitted("The shop is ⟦closed on Sundays⟧.", line, entailment) is acquitted
 
 
 def test_what_was_acquitted_in_spite_of_a_difference_keeps_the_detectors_label() -> None:
     found, given = detected("It was built in ⟦1950⟧.", "It was built in 1887.")
     (year,) = explain(found, given, lambda *_: ENTAILED)
     assert (year.label, year.severity, year.is_false_positive) == (Label.CONTRADICTED, 4, False)
-
-
-def test_what_a_rule_found_is_never_acquitted() -> None:
-    found, span = claim("The shop is ⟦closed on Sundays⟧.", "On Sundays the shop is closed.")
-    evidence = refs("On Sundays the shop is closed.")
-    assert is_false_positive(span, found, evidence, ENTAILED)
-    assert not is_false_positive(replace(span, conflict="negation"), found, evidence, ENTAILED)
 
 
 @pytest.mark.parametrize("verdict", [ENTAILED, NEUTRAL, CONTRADICTED, None])

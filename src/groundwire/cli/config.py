@@ -1,7 +1,7 @@
 """``groundwire config``: checks a configuration, and shows the values in effect."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,6 @@ from groundwire.errors import ConfigError
 
 if TYPE_CHECKING:
     from groundwire.config import Config
-    from groundwire.policy.decisions import Decision
 
 
 @commands(invoke_without_command=True)
@@ -33,9 +32,9 @@ def config(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-@command(short_help="Say what a file is, or what is wrong with it.", under=config)
+@command(short_help="Say what is wrong with a file, if anything is.", under=config)
 def check(ctx: click.Context, /, *, file: Path = argument(type=TEXT_FILE)) -> None:
-    """Say what FILE configures, or everything that is wrong with it.
+    """Say whether FILE can be used, or everything that is wrong with it.
 
     Each problem comes with its line, and with the values that are possible there.
 
@@ -44,8 +43,10 @@ def check(ctx: click.Context, /, *, file: Path = argument(type=TEXT_FILE)) -> No
         2  FILE cannot be used
     """
     read = read_config(ctx, file)
-    for line in describe(read, name=name_of(file)):
-        click.echo(line)
+    from groundwire.render import visible
+
+    formats = ", ".join(read.formats) or "nobody: it is empty"
+    click.echo(f"{visible(name_of(file))} can be used. It has the names of {formats}.")
     warn_of_findings(read)
 
 
@@ -69,49 +70,6 @@ def show(
     from groundwire.config.show import to_data, to_yaml
 
     show_result(to_data(read), lambda: to_yaml(read).rstrip("\n"), as_json=as_json)
-
-
-def describe(config: "Config", *, name: str) -> Iterator[str]:
-    """Describe a configuration in a few lines."""
-    from groundwire.policy.decisions import in_order
-    from groundwire.render import visible
-
-    formats = ", ".join(config.formats) or "nobody: it is empty"
-    yield f"{visible(name)} can be used. It has the names of {formats}."
-    rows = {
-        "check": f"on, action {config.check.action}" if config.check.enabled else "off",
-        "detector": f"{config.detector.name}, {_point(config)}, on {config.detector.device}",
-        "gate": f"{config.gate.model}, threshold {config.gate.threshold:g}"
-        if config.gate.enabled
-        else "off",
-        "explainer": f"{config.explain.model}, threshold {config.explain.threshold:g}"
-        if config.explain.enabled
-        else "off",
-        "verifier": config.verify.verifier,
-        "decisions": "the first that holds applies" if config.decisions else "none",
-    }
-    for label, text in rows.items():
-        yield f"  {label:<11}{visible(text)}"
-    for decision in in_order(config.decisions):
-        yield f"    {decision.priority:>5g}  {visible(_describe(decision))}"
-    if config.tenants:
-        yield f"  {'tenants':<11}{visible(', '.join(config.tenants))}"
-
-
-def _describe(decision: "Decision") -> str:
-    plugin = decision.plugin
-    if plugin is None:
-        then = "as configured"
-    elif plugin.enabled:
-        then = f"{plugin.action}, without evidence {plugin.unverified_action}"
-    else:
-        then = "no check"
-    return f"{decision.name}: if {decision.rule or 'always'}: {then}"
-
-
-def _point(config: "Config") -> str:
-    point = config.detector.operating_point
-    return point if isinstance(point, str) else f"from probability {point:g} on"
 
 
 def read_config(

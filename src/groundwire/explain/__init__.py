@@ -16,7 +16,7 @@ span with its lines. ``references`` finds references to sources, links and works
 from groundwire.detection.comparison.finding import Category, Explanation, Subtype
 from groundwire.detection.values import Entailment
 from groundwire.explain.explainer import Explained, Explainer
-from groundwire.explain.explanations import compare, explain, is_false_positive
+from groundwire.explain.explanations import compare, explain
 from groundwire.explain.premise import best_lines
 
 __all__ = [
@@ -29,5 +29,4 @@ __all__ = [
     "best_lines",
     "compare",
     "explain",
-    "is_false_positive",
 ]

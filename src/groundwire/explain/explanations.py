@@ -144,22 +144,6 @@ def severity(
     return full if is_sure else max(0, full - 1)
 
 
-def is_false_positive(
-    span: Span,
-    claim: Claim,
-    evidence: Sequence[EvidenceRef],
-    entailment: Entailment | None,
-    threshold: float = ENTAILMENT_THRESHOLD,
-) -> bool:
-    """Return whether a span should not be marked, because the evidence states its claim.
-
-    This is so if P(entailed) reaches the threshold, no rule found a conflict, and no number, date,
-    unit or negation of the claim differs from the evidence; models overlook such differences.
-    """
-    is_entailed = _is_entailed(entailment, threshold)
-    return is_entailed and not _differs(span, Held.of(span, claim, evidence))
-
-
 def _explained(
     span: Span,
     held: Held,

@@ -110,7 +110,7 @@ class ChosenDecision:
 def choose(decisions: Iterable[Decision], signals: SignalValues) -> ChosenDecision:
     """Find the decision that applies; only the signals that are needed for this are read."""
     unsettled: list[Unsettled] = []
-    for decision in in_order(decisions):
+    for decision in sorted(decisions, key=lambda decision: -decision.priority):
         verdict = evaluate(decision.rule, signals)
         if verdict.truth is Truth.TRUE:
             return ChosenDecision(
@@ -119,11 +119,6 @@ def choose(decisions: Iterable[Decision], signals: SignalValues) -> ChosenDecisi
         if verdict.truth is Truth.UNKNOWN:
             unsettled.append(Unsettled(decision=decision, because=verdict.because))
     return ChosenDecision(unsettled=tuple(unsettled))
-
-
-def in_order(decisions: Iterable[Decision]) -> list[Decision]:
-    """Sort decisions by priority, the highest first; equal priorities keep their order."""
-    return sorted(decisions, key=lambda decision: -decision.priority)
 
 
 def evaluate(rule: Rule | Condition | None, signals: SignalValues) -> RuleResult:

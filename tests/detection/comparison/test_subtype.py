@@ -2,7 +2,7 @@
 
 import pytest
 
-from groundwire.detection.comparison.aligned_span import Held
+from groundwire.detection.comparison.aligned_span import ComparedText, Held
 from groundwire.detection.comparison.counterpart import counterpart
 from groundwire.detection.comparison.finding import Subtype
 from groundwire.detection.comparison.subtype import subtype_of
@@ -142,18 +142,22 @@ CASES = [
 ]
 
 
+def held_by(marked: str, lines: list[str]) -> Held:
+    found, span = claim(marked, *lines)
+    compared = tuple(ComparedText(ref.text, ref) for ref in refs(*lines))
+    return Held.within(span, ComparedText(found.text), found.start, compared)
+
+
 @pytest.mark.parametrize(("marked", "lines", "subtype", "_correct"), CASES, ids=str)
 def test_what_differs(marked: str, lines: list[str], subtype: Subtype, _correct: str) -> None:
-    found, span = claim(marked, *lines)
-    assert subtype_of(Held.of(span, found, refs(*lines))) is subtype
+    assert subtype_of(held_by(marked, lines)) is subtype
 
 
 @pytest.mark.parametrize(("marked", "lines", "_subtype", "correct"), CASES, ids=str)
 def test_what_corrects_it(
     marked: str, lines: list[str], _subtype: Subtype, correct: str | None
 ) -> None:
-    found, span = claim(marked, *lines)
-    held = Held.of(span, found, refs(*lines))
+    held = held_by(marked, lines)
     place = counterpart(held, subtype_of(held))
     assert (place.text if place else None) == correct
     if place:

@@ -1,6 +1,5 @@
 """A span together with the lines of evidence that it is compared with, and the words of both."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -14,7 +13,7 @@ from groundwire.detection.comparison.words import (
     scope,
     words_of,
 )
-from groundwire.detection.values import Claim, EvidenceRef, Span
+from groundwire.detection.values import EvidenceRef, Span
 from groundwire.text.quantities import Quantity, QuantityIndex, quantities
 from groundwire.text.vocabulary import HEDGES, NEGATIONS
 
@@ -110,12 +109,6 @@ class Held:
     start: int
     end: int
     lines: Lines
-
-    @classmethod
-    def of(cls, span: Span, claim: Claim, evidence: Sequence[EvidenceRef]) -> "Held":
-        """Put a span and its claim together with evidence."""
-        lines = tuple(ComparedText(ref.text, ref) for ref in evidence)
-        return cls.within(span, ComparedText(claim.text), claim.start, lines)
 
     @classmethod
     def within(cls, span: Span, claim: ComparedText, claim_start: int, lines: Lines) -> "Held":
