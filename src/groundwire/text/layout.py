@@ -16,7 +16,6 @@ MAX_HEADING_CHARS = 80
 
 _ROW = re.compile(r"^.*$", re.MULTILINE)
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
-_COLUMNS = re.compile(r"\S(?: {2,}|\t)\S.*?\S(?: {2,}|\t)\S")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _MARKS = re.compile(r"\*\*|`")
 _PIPE = re.compile(r"(?<!\\)\|")
@@ -67,8 +66,8 @@ def rows_of(text: str) -> list[LayoutRow]:
 def heading_of(row: str) -> Heading | None:
     """Read a heading such as ``## Setup ##``; ``None`` if the row is not a heading."""
     found = _HEADING.match(row)
-    if found is None or _COLUMNS.search(found[2]):
-        return None  # "#  player  points" heads the columns of a printed table
+    if found is None:
+        return None
     title = found[2].rstrip()
     return Heading(len(found[1]), found.start(2), title.rstrip("#").rstrip() or title)
 

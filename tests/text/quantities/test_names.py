@@ -30,7 +30,6 @@ from tests.text.quantities.stated import found, values
         "step 4",
         "24/7",
         "seven days a week",
-        "&#160;",
     ],
 )
 def test_digits_that_name_something_are_no_quantities(text: str) -> None:

@@ -44,8 +44,6 @@ class LabelledAnswer:
         context_id: Id of the sources; the bootstrap draws all answers to one context together.
         example: Sources, question and answer.
         spans: Stretches that people marked as hallucinated; they may overlap.
-        quality: ``good``, or a fault besides hallucination, such as ``truncated``.
-        model: The model that wrote the answer; empty if unknown.
         known: How much of the answer is labelled. Scores of characters need labelled spans.
         label: Whether the answer as a whole is hallucinated, if the data have such a label;
             ``None`` if only ``spans`` say it.
@@ -57,8 +55,6 @@ class LabelledAnswer:
     context_id: str
     example: Example
     spans: tuple[GoldSpan, ...]
-    quality: str = "good"
-    model: str = ""
     known: Known = Known.SPANS
     label: bool | None = None
     columns: Mapping[str, str] = field(default_factory=dict)

@@ -31,8 +31,6 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     **ROW_KEYS,
     "spans": ("spans", "labels"),
     "label": ("label", "hallucinated", "is_hallucinated"),
-    "model": ("model",),
-    "quality": ("quality",),
 }
 
 #: Labels that only mean yes or no → whether they mean yes. :attr:`ColumnMapping.label_means` says
@@ -145,10 +143,9 @@ class ColumnMapping:
     def others_of(self, row: Mapping[str, Any]) -> Mapping[str, str]:
         """Collect short texts and numbers of columns that are not fields, to group results by.
 
-        Task, model and quality are included, although they are fields.
+        The task is included, although it is a field.
         """
-        kept = ("task", "model", "quality")
-        used = {self._column(row, name) for name in COLUMNS if name not in kept}
+        used = {self._column(row, name) for name in COLUMNS if name != "task"}
         return {
             str(name): str(value)
             for name, value in row.items()
@@ -206,8 +203,6 @@ class ColumnMapping:
             **self._names(row, number, example.sources),
             example=example,
             spans=spans or (),
-            quality=_name(self._get(row, "quality"), "quality") or "good",
-            model=_name(self._get(row, "model"), "model") or "",
             known=_known(spans, is_hallucinated),
             label=is_hallucinated,
         )

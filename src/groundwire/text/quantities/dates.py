@@ -45,10 +45,6 @@ DAY_MONTH = (
     rf"(?P<day_month>{_NTH}(?:{SPACE}|-|{SPACE}of{SPACE})(?:{_MONTH}|{_LOWER_MONTH})"
     rf"(?:{_YEAR}|-[12][0-9]{{3}}(?!\w))?)"
 )
-#: A date such as "2015, March 31", or "2015 March" before a punctuation mark.
-YEAR_MONTH = (
-    rf"(?P<year_month>[12][0-9]{{3}},?{SPACE}{_MONTH}(?:{SPACE}{_DAY}{_ENDS}|(?=[\"'|.,;)\n])))"
-)
 #: A date such as "March 31, 2015", or a range such as "March 29-31".
 MONTH_DAY = (
     rf"(?P<month_day>(?=[JFMASONDjfmasond])(?:{_MONTH}|(?!may|march){_LOWER_MONTH}){SPACE}{{1,2}}"

@@ -14,8 +14,6 @@ PHONE = (
     r"(?:(?:\+[0-9]{1,3}[ .-]?)?\([0-9]{2,4}\)[ ]?[0-9]{3,4}[- .][0-9]{3,4}(?!\w)"
     r"|\+[0-9]{1,3}(?:[ .-]?[0-9]{2,4}){2,5}(?!\w))"
 )
-#: A character reference of HTML: "&#160;".
-ENTITY = r"&\#[0-9]{1,6};"
 #: An idiom that means "always": "7 days a week", "24 hours a day".
 ALWAYS = (
     rf"(?:7{SPACE}days{SPACE}(?:a|per){SPACE}week|24{SPACE}hours{SPACE}(?:a|per){SPACE}day)(?!\w)"
@@ -34,8 +32,6 @@ LABEL = (
     rf"(?ai:passages?|sources?|excerpts?|documents?|steps?){SPACE}[0-9]{{1,2}}"
     rf"(?:(?:,|,?{SPACE}and|{SPACE}?[-–&])?{SPACE}?[0-9]{{1,2}}(?!\w)){{0,9}}(?!\w|\.[0-9]):?"
 )
-#: The number of a book: "ISBN 978-3-16-148410-0".
-ISBN = rf"ISBN(?:-1[03])?:?{SPACE}?[0-9-]{{9,20}}[xX]?"
 #: An identifier: "AB-1234", "v2.3.1", "S0"; but "USD5" is money.
 IDENTIFIER = (
     r"(?:[A-Z]{1,10}-[0-9][\w-]*+|(?!(?:USD|EUR|GBP|Rs)[0-9])[^\W\d]++[0-9]\w*+(?:[.-]\w++)*+)"

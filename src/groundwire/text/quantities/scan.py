@@ -19,7 +19,7 @@ _READERS: dict[str, Callable[[str, re.Match[str]], QuantityReading]] = {
     "named": times.read_named,
     "iso": dates.read_iso,
     "numeric": dates.read_numeric,
-    **dict.fromkeys(("day_month", "month_day", "year_month", "month_year"), dates.read_written),
+    **dict.fromkeys(("day_month", "month_day", "month_year"), dates.read_written),
 }
 
 
@@ -34,13 +34,13 @@ def _expression() -> re.Pattern[str]:
     return re.compile(
         rf"""
         (?:(?<!\w)|(?<=[0-9]T)|(?=\[))(?:
-            {names.ENUMERATOR}|{names.CITATION}|{names.PHONE}|{names.ENTITY}
+            {names.ENUMERATOR}|{names.CITATION}|{names.PHONE}
             |(?=[0-9])(?:
-                {dates.ISO}|{dates.NUMERIC}|{dates.DAY_MONTH}|{dates.YEAR_MONTH}|{numerals.HEIGHT}
+                {dates.ISO}|{dates.NUMERIC}|{dates.DAY_MONTH}|{numerals.HEIGHT}
                 |{names.ALWAYS}|{times.CLOCK}|{names.CHAIN}|{numerals.FRACTION}
             )
             |(?=[^\W\d])(?:
-                {names.LINK}|{names.LABEL}|{names.ALWAYS_IN_WORDS}|{names.ISBN}
+                {names.LINK}|{names.LABEL}|{names.ALWAYS_IN_WORDS}
                 |{dates.MONTH_DAY}|{dates.MONTH_YEAR}|{times.NAMED}|{words.NUMBER}
                 |{names.IDENTIFIER}
             )
