@@ -120,8 +120,6 @@ def test_numbers_of_any_kind_are_thresholds(fixed: Detector, value: float) -> No
         ("cache_ttl_s", 0, "a positive number of seconds"),
         ("min_words", -1, "0 or more"),
         ("min_pieces", 0, "1 or more"),
-        ("min_compared_words", 4, "None: only similarity compares"),
-        ("min_compared_words", -1, "0 or more, or None"),
         ("min_probability", 2, "between 0 and 1"),
         ("max_answer_chars", 0, "1 or more"),
         ("operating_point", "high", "one of precision, balanced, recall"),

@@ -14,7 +14,6 @@ from time import perf_counter
 from typing import Any, Protocol, Self
 
 from groundwire.detection.example import Example, Source, SourceLike, read_sources, require_text
-from groundwire.detection.similarity import MIN_WORDS
 from groundwire.detection.values import Claim, Detection, DetectorInfo, Score
 from groundwire.engine.cache import CacheStats
 from groundwire.engine.models import (
@@ -147,7 +146,6 @@ class Detector:
         min_words: int = 0,
         min_probability: float = 0.0,
         min_pieces: int = 1,
-        min_compared_words: int | None = None,
         max_answer_chars: int = 1_000_000,
     ) -> Self:
         """Load a model and make a detector of it.
@@ -171,8 +169,6 @@ class Detector:
             min_words: Spans of fewer words are not reported; 0 reports all.
             min_probability: Spans with a lower probability are not reported, in [0, 1].
             min_pieces: With fewer flagged word pieces in the whole answer, no span is reported.
-            min_compared_words: Sentences of fewer words are not compared; by default 5. Only for
-                ``similarity``.
             max_answer_chars: An answer with more characters is refused, never cut.
 
         Raises:
@@ -193,18 +189,13 @@ class Detector:
         name = str(model)
         compares = name in EMBEDDERS
         manifest = None if compares else find_reader(model)
-        if min_compared_words is not None:
-            require_whole("min_compared_words", min_compared_words, 0, otherwise=", or None")
-            if not compares:
-                valid = "None: only similarity compares"
-                raise SettingError("min_compared_words", min_compared_words, valid)
         if compares or manifest is not None:
             check_for_embedded(revision=revision, device=device, max_length=max_length)
         threads = n_threads(threads)
         shared = SharedResources.of(threads, cache_mb=cache_mb, ttl_s=cache_ttl_s)
         backend: ScoringBackend
         if compares or manifest is not None:
-            backend = _embedded(name, manifest, shared, min_compared_words)
+            backend = _embedded(name, manifest, shared)
         else:
             from groundwire.engine.token_classifier import TokenClassifierBackend
 
@@ -226,8 +217,6 @@ class Detector:
     def beside(
         self,
         model: str,
-        *,
-        min_compared_words: int | None = None,
         **options: Any,  # noqa: ANN401 - each is typed in __init__
     ) -> Self:
         """Load another embedded detector, which shares the threads and caches of this one.
@@ -236,7 +225,6 @@ class Detector:
 
         Args:
             model: ``reader``, ``similarity`` or ``similarity:hash``.
-            min_compared_words: See :meth:`load`.
             options: ``operating_point``, ``min_words``, ``min_probability``, ``min_pieces`` and
                 ``max_answer_chars``; see :meth:`load`.
 
@@ -249,11 +237,9 @@ class Detector:
         self._require_usable()
         if model not in EMBEDDERS and model not in DETECTORS:
             raise UnknownModelError(model, DETECTORS)
-        if min_compared_words is not None:
-            require_whole("min_compared_words", min_compared_words, 0, otherwise=", or None")
         manifest = None if model in EMBEDDERS else find_reader(model)
         return type(self)(
-            _embedded(model, manifest, self._shared, min_compared_words),
+            _embedded(model, manifest, self._shared),
             threads=self._threads,
             shared=self._shared,
             owns_shared=False,
@@ -532,9 +518,7 @@ class Detector:
             )
 
 
-def _embedded(
-    name: str, manifest: Manifest | None, shared: SharedResources, min_compared_words: int | None
-) -> ScoringBackend:
+def _embedded(name: str, manifest: Manifest | None, shared: SharedResources) -> ScoringBackend:
     """Check the files of an embedded detector, or of a reader in a folder, and load its backend.
 
     Raises:
@@ -547,6 +531,4 @@ def _embedded(
 
     if EMBEDDERS[name] == "neural":
         verify(find_model(ENCODER))
-    return SimilarityBackend.load(
-        name, shared, min_words=MIN_WORDS if min_compared_words is None else min_compared_words
-    )
+    return SimilarityBackend.load(name, shared)

@@ -4,7 +4,7 @@ import gzip
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from groundwire.cli.batch import InputRow, judge_rows
 from groundwire.cli.detectors import DetectorChoice
 from groundwire.detection.example import Example
 from groundwire.detection.values import Detection
 from groundwire.errors import GroundwireError, UnknownModelError
 from groundwire.evaluation.loading import AnyDetector
-from groundwire.text.files import reading
 from groundwire.text.files.reading import count_lines
 from tests.cli.conftest import CommandLine
 from tests.fakes import FIXED, FixedDetector
@@ -300,56 +300,20 @@ def test_the_summary_counts_outcomes(run: CommandLine, batch: Path, tmp_path: Pa
 # Streaming
 
 
-@dataclass(frozen=True, kw_only=True)
-class Watching(FixedDetector):
-    """Notes how many examples it was handed at a time."""
-
-    sizes: list[int] = field(default_factory=list)
-
-    def detect_batch(self, examples: Iterable[Example]) -> Iterator[Detection | GroundwireError]:
-        examples = list(examples)
-        self.sizes.append(len(examples))
-        return super().detect_batch(examples)
-
-
-def test_memory_is_bounded_by_rows_and_by_bytes(
-    run_with: Callable[[AnyDetector], CommandLine], batch: Path, monkeypatch: pytest.MonkeyPatch
+def test_rows_are_not_all_read_before_the_first_is_checked(
+    run_with: Callable[[AnyDetector], CommandLine], tmp_path: Path
 ) -> None:
-    watching = Watching()
-    monkeypatch.setattr(reading, "MAX_BLOCK_ROWS", 4)
-    monkeypatch.setattr(reading, "MAX_BLOCK_BYTES", 1000)
-    long = {"sources": ["x" * 1000], "answer": "Paris."}
-    batch.write_bytes(lines(*[GOOD] * 9, long, long, GOOD))
-    found = results(run_with(watching)("check", "--batch", batch).stdout)
-    assert [each["row"] for each in found] == list(range(1, 13))
-    assert watching.sizes == [4, 4, 2, 1, 1]
+    n_read = 0
 
+    def rows() -> Iterator[InputRow]:
+        nonlocal n_read
+        for n_read in range(1, 1001):
+            content = Example.of(sources=["Paris."], answer="Paris.")
+            yield InputRow(number=n_read, line=n_read, sha256="", content=content)
 
-@dataclass(frozen=True, kw_only=True)
-class Crashing(FixedDetector):
-    """Has a bug that some answers meet."""
-
-    def _judge(self, example: Example) -> Detection:
-        if "BUG" in example.answer:
-            raise ZeroDivisionError("division by zero")
-        return super()._judge(example)
-
-
-def test_what_nobody_foresaw_ends_no_run(
-    run_with: Callable[[AnyDetector], CommandLine], batch: Path
-) -> None:
-    bug = {"sources": ["A"], "answer": "BUG"}
-    batch.write_bytes(lines(bug, GOOD, bug, b"{bad", bug, GOOD))
-    found = results(run_with(Crashing())("check", "--batch", batch).stdout)
-    assert summary(found) == [
-        (1, "DetectionError"),
-        (2, "grounded"),
-        (3, "DetectionError"),
-        (4, "RowError"),
-        (5, "DetectionError"),
-        (6, "grounded"),
-    ]
-    assert "ZeroDivisionError: division by zero" in found[0]["error"]["message"]
+    judged = judge_rows(FixedDetector(), rows())
+    assert next(judged)[0].number == 1
+    assert n_read < 10
 
 
 @dataclass(frozen=True, kw_only=True)

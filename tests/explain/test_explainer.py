@@ -61,7 +61,7 @@ def test_what_a_rule_found_is_never_dropped() -> None:
 def test_an_answer_whose_every_span_is_dropped_is_grounded() -> None:
     found, given = detected("The shop is ⟦closed on Sundays⟧.", LINES[0])
     explained = Explainer(entails_all).explain(found, given)
-    assert (explained.detection.outcome, explained.max_severity) == (Outcome.GROUNDED, 0)
+    assert explained.detection.outcome is Outcome.GROUNDED
     assert explained.explanations == ()
 
 
@@ -210,7 +210,7 @@ def test_the_documented_example_has_two_contradictions_of_severity_four(
         "1887-1889",
         "330 meters",
     ]
-    assert (explained.max_severity, explained.reason) == (4, None)
+    assert explained.reason is None
 
 
 def test_the_readers_own_verdict_on_the_claim_is_taken_and_nothing_is_read_again(

@@ -82,14 +82,6 @@ def test_the_length_of_answers_is_limited() -> None:
     assert checked.reason == "LimitExceededError"
 
 
-def test_the_words_of_a_compared_sentence_can_be_set() -> None:
-    text = f"{OFF}detector: {{name: similarity:hash}}\nsimilarity: {{min_words: %d}}"
-    body = sent("It is brown.")
-    for n, outcome in {3: Outcome.GROUNDED, 4: Outcome.PARTIAL}.items():
-        with load(text % n) as pipeline:
-            assert pipeline.check(pipeline.open(body), "It is brown.").outcome is outcome
-
-
 def test_under_dvaras_names_short_sentences_count_for_nothing() -> None:
     with load(f"{DVARA}.enabled: true") as pipeline:
         context = pipeline.open(sent("It is brown."))
@@ -173,12 +165,12 @@ def test_each_tenant_has_a_threshold_of_its_detector(
 def test_filters_hold_for_detectors_of_tenants_as_far_as_they_mean_anything() -> None:
     text = (
         f"{OFF}explain: {{enabled: false}}\n"
-        "detector: {min_pieces: 3, min_probability: 0.2, max_answer_chars: 20}\n"
-        "similarity: {min_words: 2}\ntenants: {acme: {detector: similarity:hash}}"
+        "detector: {min_pieces: 3, min_probability: 0.2, max_answer_chars: 25}\n"
+        "tenants: {acme: {detector: similarity:hash}}"
     )
     with load(text) as pipeline:
         context = pipeline.open(sent("The house is red."), tenant="acme")
-        assert pipeline.check(context, "It rains.").outcome is Outcome.HALLUCINATED
+        assert pipeline.check(context, "It has rained all day.").outcome is Outcome.HALLUCINATED
         assert pipeline.check(context, "It rains. " * 3).reason == "LimitExceededError"
 
 

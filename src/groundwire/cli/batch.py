@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, tee
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,8 @@ from groundwire.evaluation.datasets.files import table_lines
 from groundwire.evaluation.datasets.lines import Line, json_lines
 from groundwire.evaluation.datasets.lines import count_rows as n_rows_of
 from groundwire.evaluation.datasets.mapping import ColumnMapping
-from groundwire.evaluation.loading import AnyDetector, DifferentDetectorError, judge_all
-from groundwire.text.files.reading import STDIN, fingerprint, in_blocks
+from groundwire.evaluation.loading import AnyDetector, DifferentDetectorError
+from groundwire.text.files.reading import STDIN, fingerprint
 from groundwire.text.files.writing import Writer, drop_cut_line, not_results
 
 
@@ -72,7 +72,6 @@ class InputRow:
         line: Number of the row's first line in the file; in a JSON array or Parquet, ``number``.
         id: Id of the row, if it has one.
         sha256: :func:`fingerprint` of the row's content in the file.
-        n_bytes: Length of the row's content, in bytes.
         content: The example to check, or the error of a row that cannot be read.
         keys: The keys of the row if it is a JSON object, else the names of its columns.
     """
@@ -81,7 +80,6 @@ class InputRow:
     line: int
     id: RowId = None
     sha256: str
-    n_bytes: int
     content: Example | GroundwireError
     keys: tuple[str, ...] = ()
 
@@ -117,7 +115,6 @@ def read_row(number: int, line: Line, columns: ColumnMapping) -> InputRow:
         line=line_number,
         id=id_,
         sha256=fingerprint(raw),
-        n_bytes=len(raw),
         content=content,
         keys=() if isinstance(values, str) else tuple(map(str, values)),
     )
@@ -293,11 +290,13 @@ def judge_rows(
     detector: AnyDetector, rows: Iterable[InputRow]
 ) -> Iterator[tuple[InputRow, Detection | GroundwireError]]:
     """Yield each row with its verdict, in order; a row that could not be read has its error."""
-    for block in in_blocks(rows, lambda row: row.n_bytes):
-        examples = [row.content for row in block if isinstance(row.content, Example)]
-        verdicts = judge_all(detector, examples)
-        for row in block:
-            yield row, next(verdicts) if isinstance(row.content, Example) else row.content
+    rows, to_check = tee(rows)
+    verdicts = detector.detect_batch(
+        row.content for row in to_check if isinstance(row.content, Example)
+    )
+    for row in rows:
+        yield row, next(verdicts) if isinstance(row.content, Example) else row.content
+    next(verdicts, None)  # raises the error that ended the input, if one did
 
 
 def input_lines(path: Path, columns: ColumnMapping) -> Iterator[Line]:

@@ -197,14 +197,12 @@ class Similarity:
 
     Attributes:
         threshold: A sentence of lower similarity is ungrounded; null: the default of the embedder.
-        min_words: Sentences of fewer words are not compared.
         embedder: The embedder: neural is a model, hash needs none.
         all_short: The outcome if some sentences are too short to be compared, and nothing else
             keeps the answer from being grounded.
     """
 
     threshold: Threshold | None = None
-    min_words: Count = 5
     embedder: Annotated[str, one_of(("neural", "hash"))] = "neural"
     all_short: Annotated[str, one_of(("partial", "grounded"))] = "partial"
 

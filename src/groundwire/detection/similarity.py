@@ -18,13 +18,13 @@ MIN_WORDS = 5
 THRESHOLD = 0.7
 
 
-def is_compared(claim: str, min_words: int = MIN_WORDS) -> bool:
+def is_compared(claim: str) -> bool:
     """Return whether a claim has enough words to be compared.
 
     >>> is_compared("The tower is 330 m."), is_compared("It is 330 m.")
     (True, False)
     """
-    return len(claim.split()) >= min_words
+    return len(claim.split()) >= MIN_WORDS
 
 
 def nearest(claim: NDArray[np.float32], sources: NDArray[np.float32]) -> tuple[float, int]:

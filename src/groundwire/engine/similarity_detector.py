@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from groundwire.detection.evidence import Evidence, WordWeights
 from groundwire.detection.example import Source
 from groundwire.detection.passages import CutSource
-from groundwire.detection.similarity import MIN_WORDS, THRESHOLD, is_compared, nearest
+from groundwire.detection.similarity import THRESHOLD, is_compared, nearest
 from groundwire.detection.values import EvidenceRef, Reason, Score
 from groundwire.engine.embedder import HASH_DIMENSION, Embedder, HashEmbedder, NeuralEmbedder
 from groundwire.engine.models import DEFAULT_MODEL, EMBEDDERS, ENCODER, find_model
@@ -51,7 +51,6 @@ class SimilarityBackend:
         words: Weights of words, for ranking the passages to quote.
         shared: Threads that embed texts, and caches of vectors and of sources.
         whole_lines: A source of more lines is compared line by line.
-        min_words: A claim of fewer words is not compared.
         counter: Counts texts that were embedded and claims that were compared.
     """
 
@@ -62,22 +61,18 @@ class SimilarityBackend:
     words: WordWeights
     shared: SharedResources
     whole_lines: int = WHOLE_LINES
-    min_words: int = MIN_WORDS
     counter: Work = field(default_factory=Work)
     score: Score = field(default=Score.SIMILARITY, init=False)
     # A similarity is not a probability, so an answer gets no probability.
     answers: None = field(default=None, init=False)
 
     @classmethod
-    def load(
-        cls, name: str, shared: SharedResources, *, min_words: int = MIN_WORDS
-    ) -> "SimilarityBackend":
+    def load(cls, name: str, shared: SharedResources) -> "SimilarityBackend":
         """Open the embedder of an embedded model whose files are verified.
 
         Args:
             name: One of :data:`groundwire.engine.models.EMBEDDERS`.
             shared: Threads and caches to use.
-            min_words: A claim of fewer words is not compared.
         """
         tables = find_model(DEFAULT_MODEL).folder
         pieces = WordPieces(tables / "tokenizer.json")
@@ -95,7 +90,6 @@ class SimilarityBackend:
             pieces,
             WordWeights.load(tables),
             shared,
-            min_words=min_words,
         )
 
     @property
@@ -228,7 +222,7 @@ class SimilaritySession:
 
     def _claim(self, answer: str, segment: Segment) -> ClaimScores:
         text = answer[segment.start : segment.end]
-        if not is_compared(text, self._backend.min_words):
+        if not is_compared(text):
             return ClaimScores.unread(Reason.TOO_SHORT)
         if not self._backend.embedder.reads(text):
             return ClaimScores.unread(Reason.LANGUAGE)

@@ -8,7 +8,7 @@ from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.judged_row import JudgedRow
-from groundwire.evaluation.loading import AnyDetector, judge_all
+from groundwire.evaluation.loading import AnyDetector
 
 #: Rows that are judged together, by one call.
 Block = Sequence[AnyRow]
@@ -26,7 +26,7 @@ def judge_block(detector: AnyDetector, block: Block) -> Iterator[JudgedRow]:
     for row in numbered:
         first.setdefault(row.answer.context_id, row.row)
     numbered.sort(key=lambda row: (first[row.answer.context_id], row.row))
-    verdicts = judge_all(detector, [row.answer.example for row in numbered])
+    verdicts = detector.detect_batch([row.answer.example for row in numbered])
     for row, verdict in zip(numbered, verdicts, strict=True):
         yield judged_row(row, verdict)
 

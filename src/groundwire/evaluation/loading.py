@@ -1,12 +1,12 @@
-"""The interface of a detector for commands, and a function that judges answers with it."""
+"""The interface of a detector for commands."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
 from groundwire.detection.example import Example, SourceLike
 from groundwire.detection.values import Detection, DetectorInfo
-from groundwire.errors import DetectionError, GroundwireError, InputError
+from groundwire.errors import GroundwireError, InputError
 
 
 class AnyDetector(Protocol):
@@ -26,22 +26,6 @@ class AnyDetector(Protocol):
     def detect_batch(self, examples: Iterable[Example]) -> Iterator[Detection | GroundwireError]:
         """Check answers in order; yield each detection, or the error if the check fails."""
         ...
-
-
-def judge_all(
-    detector: AnyDetector, examples: Sequence[Example]
-) -> Iterator[Detection | GroundwireError]:
-    """Yield the detection of each example, in order, or an error if its check fails."""
-    n_done = 0
-    while n_done < len(examples):
-        try:
-            for verdict in detector.detect_batch(examples[n_done:]):
-                n_done += 1
-                yield verdict
-        except Exception as error:  # noqa: BLE001  # one unexpected error must not end the run
-            n_done += 1
-            problem = f"The check failed with an unexpected error: {type(error).__name__}: {error}"
-            yield DetectionError(problem)
 
 
 class DifferentDetectorError(InputError):

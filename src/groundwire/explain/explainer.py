@@ -48,11 +48,6 @@ class Explained(JsonRecord):
         left = tuple(explanations.unexplained(span, reason) for span in detection.spans)
         return cls(detection=detection, explanations=left, reason=reason)
 
-    @property
-    def max_severity(self) -> int:
-        """The highest severity of the remaining spans; 0 if there are none."""
-        return max((explanation.severity for explanation in self.explanations), default=0)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explainer:

@@ -80,7 +80,7 @@ def load_detector(config: Config) -> Detector:
     """
     own, similarity = config.detector, config.similarity
     name, point = own.name, own.operating_point
-    names = {"min_compared_words": "similarity.min_words"}
+    names: dict[str, str] = {}
     compares = name in EMBEDDERS
     if name == "similarity":
         name = f"similarity:{similarity.embedder}"
@@ -97,7 +97,6 @@ def load_detector(config: Config) -> Detector:
         )
     # The arguments of a detector have the names of its settings.
     options = asdict(own) | {"operating_point": point}
-    options["min_compared_words"] = similarity.min_words if compares else None
     del options["name"]
     with _naming(config, "detector", names):
         return Detector.load(name, **options)
@@ -117,8 +116,7 @@ def _load_beside(config: Config, first: Detector, name: str) -> Detector:
     }
     if not known.is_comparing(name):
         common |= {"min_probability": own.min_probability, "min_pieces": own.min_pieces}
-        return first.beside(name, **common)
-    return first.beside(name, min_compared_words=similarity.min_words, **common)
+    return first.beside(name, **common)
 
 
 def _check_tenants(config: Config, judges: Judges) -> None:

@@ -54,11 +54,6 @@ def kl(to: float, start: float, units: Units = Units.BITS) -> float:
     return max(0.0, a * log_of(a / b) + (1 - a) * log_of((1 - a) / (1 - b)))
 
 
-def kl_bits(to: float, start: float) -> float:
-    """Return KL(to ‖ start) in bits; see :func:`kl`."""
-    return kl(to, start)
-
-
 def observed(
     posterior: ProbabilityInterval, prior: ProbabilityInterval, units: Units = Units.BITS
 ) -> Amount:

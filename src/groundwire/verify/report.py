@@ -175,11 +175,6 @@ class VerificationReport:
         return self.error is not None or self.truncated or any(d.flagged for d in self.details)
 
     @property
-    def under_budget(self) -> bool:
-        """The same as ``flagged``, under another documented name."""
-        return self.flagged
-
-    @property
     def truncated(self) -> bool:
         """Whether claims were left out: beyond ``max_claims``, or by a service."""
         return bool(self.unscored) or self.has_unscored
@@ -221,7 +216,7 @@ class VerificationReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as the documented JSON data."""
-        found: dict[str, Any] = {"flagged": self.flagged, "under_budget": self.under_budget}
+        found: dict[str, Any] = {"flagged": self.flagged, "under_budget": self.flagged}
         if self.error is not None:
             found |= {"error": self.error, "error_type": self.error_type}
         found["summary"] = self.summary

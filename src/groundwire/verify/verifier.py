@@ -169,7 +169,6 @@ class Readout:
 class FailureKind(StrEnum):
     """Kinds of failures of a verifier, as a report's ``error_type`` names them."""
 
-    MISSING_API_KEY = "missing_api_key"
     AUTHENTICATION = "authentication_failed"
     BUDGET_EXCEEDED = "budget_exceeded"
     NOT_FOUND = "not_found"

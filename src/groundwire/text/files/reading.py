@@ -5,7 +5,7 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from hashlib import sha256
 from pathlib import Path
@@ -132,31 +132,6 @@ def count_lines(path: Path) -> int | None:
 def fingerprint(line: bytes) -> str:
     """Hash a row without its outer white space: the first 16 hexadecimal digits of SHA-256."""
     return sha256(line.strip()).hexdigest()[:16]
-
-
-def in_blocks(rows: Iterable[_T], size: Callable[[_T], int]) -> Iterator[list[_T]]:
-    """Group rows into blocks of bounded size, so that memory does not grow with the file.
-
-    Args:
-        rows: The rows. If reading them raises an ``InputError``, the rows read before are yielded
-            first.
-        size: Function that returns the approximate number of bytes of a row.
-    """
-    block: list[_T] = []
-    n_bytes = 0
-    try:
-        for row in rows:
-            block.append(row)
-            n_bytes += size(row)
-            if len(block) == MAX_BLOCK_ROWS or n_bytes >= MAX_BLOCK_BYTES:
-                yield block
-                block, n_bytes = [], 0
-    except InputError:
-        if block:
-            yield block  # the rows that were read before the error
-        raise
-    if block:
-        yield block
 
 
 def _unpacked(stream: BinaryIO) -> BinaryIO:
