@@ -83,7 +83,6 @@ def test_the_mean_over_datasets_counts_each_the_same(run: CommandLine, tmp_path:
         ("halueval", official.halueval, "accuracy", 1),
         ("faithbench", official.faithbench, "balanced accuracy", (1 + 1 / 2) / 2),
         ("wice", official.wice, "balanced accuracy, claim", 1),
-        ("summedits", official.summedits, "mean balanced accuracy", 1),
     ],
 )
 def test_each_benchmark_has_its_own_metric(

@@ -19,8 +19,7 @@ from tests.cli.conftest import CommandLine
     [
         (["x/a.txt", "x/b.txt"], ["a.txt", "b.txt"]),
         (["x/a.txt", "y/a.txt", "b.txt"], ["x/a.txt", "y/a.txt", "b.txt"]),
-        (["a.txt", "a.txt"], ["a.txt", "a.txt#2"]),
-        (["S0"], ["S0#2"]),
+        (["x/S0"], ["x/S0"]),
         (["-"], ["stdin"]),
     ],
 )

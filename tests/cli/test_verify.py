@@ -28,10 +28,6 @@ EXAMPLE = "Auth validates issuer via JWT_ISSUER. [S0]"
 KEY = "sk-very-secret"
 SKY = ["--answer", "The sky is blue [S0].", "--span-text", "S0=The sky is blue."]
 PASSES = with_evidence(0.97, 0.05)
-STEPS = [
-    {"idx": 3, "claim": "Grass is red.", "cites": ["S1"], "confidence": 0.9},
-    {"idx": 1, "claim": "The sky is blue.", "cites": ["S0"], "confidence": 0.8},
-]
 
 
 @pytest.fixture(autouse=True)
@@ -312,32 +308,18 @@ def quotes(wire: ScriptedEndpoint) -> list[dict[str, str]]:
 
 
 @pytest.mark.merge
-def test_spans_come_from_files_texts_and_lists(wire: ScriptedEndpoint, tmp_path: Path) -> None:
+def test_spans_come_from_files_and_texts(wire: ScriptedEndpoint, tmp_path: Path) -> None:
     (tmp_path / "a=b.txt").write_text("From a file.")
-    (tmp_path / "list.json").write_text(
-        '[{"sid": "L", "text": "From a list."}, {"text": "No id."}]'
-    )
     result = ask(
         wire,
-        *("--answer", "All of it [S0, S1, L, s2].", "--spans", tmp_path / "list.json"),
+        *("--answer", "All of it [S0, S1]."),
         *("--span", f"S0={tmp_path / 'a=b.txt'}", "--span-text", "S1=From a=b."),
     )
     assert result.exit_code == 0, result.stderr
     assert quotes(wire) == [
-        {"sid": "L", "quote": "From a list."},
-        {"sid": "s2", "quote": "No id."},
         {"sid": "S0", "quote": "From a file."},
         {"sid": "S1", "quote": "From a=b."},
     ]
-
-
-@pytest.mark.merge
-def test_a_list_of_spans_may_begin_with_a_mark(wire: ScriptedEndpoint, tmp_path: Path) -> None:
-    file = tmp_path / "spans.json"
-    text = '\ufeff[{"sid": "S0", "text": "Blue."}, {"id": "S1", "snippet": "Green."}]'
-    file.write_text(text, encoding="utf-8")
-    ask(wire, "--answer", "Both [S0, S1].", "--spans", file)
-    assert [each["quote"] for each in quotes(wire)] == ["Blue.", "Green."]
 
 
 @pytest.mark.merge
@@ -349,34 +331,11 @@ def test_a_text_is_never_taken_for_a_file(wire: ScriptedEndpoint, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[]", "There are no spans"),
-        ("[{}]", "span 0 has no text"),
-        ("5", "holds no spans: it is a JSON number. It should hold a list"),
-        ('{\n"a": 1\n}', "holds no spans: it is a JSON object"),
-        ("no json", "is no JSON: Expecting value at line 1"),
-        ("[5]", "span 0 has no text"),
-        ('[{"sid": "S", "text": "a"}, {"sid": "S", "text": "b"}]', "duplicate span ids: 'S'"),
-    ],
-)
-def test_a_file_without_spans_is_told(tmp_path: Path, text: str, message: str) -> None:
-    file = tmp_path / "spans"
-    file.write_text(text)
-    result = verify("--answer", "So [S0].", "--spans", file)
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert result.stderr.startswith("error: ")
-
-
-@pytest.mark.parametrize(
     ("args", "message"),
     [
         (["--answer", "a [S0]."], "There is no evidence. Give --span ID=FILE"),
         (SKY[2:], "There is nothing to verify. Give --answer TEXT"),
         ([*SKY, "--answer-file", "-"], "--answer and --answer-file exclude each other"),
-        ([*SKY, "--trace", "-"], "--answer cannot be used with --trace."),
-        ([*SKY[2:], "--trace", "-", "--max-claims", "2"], "--max-claims cannot be used with"),
         ([*SKY[:2], "--span-text", "no id"], "'no id' has no id. Give one, such as S0=\"text\"."),
         ([*SKY[:2], "--span", "=a.txt"], "has no id. Give one, such as S0=evidence.txt"),
         ([*SKY[:2], "--span", "S0=missing"], "'missing' does not exist"),
@@ -390,55 +349,6 @@ def test_wrong_usage_is_explained(args: list[str], message: str) -> None:
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())
     assert result.stdout == ""
-
-
-# Traces
-
-
-@pytest.mark.merge
-@pytest.mark.parametrize("data", [STEPS, {"steps": STEPS}])
-def test_steps_of_a_trace_have_targets_of_their_own(
-    wire: ScriptedEndpoint, tmp_path: Path, data: object
-) -> None:
-    file = tmp_path / "steps.json"
-    file.write_text(json.dumps(data))
-    spans = ["--span-text", "S0=The sky is blue.", "--span-text", "S1=Grass is green."]
-    result = ask(wire, "--trace", file, *spans)
-    assert result.exit_code == 0, result.stderr
-    steps = [line.split()[1] for line in result.stdout.splitlines() if line.startswith("passed")]
-    assert steps == ["1", "3"]
-    assert "outcome   passed: 2 steps" in result.stdout
-    found = in_json(ask(wire, "--trace", file, *spans, "--json"))
-    assert [(each["idx"], each["target"]) for each in found["details"]] == [(1, 0.8), (3, 0.9)]
-    assert found["summary"]["steps_scored"] == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{", "steps.json is no JSON: "),
-        ('[{"claim": ""}]', "step 0 cannot be read: claim is"),
-        ("{}", "steps is a NoneType, not a list."),
-    ],
-)
-def test_what_are_no_steps_is_told(tmp_path: Path, text: str, message: str) -> None:
-    file = tmp_path / "steps.json"
-    file.write_text(text)
-    result = verify("--trace", file, *SKY[2:])
-    assert result.exit_code == 2
-    assert message in result.stderr
-
-
-@pytest.mark.parametrize("data", ["[]", '{"steps": []}'])
-def test_2_if_the_trace_has_no_steps(tmp_path: Path, data: str) -> None:
-    file = tmp_path / "steps.json"
-    file.write_text(data)
-    result = verify("--trace", file, *SKY[2:])
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith("error: The trace has no steps, so nothing was verified.")
-    result = verify("--trace", file, *SKY[2:], "--json")
-    found = in_json(result)
-    assert (result.exit_code, found["flagged"], found["error_type"]) == (2, True, "no_claims")
 
 
 # What is written

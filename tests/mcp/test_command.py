@@ -74,7 +74,6 @@ def test_a_verifier_whose_extra_is_missing_stops_the_start(
     [
         ("--host", "127.0.0.1"),
         ("--port", 0),
-        ("--path", "/mcp"),
         ("--token-env", "X"),
         ("--allowed-host", "a"),
         ("--allowed-origin", "https://a"),
@@ -115,8 +114,6 @@ def test_nobody_else_is_served_without_a_token_and_a_name(
         (("--verifier", "gemini"), "local, openai, service"),
         (("--base-url", "http://llm.example/v1"), "https://"),
         (("--service-url", "ftp://x"), "https://"),
-        ((*HTTP, "--path", "mcp"), "it must begin with a slash"),
-        ((*HTTP, "--path", "/{x}"), "it must begin with a slash"),
         (("--root", "/no/such/folder"), "/no/such/folder"),
         (("--config", "-"), "standard input belongs to the client"),
         (("--print-config", "emacs"), "emacs"),

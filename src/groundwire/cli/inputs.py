@@ -4,9 +4,7 @@ import math
 import os
 import shlex
 import sys
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -117,18 +115,11 @@ def read_sources(texts: Sequence[str], paths: Sequence[Path]) -> list[Source]:
     return [Source(id=id_, text=text) for id_, text in zip(ids, contents, strict=True)]
 
 
-def unique_names(paths: Sequence[Path], *, taken: Iterable[str] = ()) -> list[str]:
-    """Return a unique name for each file: its file name or path, with a number if that is taken."""
-    used = set(taken)
-    own = Counter(_name(path) for path in paths)
-    names = []
-    for path in paths:
-        name = _name(path) if own[_name(path)] == 1 else path.as_posix()
-        numbered = (f"{name}#{number}" for number in count(2))
-        unique = next(each for each in chain([name], numbered) if each not in used)
-        used.add(unique)
-        names.append(unique)
-    return names
+def unique_names(paths: Sequence[Path], *, taken: Sequence[str] = ()) -> list[str]:
+    """Name files by their file names, or all by their paths if two would have the same name."""
+    names = [_name(path) for path in paths]
+    is_unique = len({*taken, *names}) == len(taken) + len(names)
+    return names if is_unique else [path.as_posix() for path in paths]
 
 
 def refuse_shared_stdin(paths: Iterable[Path | None]) -> None:

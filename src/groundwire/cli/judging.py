@@ -98,10 +98,8 @@ def judge(
         elif path.exists() and not files.resume and not files.force:
             raise results_exist(path)
         start = time.monotonic()
-        with (
-            _loaded(setup, choice) as detector,
-            _progress_of(count, hint=files.output is not None) as report_row,
-        ):
+        detector = _loaded(setup, choice)
+        with _progress_of(count, hint=files.output is not None) as report_row:
             command = shlex.join(["groundwire", *sys.argv[1:]])
             header = Header(detector=detector.info, data=hashes, command=command)
             done = run(
@@ -111,19 +109,12 @@ def judge(
         yield Judged(path=path, wall_s=time.monotonic() - start if is_whole else None)
 
 
-@contextmanager
-def _loaded(setup: Setup, choice: DetectorChoice) -> "Iterator[AnyDetector]":
-    """Yield the detector, and close it after the block."""
+def _loaded(setup: Setup, choice: DetectorChoice) -> "AnyDetector":
     from groundwire.engine.models import EMBEDDERS
 
     if choice.cache_mb is None and choice.model in EMBEDDERS:
         choice = replace(choice, cache_mb=SIMILARITY_CACHE_MB)
-    detector = setup.load(choice)
-    try:
-        yield detector
-    finally:
-        if close := getattr(detector, "close", None):
-            close()
+    return setup.load(choice)
 
 
 @contextmanager

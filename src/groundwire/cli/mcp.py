@@ -30,18 +30,14 @@ PACKAGES = ("anyio", "mcp", "mcp_types", "starlette", "uvicorn")
 CLIENTS = ("claude-desktop", "claude-code", "cursor", "vscode", "windsurf", "gemini-cli")
 
 STDIO, HTTP = "stdio", "streamable-http"
+#: Path of the server over HTTP.
+ENDPOINT = "/mcp"
 
 #: Sections of a configuration that the server reads.
 _SECTIONS = ("verify", "detector", "explain")
 
 #: Hosts that mean all addresses of the machine.
 _EVERYWHERE = ("0.0.0.0", "::", "")
-
-
-def _read_path(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    if not (value.startswith("/") and value.isascii() and "{" not in value):
-        raise click.BadParameter("it must begin with a slash, such as /mcp.", ctx, param)
-    return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +47,6 @@ class HttpOptions:
     Attributes:
         host: The address to listen on.
         port: The port to listen on; 0: any.
-        path: The path of the server's URL.
         token_env: The environment variable with the token that clients send as Authorization:
             Bearer. Without one, this machine alone is served.
         hosts: A host name that clients use for the server (the header Host); can be repeated.
@@ -62,14 +57,13 @@ class HttpOptions:
 
     host: str = option("--host", "ADDRESS", default="127.0.0.1")
     port: int = option("--port", "N", click.IntRange(0, 65_535), default=8765)
-    path: str = option("--path", "PATH", callback=_read_path, default="/mcp")
     token_env: str | None = option("--token-env", "NAME", NAME)
     hosts: tuple[str, ...] = option("--allowed-host", "NAME", NAME)
     origins: tuple[str, ...] = option("--allowed-origin", "URL", NAME)
 
     def url(self, port: int) -> str:
         """Return the URL of the server at a port."""
-        return f"http://{in_url(self.host)}:{port}{self.path}"
+        return f"http://{in_url(self.host)}:{port}{ENDPOINT}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,7 +287,7 @@ def run_http(ctx: click.Context, start: ServerOptions, own: HttpOptions) -> None
 
     access = read_access(own)
     with start.opened(ctx, has_sessions=False) as backend:
-        app = app_of(ToolServer(tools_of(backend)), access, path=own.path, limits=StoreLimits())
+        app = app_of(ToolServer(tools_of(backend)), access, path=ENDPOINT, limits=StoreLimits())
         with closing(listen(own.host, own.port)) as sock:
             log_to_stderr(Log(level="warning"))
             say(*describe(backend))

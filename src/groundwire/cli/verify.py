@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from groundwire.cli.check import refuse_options
 from groundwire.cli.config import read_config
 from groundwire.cli.console import COLOR, ColorChoice, show_colored
-from groundwire.cli.conversation import read_json
 from groundwire.cli.evidence import Named, NamedType, read_evidence
 from groundwire.cli.inputs import RESULT_FILE, TEXT_FILE, read_text_option, refuse_shared_stdin
 from groundwire.cli.options import command, given_settings, option
@@ -21,10 +19,6 @@ from groundwire.cli.status import ExitStatus
 if TYPE_CHECKING:
     from groundwire.config.tree import Verify
     from groundwire.verify.report import VerificationReport
-    from groundwire.verify.subject import Subject
-
-_STEPS = '[{"idx": 0, "claim": "...", "cites": ["S0"]}]'
-_NO_STEPS = "The trace has no steps, so nothing was verified. Pass a trace with steps."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,10 +78,8 @@ def verify(
     *,
     answer: str | None = option("--answer", "TEXT"),
     answer_file: Path | None = option("--answer-file", type=TEXT_FILE),
-    trace: Path | None = option("--trace", type=TEXT_FILE),
     span: tuple[Named, ...] = option("--span", "ID=FILE", NamedType(TEXT_FILE)),
     span_text: tuple[Named, ...] = option("--span-text", "ID=TEXT", NamedType()),
-    listed: Path | None = option("--spans", type=TEXT_FILE),
     citations: bool = option("--citations"),
     as_json: bool = option("--json"),
     html: Path | None = option("--html", type=RESULT_FILE),
@@ -104,12 +96,8 @@ def verify(
     Args:
         answer: The answer, with citations such as [S0].
         answer_file: A file with the answer.
-        trace: In place of an answer, steps of a plan or a reasoning trace: [{"idx": 0, "claim":
-            "...", "cites": ["S0"], "confidence": 0.9}], in JSON. confidence is the target of a
-            step.
         span: Evidence: the id by which the answer cites it, and its file; can be repeated.
         span_text: Evidence as a text: its id, and the text; can be repeated.
-        listed: All evidence in one file: [{"sid": "S0", "text": "..."}].
         citations: Also say what is wrong with the citations of each claim.
         as_json: Print the report as JSON.
         html: Also write the report as a page of its own, with the evidence.
@@ -121,8 +109,7 @@ def verify(
             --span-text S0="Tokens last for 60 minutes."
         groundwire verify --answer-file answer.md --span S0=auth.md --span S1=tokens.md \
             --require-citations --citations --html report.html
-        groundwire verify --trace steps.json --spans evidence.json --json
-        OPENAI_API_KEY=... groundwire verify --answer-file answer.md --spans evidence.json \
+        OPENAI_API_KEY=... groundwire verify --answer-file answer.md --span S0=auth.md \
             --verifier openai --verifier-model gpt-4o-mini
 
     Exit status:
@@ -130,31 +117,26 @@ def verify(
         1  a claim was flagged, or there were more than --max-claims
         2  the answer or a claim of it could not be verified, or the command was wrong
     """
-    if trace is not None:
-        others = ("answer", "answer_file", "max_claims", "claim_split")
-        refuse_options(ctx, others, "cannot be used with --trace.")
-    elif answer is None and answer_file is None:
+    if answer is None and answer_file is None:
         raise click.UsageError(
-            "There is nothing to verify. Give --answer TEXT or --answer-file FILE, or the steps of "
-            "a trace with --trace FILE."
+            "There is nothing to verify. Give --answer TEXT or --answer-file FILE."
         )
-    if listed is None and not span and not span_text:
-        raise click.UsageError(
-            "There is no evidence. Give --span ID=FILE, --span-text ID=TEXT or --spans FILE."
-        )
+    if not span and not span_text:
+        raise click.UsageError("There is no evidence. Give --span ID=FILE or --span-text ID=TEXT.")
     files = [Path(file) for _, file in span]
-    refuse_shared_stdin([answer_file, trace, listed, config, *files])
+    refuse_shared_stdin([answer_file, config, *files])
     settings = read_settings(ctx, config, given_settings(given))
     from groundwire.render.verification import report_to_terminal
     from groundwire.text.screen import visible
-    from groundwire.verify.subject import AnswerSubject, TraceSubject
+    from groundwire.verify.run import run
+    from groundwire.verify.settings import arguments_of
+    from groundwire.verify.subject import AnswerSubject
 
-    text = read_text_option(answer, answer_file, "--answer")
-    subject: Subject = (
-        AnswerSubject(text) if trace is None else TraceSubject(read_json(trace, wanted=_STEPS))
-    )
-    spans = read_evidence(listed, [*span, *span_text])
-    report = verified(settings, subject, spans, with_citations=citations)
+    subject = AnswerSubject(read_text_option(answer, answer_file, "--answer"))
+    spans = read_evidence([*span, *span_text])
+    arguments = arguments_of(settings)
+    verifier = arguments.pop("verifier")
+    report = run(subject, spans, arguments, verifier, with_citations=citations)
     if html is not None:
         html.write_text(page_of(report, spans), encoding="utf-8")
     if report.error is not None and not as_json:
@@ -164,30 +146,7 @@ def verify(
     ctx.exit(status_of(report))
 
 
-def verified(
-    settings: "Verify", subject: "Subject", spans: list[object], *, with_citations: bool
-) -> "VerificationReport":
-    """Verify an answer or a trace, and return the report.
-
-    Args:
-        settings: The settings in effect.
-        subject: The answer or the trace.
-        spans: The spans of evidence, as the user wrote them.
-        with_citations: Whether the citations are checked as well.
-    """
-    from groundwire.verify.run import run
-    from groundwire.verify.settings import arguments_of
-
-    arguments = arguments_of(settings)
-    verifier = arguments.pop("verifier")
-    report = run(subject, spans, arguments, verifier, with_citations=with_citations)
-    if report.error is None and not report.summary["claims_total"]:
-        # The library accepts a trace without steps, but exit status 0 would look like a pass.
-        return replace(report, error=_NO_STEPS, error_type="no_claims")
-    return report
-
-
-def page_of(report: "VerificationReport", spans: list[object]) -> str:
+def page_of(report: "VerificationReport", spans: list[dict[str, str]]) -> str:
     """Return the report as a page, with the evidence if it could be read."""
     from groundwire.render.verification_page import report_to_html
     from groundwire.verify.errors import NotVerifiedError

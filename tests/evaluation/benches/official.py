@@ -206,22 +206,3 @@ def psiloqa_rows() -> list[dict[str, Any]]:
         }
         for i, (answer, labels) in enumerate(((RIGHT, []), (WRONG, [list(YEAR)])))
     ]
-
-
-def summedits(folder: Path) -> Path:
-    """Two domains; 1 is consistent."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for domain in ("news", "podcast"):
-        rows = [
-            {
-                "id": f"{domain}_{i}",
-                "doc": FACTS,
-                "summary": summary,
-                "label": label,
-                "original_summary": RIGHT,
-                "edit_types": [],
-            }
-            for i, (summary, label) in enumerate(((RIGHT, 1), (WRONG, 0)))
-        ]
-        write(folder / f"summedits_{domain}.json", json.dumps(rows))
-    return folder

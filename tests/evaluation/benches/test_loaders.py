@@ -199,12 +199,6 @@ def test_psiloqa_marks_characters(tmp_path: Path) -> None:
     assert found[0].answer.task == "en"
 
 
-def test_an_edit_of_summedits_with_label_0_is_hallucinated(tmp_path: Path) -> None:
-    found = read("summedits", official.summedits(tmp_path))
-    assert hallucinated(found) == [False, True, False, True]
-    assert [each.answer.task for each in found] == ["news", "news", "podcast", "podcast"]
-
-
 # What is wrong with a record.
 
 
@@ -254,12 +248,11 @@ def test_ids_that_come_twice_are_told_apart(tmp_path: Path) -> None:
     assert [each.answer.id for each in found] == ["h0", "h1", "h0#3", "h1#4"]
 
 
-@pytest.mark.parametrize("name", ["faithbench", "summedits"])
 @pytest.mark.parametrize("content", ["{", '{"other": 1}', "1"])
-def test_a_file_of_another_layout_is_refused(tmp_path: Path, name: str, content: str) -> None:
+def test_a_file_of_another_layout_is_refused(tmp_path: Path, content: str) -> None:
     path = write(tmp_path / "batch_1.json", content)
     with pytest.raises(DatasetError, match=r"batch_1\.json"):
-        rows(name, path)
+        rows("faithbench", path)
 
 
 @pytest.mark.parametrize("name", ["ragtruth", "halueval", "ragbench", "faithbench", "wice"])
@@ -270,7 +263,7 @@ def test_a_folder_without_the_files_says_what_they_are_called(tmp_path: Path, na
 
 def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="it has no rows"):
-        rows("summedits", write(tmp_path / "summedits_news.json", "[]"))
+        rows("faithbench", write(tmp_path / "batch_1.json", '{"samples": []}'))
 
 
 def test_a_row_is_the_same_each_time_and_no_other_is(tmp_path: Path) -> None:

@@ -202,33 +202,20 @@ def _wice(values: Values, file: Path, line: int) -> Iterable[Values]:
     }
 
 
-def _summedits(values: Values, file: Path, line: int) -> Iterable[Values]:
-    """Convert an edited summary of SummEdits to a row; the task is the domain in the file name."""
-    domain = file.name.partition(".")[0].removeprefix("summedits_")
-    yield {
-        "id": f"{domain}-{values['id']}",
-        "task": domain,
-        "sources": [values["doc"]],
-        "answer": values["summary"],
-        "label": values["label"],
-    }
-
-
-def _json_records(path: Path, *, key: str | None = None) -> Iterator[Line]:
-    """Read the records of a JSON file: one array, or one object with the array under a key.
+def _samples(path: Path) -> Iterator[Line]:
+    """Read the records of a file of FaithBench: one JSON object with an array ``samples``.
 
     Raises:
-        DatasetError: If the file has neither, or is not JSON in UTF-8.
+        DatasetError: If the file has no such array, or is not JSON in UTF-8.
     """
     with open_lines(path) as stream:
         try:
             data = json.loads(decode(stream.read(), path.name))
         except (*DAMAGE, ValueError, RecursionError) as error:
             raise DatasetError(path, None, f"it is no JSON file in UTF-8 ({error})") from error
-    items: Any = data.get(key) if key is not None and isinstance(data, dict) else data
+    items: Any = data.get("samples") if isinstance(data, dict) else None
     if not isinstance(items, list):
-        wanted = "a JSON array" if key is None else f"a JSON object with an array {key!r}"
-        raise DatasetError(path, None, f"it is not {wanted}")
+        raise DatasetError(path, None, "it is not a JSON object with an array 'samples'")
     for number, item in enumerate(items, 1):
         content = json.dumps(item, sort_keys=True).encode()
         yield number, content, item if isinstance(item, dict) else "it is no JSON object"
@@ -245,10 +232,7 @@ LOADERS: Mapping[str, Load] = {
         sorted(files, key=lambda file: (len(file.name), file.name)),
         reader,
         turn=_faithbench,
-        lines=partial(_json_records, key="samples"),
+        lines=_samples,
     ),
     "wice": lambda files, _, reader: read_files(files, reader, turn=_wice),
-    "summedits": lambda files, _, reader: read_files(
-        files, reader, turn=_summedits, lines=_json_records
-    ),
 }

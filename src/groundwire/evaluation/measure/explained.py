@@ -52,11 +52,6 @@ class ExplainedDetector:
             sources = next(checked).sources
             yield self._graded(verdict, sources) if isinstance(verdict, Detection) else verdict
 
-    def close(self) -> None:
-        """Close the detector, if it can be closed."""
-        if close := getattr(self.detector, "close", None):
-            close()
-
     def _graded(self, detection: Detection, sources: tuple[Source, ...]) -> Detection:
         explained = self.explainer.explain(detection, sources)
         graded = as_explained(explained.detection, explained.explanations)
