@@ -1,6 +1,5 @@
 """``groundwire models``."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -28,11 +27,3 @@ def test_models_are_listed_with_what_one_has_to_know(run: CommandLine, models: P
     ]
     assert lines[3].startswith("  revision          ")
     assert lines[4] == "  operating points  precision 0.9, balanced 0.5, recall 0.2"
-
-
-def test_models_are_listed_for_machines(run: CommandLine, models: Path) -> None:
-    (model,) = json.loads(run("models", "--json").stdout)
-    assert model["name"] == "tiny"
-    assert model["bytes"] == 7
-    assert model["operating_points"]["recall"] == 0.2
-    assert Path(model["folder"]) == models / "tiny"

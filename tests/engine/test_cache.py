@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundwire.engine.cache import ByteCache
-from groundwire.errors import SettingError
 
 
 @dataclass(frozen=True)
@@ -212,19 +211,6 @@ def test_what_fails_to_be_read_ahead_is_computed_by_whoever_asks() -> None:
         cache.read_ahead("k", fail)
     assert cache.lacks("k")
     assert cache.get("k", lambda: Box("k", 5)) == Box("k", 5)
-
-
-@pytest.mark.parametrize(
-    ("max_bytes", "ttl_s", "message"),
-    [
-        (-1, 60.0, "max_bytes = -1 is not possible. It must be 0 or more"),
-        (1, 0.0, "ttl_s = 0.0 is not possible. It must be a positive number of seconds"),
-        (1, float("nan"), "ttl_s = nan is not possible"),
-    ],
-)
-def test_impossible_settings_are_refused(max_bytes: int, ttl_s: float, message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        ByteCache[Box](max_bytes, ttl_s=ttl_s)
 
 
 @settings(max_examples=200)

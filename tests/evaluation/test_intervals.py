@@ -156,11 +156,6 @@ def test_one_context_gives_no_interval() -> None:
     assert isnan(interval.high)
 
 
-def test_there_is_a_row_for_each_answer() -> None:
-    with pytest.raises(ValueError, match=r"each of the 2 answers, and the shape is \(1, 2\)"):
-        Bootstrap.of(["a", "b"]).of_sums([[1, 1]], mean_of)
-
-
 def test_of_no_answers_there_is_no_interval() -> None:
     with pytest.raises(ValueError, match="there are no answers"):
         Bootstrap.of([]).of_weights(np.sum)

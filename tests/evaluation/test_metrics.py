@@ -49,11 +49,6 @@ def test_precision_falls_with_prevalence() -> None:
     assert counts.precision_at(0.5) == pytest.approx(counts.precision)
 
 
-def test_a_prevalence_is_a_share() -> None:
-    with pytest.raises(ValueError, match=r"between 0 and 1, and this is 5"):
-        AnswerCounts(n=1, n_both=1, n_flagged=1, n_hallucinated=1).precision_at(5)
-
-
 def test_what_is_not_defined_is_no_number() -> None:
     nothing_flagged = AnswerCounts.of([False, False], [True, True])
     assert isnan(nothing_flagged.precision)

@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from typing import TypeVar
 
@@ -60,14 +60,12 @@ class Checkup:
         ok: Whether the part works; ``None`` for a check that only informs.
         detail: The result in words.
         fix: The next step if it does not work.
-        data: The result, for ``--json``.
     """
 
     name: str
     ok: bool | None
     detail: str
     fix: str = ""
-    data: dict[str, object] = field(default_factory=dict)
 
 
 @command()
@@ -102,10 +100,8 @@ def look_at_system() -> Checkup:
     n_cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return Checkup(
         name="system",
-        ok=sys.version_info >= (3, 11),
+        ok=True,
         detail=f"Python {platform.python_version()}, {platform.platform()}, {n_cpus} CPUs usable",
-        fix="Use Python 3.11 or later.",
-        data={"python": platform.python_version(), "cpus": n_cpus},
     )
 
 
@@ -117,7 +113,7 @@ def look_at_package(name: str) -> Checkup:
     except (ImportError, OSError, metadata.PackageNotFoundError) as error:
         fix = f"Install it again: pip install --force-reinstall {name}"
         return Checkup(name=name, ok=False, detail=str(error), fix=fix)
-    return Checkup(name=name, ok=True, detail=version, data={"version": version})
+    return Checkup(name=name, ok=True, detail=version)
 
 
 def look_at_models() -> Iterator[Checkup]:
@@ -165,12 +161,6 @@ def check_example(setup: Setup) -> Checkup:
         detail=f"{detection.outcome} ({', '.join(map(repr, flagged)) or 'no words marked'}); "
         f"loaded in {load_ms:.0f} ms, checked in {check_ms:.0f} ms",
         fix=fix,
-        data={
-            "outcome": str(detection.outcome),
-            "flagged": flagged,
-            "load_ms": round(load_ms, 1),
-            "check_ms": round(check_ms, 1),
-        },
     )
 
 
@@ -193,7 +183,6 @@ def look_at_extras() -> Iterator[Checkup]:
             detail=f"not installed (lacks {', '.join(missing)}); to install it: {command}"
             if missing
             else "installed",
-            data={"installed": not missing, "missing": missing, "install": command},
         )
 
 

@@ -2,40 +2,18 @@
 
 from collections.abc import Iterator
 
-from groundwire.cli.console import show
-from groundwire.cli.options import command, option
+import click
+
+from groundwire.cli.options import command
 from groundwire.engine.models import Manifest, list_models
 
 
 @command()
-def models(*, as_json: bool = option("--json")) -> None:
-    """List the embedded models. groundwire doctor verifies that their files are intact.
-
-    Args:
-        as_json: Print them as JSON.
-    """
-    manifests = list_models()
-    show(
-        [describe(manifest) for manifest in manifests],
-        lambda: "\n".join(line for manifest in manifests for line in _lines(manifest)),
-        as_json=as_json,
-    )
-
-
-def describe(manifest: Manifest) -> dict[str, object]:
-    """Return the entry of a model in the output of ``models --json``."""
-    return {
-        "name": manifest.name,
-        "version": manifest.version,
-        "revision": manifest.revision,
-        "kind": manifest.kind,
-        "licence": manifest.licence,
-        "base": manifest.base,
-        "labels": list(manifest.labels),
-        "operating_points": dict(manifest.operating_points),
-        "bytes": manifest.total_bytes,
-        "folder": str(manifest.folder),
-    }
+def models() -> None:
+    """List the embedded models. groundwire doctor verifies that their files are intact."""
+    for manifest in list_models():
+        for line in _lines(manifest):
+            click.echo(line)
 
 
 def _lines(manifest: Manifest) -> Iterator[str]:

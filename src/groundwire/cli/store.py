@@ -4,8 +4,7 @@ import asyncio
 
 import click
 
-from groundwire.cli.console import show
-from groundwire.cli.options import command, commands, option
+from groundwire.cli.options import command, commands
 from groundwire.cli.settings import StoreOptions, require
 
 
@@ -20,15 +19,10 @@ def store() -> None:
 
 
 @command(short_help="Bring its tables up to date.", under=store)
-def migrate(
-    ctx: click.Context, /, *, place: StoreOptions, as_json: bool = option("--json")
-) -> None:
+def migrate(ctx: click.Context, /, *, place: StoreOptions) -> None:
     """Bring the tables up to date, from nothing or from any earlier revision.
 
     The gateway does this too when it starts. The change cannot be undone: make a backup before.
-
-    Args:
-        as_json: Print the result as JSON.
 
     Exit status:
         0  the tables are up to date
@@ -41,8 +35,4 @@ def migrate(
     address = address_of(config)
     before = asyncio.run(make_ready(address, timeout_s=config.store.timeout_s))
     state = "it was so before" if before == HEAD else f"it was {before or 'empty'}"
-    show(
-        {"store": address.shown, "before": before, "revision": HEAD},
-        lambda: f"{address.shown} is at revision {HEAD}; {state}.",
-        as_json=as_json,
-    )
+    click.echo(f"{address.shown} is at revision {HEAD}; {state}.")

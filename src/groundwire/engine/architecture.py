@@ -33,10 +33,6 @@ class Architecture:
     norm_epsilon: float
     recalls: bool = False
 
-    def __post_init__(self) -> None:
-        if self.width % self.heads:
-            raise ValueError(f"{self.heads} heads cannot share a width of {self.width} evenly")
-
     @property
     def head_width(self) -> int:
         """Width of one attention head."""

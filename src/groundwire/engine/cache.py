@@ -9,8 +9,6 @@ from typing import Generic, Protocol, TypeVar
 
 from cachetools import TTLCache
 
-from groundwire.errors import SettingError
-
 
 class Sized(Protocol):
     """A value with a size in bytes."""
@@ -60,14 +58,7 @@ class ByteCache(Generic[V]):
             max_bytes: Limit on the sum of the values' ``nbytes``; with 0, nothing is kept.
             ttl_s: Seconds after which an entry expires, counted from when it was computed.
             timer: Function that returns the time in seconds.
-
-        Raises:
-            SettingError: If the limit is negative or the lifetime is not positive.
         """
-        if max_bytes < 0:
-            raise SettingError("max_bytes", max_bytes, "0 or more")
-        if not ttl_s > 0:
-            raise SettingError("ttl_s", ttl_s, "a positive number of seconds")
         self._store: _Store[V] = _Store(max_bytes, ttl_s, timer, getsizeof=lambda v: v.nbytes)
         self._max_bytes = max_bytes
         self._lock = Lock()

@@ -93,13 +93,6 @@ class TokenScores:
     probabilities: NDArray[np.float32]
     question_shortened: bool = False
 
-    def __post_init__(self) -> None:
-        if self.offsets.shape != (len(self.probabilities), 2):
-            raise ValueError(
-                f"{len(self.probabilities)} probabilities need offsets of shape "
-                f"({len(self.probabilities)}, 2), not {self.offsets.shape}"
-            )
-
     def __len__(self) -> int:
         return len(self.probabilities)
 

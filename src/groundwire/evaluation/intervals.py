@@ -112,12 +112,6 @@ class Bootstrap:
             columns: Values to sum, shape ``(n_answers, k)``.
         """
         values = np.asarray(columns, np.float64)
-        if values.ndim != 2 or len(values) != len(self.of_answer):
-            raise ValueError(
-                f"there must be a row for each of the {len(self.of_answer)} answers, "
-                f"and the shape is {values.shape}"
-            )
-        # Contexts are drawn as a whole, so a resample needs only their sums.
         of_context = np.zeros((self.n_contexts, values.shape[1]))
         np.add.at(of_context, self.of_answer, values)
         drawn = np.concatenate([drawn @ of_context for drawn in self._draws()])

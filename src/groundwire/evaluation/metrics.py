@@ -103,8 +103,6 @@ class AnswerCounts:
         them than production. Recall and the false-positive rate, from which this precision is
         computed, do not depend on how common they are.
         """
-        if not 0 <= prevalence <= 1:
-            raise ValueError(f"a prevalence lies between 0 and 1, and this is {prevalence}")
         hit = self.recall * prevalence
         return ratio(hit, hit + self.false_positive_rate * (1 - prevalence))
 

@@ -40,13 +40,8 @@ class Measured:
 
     @classmethod
     def of(cls, scores: ClaimScores, *, is_bare: bool) -> Self:
-        """Measure a claim by the uncalibrated scores of a reader.
-
-        Raises:
-            ValueError: If the reader could not judge the claim.
-        """
-        if scores.entailment is None or not len(scores.labels):
-            raise ValueError("the claim was not judged, so there is nothing to measure")
+        """Measure a claim by the uncalibrated scores of a reader, which has judged it."""
+        assert scores.entailment is not None  # the claim was judged
         supported = np.clip(scores.entailment.entailment, _LEAST, 1 - _LEAST)
         labels = np.clip(scores.labels.astype(np.float64), _LEAST, 1.0)
         odds = (labels[:, 1] + labels[:, 2]) / labels[:, 0]

@@ -66,7 +66,6 @@ def read_iso(text: str, match: re.Match[str]) -> QuantityReading:
 
 def read_numeric(text: str, match: re.Match[str]) -> QuantityReading:
     """Read a date with the year last. With dots the day is first, otherwise usually the month."""
-    del text
     mark = match["numeric_mark"]
     first, second, year = map(int, match[0].split(mark))
     if year < 100:

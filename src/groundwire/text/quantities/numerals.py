@@ -104,7 +104,6 @@ def read_fraction(text: str, match: re.Match[str]) -> QuantityReading:
 
 def read_height(text: str, match: re.Match[str]) -> QuantityReading:
     """Read a height in feet and inches."""
-    del text
     feet, inches = map(int, _DIGITS.findall(match[0]))
     number = feet + inches / 12.0
     value = UNITS["feet"].convert(number)

@@ -33,7 +33,6 @@ def minutes_of_day(hour: float, minute: float, meridiem: str | None) -> float:
 
 def read_named(text: str, match: re.Match[str]) -> QuantityReading:
     """Read "noon", "midday" or "midnight"."""
-    del text
     value = 0.0 if match[0].lower() == "midnight" else 720.0
     quantity = Quantity(match.start(), match.end(), QuantityKind.TIME, value)
     return QuantityReading(match.end(), (FoundQuantity(quantity, states_half=True),))
