@@ -110,7 +110,7 @@ BAD = {
         "Columns here: 'sources', 'anwser'. Did you mean 'anwser'? Name it with --column answer=",
     ),
     "empty answer": ({"sources": [], "answer": " "}, "EmptyAnswerError", "nothing to check"),
-    "answer is a number": ({"sources": [], "answer": 1}, "RowError", "the answer is a number"),
+    "answer is a number": ({"sources": [], "answer": 1}, "RowError", "the answer is a JSON number"),
     "answer is null": ({"sources": [], "answer": None}, "RowError", "the answer is nothing"),
     "no sources": (
         {"answer": "a", "src": "b"},
@@ -125,7 +125,7 @@ BAD = {
     "question is a list": (
         {"question": ["q"], "sources": [], "answer": "a"},
         "RowError",
-        "the question is an array and must be a text",
+        "the question is a JSON array and must be a text",
     ),
     "id is a list": (
         {"id": [], "sources": [], "answer": "a"},

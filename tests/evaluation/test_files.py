@@ -145,11 +145,14 @@ BAD = {
         "Columns here: 'answer', 'src'. Did you mean 'src'?",
     ),
     "empty answer": ({**ROW, "answer": " "}, "nothing to check"),
-    "answer is null": ({**ROW, "answer": None}, "the answer is nothing (null) and must be a text"),
+    "answer is null": ({**ROW, "answer": None}, "the answer is a JSON null and must be a text"),
     "half a surrogate pair": ({**ROW, "answer": "\ud800"}, "the lone surrogate U+D800"),
     "half a pair in the id": ({**ROW, "id": "\ud800"}, "The id is not valid text"),
-    "id is a list": ({**ROW, "id": [1]}, "the id is an array and must be a text or a number"),
-    "question is a number": ({**ROW, "question": 7}, "the question is a number and must be a text"),
+    "id is a list": ({**ROW, "id": [1]}, "the id is a JSON array and must be a text or a number"),
+    "question is a number": (
+        {**ROW, "question": 7},
+        "the question is a JSON number and must be a text",
+    ),
     "sources is a number": ({**ROW, "context": 7}, "they are a single int"),
     "a source is a number": ({**ROW, "context": [7]}, "its type is int"),
     "span past the end": (

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,7 +18,6 @@ from groundwire.cli.options import argument, command, commands, option
 from groundwire.cli.serve import require_gateway
 from groundwire.cli.settings import StoreOptions
 from groundwire.cli.store_change import end, run
-from groundwire.text.files.writing import to_json
 
 if TYPE_CHECKING:
     from groundwire.config import Config
@@ -114,16 +113,12 @@ def create(
 
 
 @command("list", short_help="List keys.", under=keys)
-def list_(ctx: click.Context, /, *, owner: OwnerOptions, as_json: bool = option("--json")) -> None:
-    """List the keys of a tenant or of the admin plane, with their ids, the latest first.
-
-    Args:
-        as_json: Print the keys as JSON Lines.
-    """
+def list_(ctx: click.Context, /, *, owner: OwnerOptions) -> None:
+    """List the keys of a tenant or of the admin plane, with their ids, the latest first."""
     config = owner.read(ctx)
     registry = _registry(config)
     for each in run(config, lambda store: registry(store).keys(owner.tenant)).value:
-        click.echo(to_json(_data(each)) if as_json else _line(each))
+        click.echo(_line(each))
 
 
 @command(short_help="Revoke a key.", under=keys)
@@ -147,20 +142,6 @@ def _registry(config: "Config") -> "Callable[[Store], Registry]":
     from groundwire.control.tenants.registry import Registry
 
     return partial(Registry, configured=ConfiguredTenants.of(config))
-
-
-def _data(record: "KeyRecord") -> dict[str, Any]:
-    moments = ("created_at", "expires_at", "revoked_at", "last_used_at")
-    times = {name: getattr(record, name) for name in moments}
-    return {
-        "id": record.id,
-        "tenant": record.tenant,
-        "role": record.role,
-        "name": record.name,
-        "status": str(record.status),
-        "is_configured": record.is_configured,
-        **{name: value and value.isoformat() for name, value in times.items()},
-    }
 
 
 def _line(record: "KeyRecord") -> str:

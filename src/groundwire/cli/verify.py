@@ -138,24 +138,16 @@ def verify(
     verifier = arguments.pop("verifier")
     report = run(subject, spans, arguments, verifier, with_citations=citations)
     if html is not None:
-        html.write_text(page_of(report, spans), encoding="utf-8")
+        from groundwire.render.verification_page import report_to_html
+        from groundwire.verify.spans import read_spans
+
+        shown = () if report.error else read_spans(spans)
+        html.write_text(report_to_html(report, shown), encoding="utf-8")
     if report.error is not None and not as_json:
         click.echo(f"error: {visible(report.error)}", err=True)
     else:
         show_colored(report, report_to_terminal, as_json=as_json, color=color)
     ctx.exit(status_of(report))
-
-
-def page_of(report: "VerificationReport", spans: list[dict[str, str]]) -> str:
-    """Return the report as a page, with the evidence if it could be read."""
-    from groundwire.render.verification_page import report_to_html
-    from groundwire.verify.errors import NotVerifiedError
-    from groundwire.verify.spans import read_spans
-
-    try:
-        return report_to_html(report, read_spans(spans))
-    except NotVerifiedError:
-        return report_to_html(report)
 
 
 def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any]) -> "Verify":

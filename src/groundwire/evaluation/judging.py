@@ -76,6 +76,6 @@ def failed_row(row: FailedRow) -> JudgedRow:
         known=str(Known.NOTHING),
         hallucinated=None,
         detection=None,
-        error={"type": row.kind, "message": row.message},
+        error={"type": "RowError", "message": row.message},
         sha256=row.sha256,
     )

@@ -124,7 +124,6 @@ class Explainer:
                 ``train`` extra is not installed.
             SettingError: If a setting is outside its range.
         """
-        explanations.require_thresholds(threshold, entailment_threshold)
         if threads is not None:
             require_whole("threads", threads, 1, MAX_THREADS, otherwise=", or None")
         is_embedded = model is None or str(model) in EMBEDDED

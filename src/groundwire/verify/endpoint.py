@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field
 
@@ -18,12 +17,6 @@ OPENAI_URL = "https://api.openai.com/v1"
 
 #: How often a call is repeated after status 429 or 5xx, or if the connection fails or is too slow.
 MAX_RETRIES = 2
-
-
-def max_tokens_key(base_url: str) -> str:
-    """Return the name of the argument that limits the tokens an endpoint writes."""
-    is_openai = urlsplit(base_url).hostname == urlsplit(OPENAI_URL).hostname
-    return "max_completion_tokens" if is_openai else "max_tokens"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +48,7 @@ def complete(endpoint: ChatClient, prompt: Prompt, *, model: str, settings: Veri
         "temperature": settings.temperature,
         "logprobs": True,
         "top_logprobs": settings.top_logprobs,
-        max_tokens_key(endpoint.base_url): prompt.max_tokens,
+        "max_tokens": prompt.max_tokens,
     }
     try:
         content = endpoint.create(body)

@@ -50,9 +50,7 @@ def test_contradictions_and_severities_are_counted(counted: Any) -> None:  # noq
     found = counted(both, WRONG, Row())
     assert found["contradiction"]["n"] == 1
     assert found["contradiction"]["ratio"] == 0.5
-    assert (found["contradiction"]["n_spans"], found["contradiction"]["span_ratio"]) == (1, 1 / 3)
     assert found["severity"]["answers"] == {"0": 1, "1": 0, "2": 1, "3": 0, "4": 1}
-    assert found["severity"]["spans"] == {"0": 0, "1": 1, "2": 1, "3": 0, "4": 1}
 
 
 def test_models_and_categories_are_told_apart_in_the_order_of_the_data(

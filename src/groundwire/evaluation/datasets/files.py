@@ -38,7 +38,6 @@ class FailedRow:
         place: File and line of the row; empty if the problem names them.
         problem: Description of what is wrong.
         sha256: Fingerprint of the row's content.
-        kind: Name of the error's type.
         task: The task of the row; empty if it cannot be read.
         columns: Further columns of the row, by name.
     """
@@ -48,7 +47,6 @@ class FailedRow:
     place: str
     problem: str
     sha256: str
-    kind: str = "RowError"
     task: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
 

@@ -289,19 +289,9 @@ def _name(value: object, name: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise RowError(f"the {name} is {_kind(value)} and must be a text or a number")
+        raise RowError(f"the {name} is a JSON {json_kind(value)} and must be a text or a number")
     require_text(str(value), name)
     return str(value)
-
-
-def _kind(value: object) -> str:
-    """Name the type of a value for an error message, in JSON's terms if possible."""
-    if value is None:
-        return "nothing (null)"
-    if isinstance(value, bool | int | float | str | list | dict):
-        kind = json_kind(value)
-        return f"{'an' if kind[0] in 'ao' else 'a'} {kind}"
-    return f"of the type {type(value).__name__}"
 
 
 def _short(number: int) -> str:
@@ -311,7 +301,7 @@ def _short(number: int) -> str:
 
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str):
-        raise RowError(f"the {name} is {_kind(value)} and must be a text")
+        raise RowError(f"the {name} is a JSON {json_kind(value)} and must be a text")
     return value
 
 
@@ -347,7 +337,7 @@ def _spans(value: object, answer: str) -> tuple[GoldSpan, ...] | None:
     if value is None:
         return None
     if not isinstance(value, list | tuple):
-        raise RowError(f"the spans are {_kind(value)} and must be a list")
+        raise RowError(f"the spans are a JSON {json_kind(value)} and must be a list")
     return tuple(_span(each, answer) for each in value)
 
 

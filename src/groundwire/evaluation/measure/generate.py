@@ -22,7 +22,6 @@ from groundwire.evaluation.datasets.mapping import COLUMNS
 from groundwire.evaluation.language_model import GenerationError, ModelReply
 from groundwire.evaluation.measure.questions import AnyQuestion
 from groundwire.text.files.writing import replacing, to_json
-from groundwire.verify.endpoint import max_tokens_key
 
 #: The default system prompt.
 SYSTEM = (
@@ -78,16 +77,15 @@ class Prompting:
     seed: int | None = None
     system: str = SYSTEM
 
-    def body(self, question: AskedQuestion, model: str, base_url: str) -> dict[str, Any]:
+    def body(self, question: AskedQuestion, model: str) -> dict[str, Any]:
         """Build the body of the request that puts a question to a model.
 
-        Options that are ``None`` are left out: some models refuse them. The limit of tokens gets
-        the name that the endpoint expects.
+        Options that are ``None`` are left out: some models refuse them.
         """
         system = [{"role": "system", "content": self.system}] if self.system else []
         messages = [*system, {"role": "user", "content": user_message(question)}]
-        limit = max_tokens_key(base_url)
-        options = {"temperature": self.temperature, limit: self.max_tokens, "seed": self.seed}
+        limits = {"max_tokens": self.max_tokens, "seed": self.seed}
+        options = {"temperature": self.temperature, **limits}
         given = {name: value for name, value in options.items() if value is not None}
         return {"model": model, "messages": messages, **given}
 
@@ -242,7 +240,7 @@ class _Asker:
         if isinstance(question, FailedRow):
             return question
         url = self._asks.base_url
-        body = self._prompting.body(question.question, model, url)
+        body = self._prompting.body(question.question, model)
         key = sha256(json.dumps([url, body], sort_keys=True).encode()).hexdigest()
         if (found := self._replies.get(key) or self._final) is not None:
             return found

@@ -7,7 +7,6 @@ lowest and the highest rate that would be possible if all answers had a verdict.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import chain
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -51,8 +50,6 @@ def measured(answers: Sequence[JudgedAnswer]) -> dict[str, Any]:
     checked = [each for each in answers if each.outcome in VERDICTS]
     n, n_without = len(answers), len(answers) - len(checked)
     worst = Counter(max(each.severities, default=0) for each in checked)
-    spans = Counter(chain.from_iterable(each.severities for each in wrong))
-    n_contradicted = sum(each.n_contradicted for each in wrong)
     return {
         "n": n,
         "n_verdicts": len(checked),
@@ -63,12 +60,9 @@ def measured(answers: Sequence[JudgedAnswer]) -> dict[str, Any]:
         "contradiction": {
             "n": sum(each.n_contradicted > 0 for each in wrong),
             **_share("ratio", wrong, lambda each: each.n_contradicted > 0),
-            "n_spans": n_contradicted,
-            "span_ratio": n_contradicted / spans.total() if spans else None,
         },
         "severity": {
             "answers": {str(i): worst[i] for i in range(MAX_SEVERITY + 1)},
-            "spans": {str(i): spans[i] for i in range(MAX_SEVERITY + 1)},
         },
         "n_cut": sum(each.is_cut for each in answers),
         "tokens": {

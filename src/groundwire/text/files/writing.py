@@ -54,15 +54,14 @@ class Writer:
 def other_data(before: Mapping[str, str], now: Mapping[str, str]) -> str:
     """Describe how the data of two runs differ; empty if they are the same.
 
-    Two runs have the same data if their files have the same SHA-256 and the same suffix, in the
-    same order. The rest of a name does not count: a renamed file still has the same rows.
+    Two runs have the same data if their files have the same SHA-256, in the same order, whatever
+    their names.
 
     Args:
         before: Name and SHA-256 of each file of the earlier run.
         now: Name and SHA-256 of each file of this run.
     """
-    was, is_ = ([(_kind(name), sha256) for name, sha256 in each.items()] for each in (before, now))
-    if was == is_:
+    if [*before.values()] == [*now.values()]:
         return ""
     return f"it was made from other data ({_hashes(before)}, and now {_hashes(now)})"
 
@@ -118,10 +117,6 @@ def drop_cut_line(path: Path, take: Callable[[int, bytes], None]) -> None:
             take(number, line)
             n_bytes += len(line)
     os.truncate(path, n_bytes)
-
-
-def _kind(name: str) -> str:
-    return Path(name.removesuffix(".gz")).suffix
 
 
 def _hashes(data: Mapping[str, str]) -> str:
