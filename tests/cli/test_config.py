@@ -89,9 +89,3 @@ def test_a_secret_is_shown_as_stars() -> None:
     shown = run("show", **environ).stdout
     assert re.search(r"^  # api_key: \*{3} +# OPENAI_API_KEY$", shown, re.MULTILINE)
     assert "sk-secret" not in run("show", "--json", **environ).output
-
-
-def test_alone_it_shows_its_help() -> None:
-    result = run()
-    assert result.exit_code == 0
-    assert result.stdout.startswith("Usage: ")

@@ -234,7 +234,7 @@ def test_where_another_detector_judged_the_head_reads_the_claim_and_its_lines(
     for each in explained.explanations:
         assert each.entailment is not None
         assert each.entailment.is_calibrated
-        assert each.entailment.label is Label.CONTRADICTED
+        assert each.entailment.contradiction > 0.5
 
 
 @pytest.mark.parametrize("text", ["Она стоит в Париже.", "It is tall."])

@@ -285,10 +285,6 @@ def test_an_entailment_is_three_probabilities_that_sum_to_one(
         Entailment(entailment=values[0], neutral=values[1], contradiction=values[2])
 
 
-def test_of_equal_probabilities_the_graver_label_counts() -> None:
-    assert Entailment(entailment=0.4, neutral=0.2, contradiction=0.4).label is Label.CONTRADICTED
-
-
 def test_a_threshold_out_of_range_is_refused() -> None:
     found, given = detected("It is ⟦shut⟧.", "It is shut.")
     with pytest.raises(SettingError, match="threshold = 0 is not possible"):

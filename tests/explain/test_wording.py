@@ -2,7 +2,7 @@
 
 from groundwire.detection.values import EvidenceRef, Label
 from groundwire.explain.wording import explanation_text, quote, shortened
-from groundwire.render import QUOTE_CHARS
+from groundwire.text.quotes import QUOTE_CHARS
 
 
 def text(said: str, line: str) -> str:

@@ -23,7 +23,8 @@ from groundwire.detection.values import (
     Reason,
     Span,
 )
-from groundwire.render import excerpt, percent, to_html, to_terminal, to_text, visible
+from groundwire.render import excerpt, to_html, to_terminal, to_text, visible
+from groundwire.render.descriptions import percent
 from tests.fakes import FixedDetector
 from tests.fixed_judge import FixedJudge
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from groundwire.config import Config
 
 
-@commands(invoke_without_command=True)
-def config(ctx: click.Context) -> None:
+@commands()
+def config() -> None:
     """Check a configuration, or show what is in effect.
 
     Files may use the names of Groundwire, DVARA, HaluGate, Director-AI and Berry. Environment
@@ -28,8 +28,6 @@ def config(ctx: click.Context) -> None:
         groundwire config check groundwire.yaml
         groundwire config show halugate.yaml > groundwire.yaml
     """
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
 
 
 @command(short_help="Say what is wrong with a file, if anything is.", under=config)

@@ -17,7 +17,6 @@ from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.inputs import RESULT_FILE
 from groundwire.cli.options import option
 from groundwire.cli.progress import count_rows, progress
-from groundwire.evaluation.loading import AnyDetector
 
 if TYPE_CHECKING:
     from groundwire.evaluation.datasets.files import AnyRow
@@ -87,6 +86,7 @@ def judge(
     Raises:
         InputError: If the output exists, and is to be neither continued nor replaced.
     """
+    from groundwire.engine.models import EMBEDDERS
     from groundwire.evaluation.judged_row import Header
     from groundwire.evaluation.run import run
 
@@ -98,7 +98,9 @@ def judge(
         elif path.exists() and not files.resume and not files.force:
             raise results_exist(path)
         start = time.monotonic()
-        detector = _loaded(setup, choice)
+        if choice.cache_mb is None and choice.model in EMBEDDERS:
+            choice = replace(choice, cache_mb=SIMILARITY_CACHE_MB)
+        detector = setup.load(choice)
         with _progress_of(count, hint=files.output is not None) as report_row:
             command = shlex.join(["groundwire", *sys.argv[1:]])
             header = Header(detector=detector.info, data=hashes, command=command)
@@ -107,14 +109,6 @@ def judge(
             )
         is_whole = done.n_new == done.n_rows
         yield Judged(path=path, wall_s=time.monotonic() - start if is_whole else None)
-
-
-def _loaded(setup: Setup, choice: DetectorChoice) -> "AnyDetector":
-    from groundwire.engine.models import EMBEDDERS
-
-    if choice.cache_mb is None and choice.model in EMBEDDERS:
-        choice = replace(choice, cache_mb=SIMILARITY_CACHE_MB)
-    return setup.load(choice)
 
 
 @contextmanager

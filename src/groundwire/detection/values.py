@@ -184,11 +184,6 @@ class Entailment(JsonRecord):
         if abs(sum(values) - 1) > _SUM_TOLERANCE:
             raise ValueError(f"the three probabilities sum to 1, got {values}: {sum(values):g}")
 
-    @property
-    def label(self) -> Label:
-        """The likeliest label; of equally likely labels the worst."""
-        return max((Label.CONTRADICTED, Label.UNSUPPORTED, Label.SUPPORTED), key=self.of)
-
     def of(self, label: Label) -> float:
         """Return the probability of a label; 0 for ``unchecked``."""
         return {

@@ -32,9 +32,6 @@ N_VIEWS = len(_VIEWS)
 N_MAPS = 3
 #: Weights of the three kinds of counted features.
 _WORDS, _PARTS, _CUES = 2.0, 2.0, 3.0
-#: Start value of the checksums of word parts: the part "an" of a word gets another one than the
-#: word "an".
-_PART = crc32(b"#")
 #: Pairs of cues are counted only in prompts with fewer different cues than this.
 _MAX_PAIRED = 14
 _MAKES = {"write", "invent", "rewrite", "translate", "poem", "story", "joke", "role"}
@@ -135,11 +132,6 @@ def _word_parts(found: list[str]) -> list[int]:
     """
     every: list[int] = []
     for word in found:
-        if word.isascii():  # each character is one byte, so parts can be cut from the bytes: faster
-            coded = b"<%b>" % word.encode()
-            for n in (3, 4, 5):
-                every += [crc32(coded[i : i + n], _PART) for i in range(len(coded) - n + 1)]
-            continue
         marked, sizes = (word, (1, 2, 3)) if WIDE.search(word) else (f"<{word}>", (3, 4, 5))
         for n in sizes:
             every += [_hashed(f"#{marked[i : i + n]}") for i in range(len(marked) - n + 1)]

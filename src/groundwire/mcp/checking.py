@@ -12,8 +12,7 @@ from groundwire.mcp.given import Given, given
 from groundwire.mcp.results import CheckResult
 from groundwire.mcp.text_results import answer_text, origins_text
 from groundwire.mcp.tool import Call, Tool, ToolResult
-from groundwire.render import explain_outcome
-from groundwire.render.descriptions import OUTCOMES
+from groundwire.render.descriptions import OUTCOMES, explain_outcome
 
 if TYPE_CHECKING:  # else it would load the models' libraries before the first call needs them
     from groundwire.explain import Explained

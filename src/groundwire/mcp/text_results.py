@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING
 
 from groundwire.detection.values import Detection
 from groundwire.mcp.store import HeldSpan, SearchHit
-from groundwire.render import describe_coverage, describe_reasons, explain_outcome
-from groundwire.render.descriptions import unchecked
+from groundwire.render.descriptions import (
+    describe_coverage,
+    describe_reasons,
+    explain_outcome,
+    unchecked,
+)
 from groundwire.render.verification import STATUSES, amount, describe_passing
 from groundwire.text.screen import one_line
 from groundwire.verify.citations import CitationFinding

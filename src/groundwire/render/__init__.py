@@ -5,28 +5,9 @@ screen, turn the reading direction or be invisible are made visible, and in HTML
 escaped.
 """
 
-from groundwire.render.descriptions import (
-    describe_coverage,
-    describe_detector,
-    describe_reasons,
-    explain_outcome,
-    percent,
-)
 from groundwire.render.page import to_html
 from groundwire.render.terminal import to_terminal, to_text
-from groundwire.text.quotes import QUOTE_CHARS, excerpt
+from groundwire.text.quotes import excerpt
 from groundwire.text.screen import visible
 
-__all__ = [
-    "QUOTE_CHARS",
-    "describe_coverage",
-    "describe_detector",
-    "describe_reasons",
-    "excerpt",
-    "explain_outcome",
-    "percent",
-    "to_html",
-    "to_terminal",
-    "to_text",
-    "visible",
-]
+__all__ = ["excerpt", "to_html", "to_terminal", "to_text", "visible"]

@@ -13,8 +13,8 @@ from groundwire.evaluation.reports.plots import Plot, at, of_bins, of_curve
 from groundwire.evaluation.reports.summary import Summary
 from groundwire.evaluation.reports.words import Mark, marked
 from groundwire.evaluation.table import percent
-from groundwire.render import describe_detector, excerpt
-from groundwire.render.descriptions import REASONS
+from groundwire.render import excerpt
+from groundwire.render.descriptions import REASONS, describe_detector
 from groundwire.render.html import page
 
 #: Longest piece of evidence that is quoted, in characters.

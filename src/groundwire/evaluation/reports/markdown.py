@@ -16,7 +16,7 @@ from groundwire.evaluation.reports.kinds import ReportRow
 from groundwire.evaluation.reports.summary import Summary
 from groundwire.evaluation.reports.words import marked_text
 from groundwire.evaluation.table import percent
-from groundwire.render import describe_detector
+from groundwire.render.descriptions import describe_detector
 from groundwire.render.html import render
 from groundwire.text.screen import one_line, visible
 
