@@ -170,7 +170,7 @@ BAD = {
     ),
     "span without end": ({**ROW, "spans": [{"start": 3}]}, "no whole numbers"),
     "span is a text": ({**ROW, "spans": ["1950"]}, "a span is neither an object"),
-    "spans are an object": ({**ROW, "spans": {"start": 1}}, "the spans are an object"),
+    "spans are an object": ({**ROW, "spans": {"start": 1}}, "the spans are a JSON object"),
     "spans as Python": ({**ROW, "spans": "[{'start': 1}]"}, "a text that is no JSON"),
     "unknown label": (
         {"context": "A.", "answer": "B.", "label": "maybe"},
