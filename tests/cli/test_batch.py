@@ -111,7 +111,7 @@ BAD = {
     ),
     "empty answer": ({"sources": [], "answer": " "}, "EmptyAnswerError", "nothing to check"),
     "answer is a number": ({"sources": [], "answer": 1}, "RowError", "the answer is a JSON number"),
-    "answer is null": ({"sources": [], "answer": None}, "RowError", "the answer is nothing"),
+    "answer is null": ({"sources": [], "answer": None}, "RowError", "the answer is a JSON null"),
     "no sources": (
         {"answer": "a", "src": "b"},
         "MissingColumnError",

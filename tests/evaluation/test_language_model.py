@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from groundwire.errors import MissingExtraError
+from groundwire.errors import InputError, MissingExtraError
 from groundwire.evaluation.language_model import (
     NO_KEY,
     EndpointAddress,
-    EndpointSettingError,
     GenerationError,
 )
 from tests.evaluation.measure.chats import SOON, echo, language_model, said
@@ -192,12 +191,12 @@ def test_the_key_is_that_of_the_environment_and_is_never_shown() -> None:
 def test_no_key_is_needed_on_this_machine_nor_where_none_is_to_be_sent() -> None:
     assert address("http://localhost:8000/v1", {}).api_key == NO_KEY
     assert address("https://example.com/v1", {"KEY": "k"}, None).api_key == NO_KEY
-    with pytest.raises(EndpointSettingError, match="Set KEY, or say --no-key"):
+    with pytest.raises(InputError, match="Set KEY, or say --no-key"):
         address("https://example.com/v1", {})
 
 
 def test_a_key_does_not_travel_unencrypted() -> None:
-    with pytest.raises(EndpointSettingError, match="the key would travel unencrypted"):
+    with pytest.raises(InputError, match="the key would travel unencrypted"):
         address("http://vllm:8000/v1", {"KEY": "k"})
     assert address("http://vllm:8000/v1", {"KEY": "k"}, None).is_plain
     assert not address("http://127.0.0.1:8000/v1", {"KEY": "k"}).is_plain
@@ -214,12 +213,12 @@ def test_a_key_does_not_travel_unencrypted() -> None:
     ],
 )
 def test_any_other_url_is_refused_without_being_quoted(url: str) -> None:
-    with pytest.raises(EndpointSettingError) as caught:
+    with pytest.raises(InputError) as caught:
         address(url, {"KEY": "k"})
     assert "hunter2" not in str(caught.value)
 
 
 def test_a_key_that_no_header_can_hold_is_refused_without_being_quoted() -> None:
-    with pytest.raises(EndpointSettingError, match=r"KEY = \*\*\* is no key") as caught:
+    with pytest.raises(InputError, match=r"KEY = \*\*\* is no key") as caught:
         address("https://example.com/v1", {"KEY": "sécret"})
     assert "sécret" not in str(caught.value)

@@ -35,10 +35,6 @@ class GenerationError(GroundwireError):
         self.is_final = is_final
 
 
-class EndpointSettingError(InputError):
-    """The URL or the key of an endpoint cannot be used."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReply:
     """The answer of a language model.
@@ -86,26 +82,26 @@ class EndpointAddress:
             variable: The variable that holds the key; ``None`` sends no key.
 
         Raises:
-            EndpointSettingError: If the URL is not valid or has a secret in it; if the key is
+            InputError: If the URL is not valid or has a secret in it; if the key is
                 missing though the endpoint is on another machine, cannot be sent in a header, or
                 would travel over plain HTTP to another machine.
         """
         given = base_url or environ.get(URL_VARIABLE, "").strip() or OPENAI_URL
         key = "" if variable is None else environ.get(variable, "").strip()
         if not (key.isascii() and key.isprintable()):
-            raise EndpointSettingError(f"{variable} = *** is no key: it must be printable ASCII.")
+            raise InputError(f"{variable} = *** is no key: it must be printable ASCII.")
         try:
             url = str(Kind(Endpoint).read(given)).rstrip("/")
         except KindError as error:
-            raise EndpointSettingError(f"--base-url must be {error.legal}.") from None
+            raise InputError(f"--base-url must be {error.legal}.") from None
         address = cls(base_url=url, api_key=key or NO_KEY)
         if key and address.is_plain:
-            raise EndpointSettingError(
+            raise InputError(
                 f"--base-url is plain HTTP to {urlsplit(url).hostname}: the key would travel "
                 "unencrypted. Use https://, or give no key if the endpoint wants none."
             )
         if not key and variable is not None and not is_loopback(url):
-            raise EndpointSettingError(
+            raise InputError(
                 f"There is no API key. Set {variable}, or say --no-key if the endpoint wants none."
             )
         return address

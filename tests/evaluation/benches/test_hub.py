@@ -10,7 +10,8 @@ from pathlib import Path
 import huggingface_hub
 import pytest
 
-from groundwire.evaluation.benches.hub import NoDataError, fetch
+from groundwire.errors import InputError
+from groundwire.evaluation.benches.hub import fetch
 from groundwire.evaluation.benches.registry import bench
 from tests.evaluation.benches import official
 from tests.evaluation.datasets.tables import answers
@@ -103,7 +104,7 @@ def test_without_a_network_it_says_what_to_fetch_and_which_option(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(NoDataError) as raised:
+    with pytest.raises(InputError) as raised:
         fetch(bench("aggrefact"), "test")
     message = str(raised.value)
     assert "https://huggingface.co/datasets/lytang/LLM-AggreFact" in message
@@ -112,6 +113,6 @@ def test_without_a_network_it_says_what_to_fetch_and_which_option(
 
 
 def test_what_is_not_on_the_hub_is_told_without_asking_it() -> None:
-    with pytest.raises(NoDataError, match="not on the Hugging Face hub") as raised:
+    with pytest.raises(InputError, match="not on the Hugging Face hub") as raised:
         fetch(bench("halueval"), "data")
     assert "HaluEval/main/data/qa_data.json" in str(raised.value)

@@ -6,10 +6,6 @@ from groundwire.errors import InputError
 from groundwire.evaluation.benches.registry import Bench
 
 
-class NoDataError(InputError):
-    """The files of a benchmark are missing; the message says where to get them."""
-
-
 def fetch(bench: Bench, split: str, *, revision: str | None = None) -> Path:
     """Fetch the files of a split; files that are in the cache are not fetched again.
 
@@ -22,7 +18,7 @@ def fetch(bench: Bench, split: str, *, revision: str | None = None) -> Path:
         The folder of the files; its name is the commit of the dataset.
 
     Raises:
-        NoDataError: If the files are not on the hub, or the hub does not deliver them.
+        InputError: If the files are not on the hub, or the hub does not deliver them.
     """
     if not bench.hub:
         raise _no_data(bench, "they are not on the Hugging Face hub")
@@ -46,8 +42,8 @@ def fetch(bench: Bench, split: str, *, revision: str | None = None) -> Path:
         raise _no_data(bench, problem) from error
 
 
-def _no_data(bench: Bench, problem: str) -> NoDataError:
-    return NoDataError(
+def _no_data(bench: Bench, problem: str) -> InputError:
+    return InputError(
         f"The files of {bench.title} are not here: {problem}. Fetch them from {bench.url} "
         f"({', '.join(bench.fetch)}) and name the file or folder with --data."
     )

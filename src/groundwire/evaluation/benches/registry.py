@@ -125,19 +125,15 @@ def _benches() -> dict[str, Bench]:
 BENCHES = _benches()
 
 
-class UnknownBenchError(InputError):
-    """There is no benchmark of this name."""
-
-
 def bench(name: str) -> Bench:
     """Find a benchmark by its name; case does not matter.
 
     Raises:
-        UnknownBenchError: If there is no benchmark of this name.
+        InputError: If there is no benchmark of this name.
     """
     found = BENCHES.get(name.lower())
     if found is None:
-        raise UnknownBenchError(
+        raise InputError(
             f"There is no benchmark {name!r}. There are {', '.join(BENCHES)}; "
             "groundwire evaluate scores any other labelled data."
         )
