@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.evaluation.evaluation import Evaluation
 from tests.cli.conftest import CommandLine
 from tests.evaluation.made_results import Row, write
 
@@ -13,10 +12,7 @@ from tests.evaluation.made_results import Row, write
 @pytest.fixture
 def before(tmp_path: Path) -> Path:
     rows = [Row(score=0.9, hallucinated=n < 5, context=str(n)) for n in range(6)]
-    scores = Evaluation.read(write(tmp_path / "before.jsonl", rows)).to_dict()
-    path = tmp_path / "before.json"
-    path.write_text(json.dumps(scores), encoding="utf-8")
-    return path
+    return write(tmp_path / "before.jsonl", rows)
 
 
 @pytest.fixture
@@ -36,20 +32,20 @@ def test_within_its_limits_it_passes(run: CommandLine, before: Path, now: Path) 
     assert "FAILED" not in result.stdout
 
 
-def test_a_drop_is_exit_status_1(run: CommandLine, before: Path, now: Path) -> None:
+def test_a_drop_is_exit_status_1_with_what_became_wrong(
+    run: CommandLine, before: Path, now: Path
+) -> None:
     result = run("regress", "--baseline", before, "--results", now, "--max-drop", "recall=19")
     assert result.exit_code == 1
     assert "recall is 80.0 % and was 100.0 %: 20.00 points worse, and 19 worse are allowed" in (
         result.stdout
     )
+    assert "right before and wrong now: 1 (id-1)" in result.stdout
 
 
-def test_what_did_not_change_is_no_minus_zero(
-    run: CommandLine, before: Path, tmp_path: Path
-) -> None:
-    results = tmp_path / "before.jsonl"
-    args = ("regress", "--baseline", before, "--results", results, "--max-drop", "recall=0")
-    assert "+0.00" in run(*args).stdout
+def test_what_did_not_change_is_no_minus_zero(run: CommandLine, before: Path) -> None:
+    args = ("regress", "--baseline", before, "--results", before, "--max-drop", "recall=0")
+    assert "+0.00 (- to -)" in run(*args).stdout
     assert "-0.0" not in run(*args, "--json").stdout
 
 
@@ -101,30 +97,31 @@ def test_what_evaluate_scored_is_compared_by_the_same_options(
 def test_the_comparison_as_json(run: CommandLine, before: Path, now: Path) -> None:
     args = ("--baseline", before, "--results", now, "--max-drop", "recall=19", "--json")
     found = json.loads(run("regress", *args, "--max-rate", "1").stdout)
-    assert found["passed"] is False
+    assert (found["passed"], found["n_newly_wrong"]) == (False, 1)
     assert [check["name"] for check in found["checks"]] == ["recall", "rate", "failed rows"]
 
 
-def test_where_github_runs_it_failures_are_annotated(
+def test_annotations_are_asked_for_or_found_by_the_runner(
     run: CommandLine, now: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     args = ("regress", "--results", now, "--max-rate", "0.5")
     expected = "::error title=groundwire regress::5 of 6 answers are hallucinated (83.3 %25)"
     assert "::error" not in run(*args).stdout
+    assert expected in run(*args, "--annotations", "github").stdout
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     assert expected in run(*args).stdout
+    assert "::error" not in run(*args, "--annotations", "none").stdout
     as_json = run(*args, "--json")
     assert json.loads(as_json.stdout)["passed"] is False
     assert expected in as_json.stderr
 
 
 def test_what_cannot_be_compared_is_exit_status_2_and_annotated(
-    run: CommandLine, before: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: CommandLine, before: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
     other = write(tmp_path / "other.jsonl", [Row(score=0.9)], data="b" * 64)
     args = ("--baseline", before, "--results", other, "--max-drop", "f1=100")
-    result = run("regress", *args)
+    result = run("regress", *args, "--annotations", "github")
     assert result.exit_code == 2
     assert "of other data" in result.stderr
     assert result.stdout.startswith("::error title=groundwire regress::The baseline is of other")

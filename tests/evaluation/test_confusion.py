@@ -77,6 +77,14 @@ def test_of_a_detector_that_compares_the_least_similar_claim_counts() -> None:
     assert not judged.is_complete  # "Yes." is not compared
 
 
+def test_of_the_claims_that_nobody_marked_those_that_pass_are_counted() -> None:
+    with Detector(FixedJudge(doubtful={"odd": 0.9}, cannot_read="Unlesbar")) as detector:
+        answer = labelled("It is odd. It is good. It is wrong. Unlesbar ist das.", "wrong")
+        (judged,) = compared(detector, [answer])
+    # What was not judged has not passed.
+    assert (judged.n_clean_claims, judged.n_clean_passed) == (3, 1)
+
+
 def test_what_was_not_read_is_not_complete() -> None:
     with Detector(FixedJudge(doubtful={}, cannot_read="Unlesbar")) as detector:
         (judged,) = compared(detector, [labelled("It is good. Unlesbar ist das.")])

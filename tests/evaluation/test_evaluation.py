@@ -91,6 +91,7 @@ def test_scores_are_those_of_the_answers() -> None:
     assert qa["span"]["iou"] == pytest.approx(5 / 8)
     assert qa["span"]["mean_iou"] == pytest.approx(2 / 3)
     assert qa["baseline_flag_all"]["f1"] == 0.8
+    assert (qa["claims"]["n_unmarked"], qa["claims"]["passed"]) == (1, 1)
 
 
 def test_scores_that_nothing_speaks_against_are_not_certain() -> None:
@@ -434,6 +435,8 @@ def _held(
         probability=0.5,
         characters=count_characters(said, so, text),
         pairs=count_pairs(said, so),
+        n_clean_claims=0,
+        n_clean_passed=0,
         is_complete=True,
     )
 

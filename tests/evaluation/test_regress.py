@@ -10,14 +10,8 @@ import pytest
 
 from groundwire.errors import SettingError
 from groundwire.evaluation.evaluation import Evaluation
-from groundwire.evaluation.regress import (
-    METRICS,
-    AllowedChanges,
-    RegressError,
-    compare,
-    read_baseline,
-)
-from tests.evaluation.made_results import Row, write
+from groundwire.evaluation.regress import METRICS, AllowedChanges, Baseline, RegressError, compare
+from tests.evaluation.made_results import READER, Row, write
 
 #: Two of four found, one of four flagged in vain.
 BEFORE = [Row(score=s, hallucinated=True, context=str(i)) for i, s in enumerate((0.9, 0.9, 0, 0))]
@@ -70,7 +64,7 @@ def now(tmp_path: Path) -> Path:
 def test_a_score_may_be_worse_by_what_is_allowed(
     drop: str, worse: float, is_passed: bool, before: Path, now: Path
 ) -> None:
-    check, _ = compare(now, read_baseline(before), limits(drop)).checks
+    check, _ = compare(now, Baseline.read(before), limits(drop)).checks
     assert check.is_passed is is_passed
     assert check.worse == pytest.approx(worse)
 
@@ -78,14 +72,14 @@ def test_a_score_may_be_worse_by_what_is_allowed(
 def test_a_score_that_rose_passes(before: Path, now: Path, tmp_path: Path) -> None:
     worse = scores_file(tmp_path / "worse.json", NOW)
     better = write(tmp_path / "better.jsonl", BEFORE)
-    found = compare(better, read_baseline(worse), limits("recall=0", "fpr=0", "f1=0"))
+    found = compare(better, Baseline.read(worse), limits("recall=0", "fpr=0", "f1=0"))
     assert found.is_passed
     assert [check.worse < 0 for check in found.checks[:3] if check.worse is not None] == [True] * 3
 
 
 @pytest.mark.parametrize("name", [name for name in METRICS if not name.startswith("span.")])
 def test_every_score_of_answers_can_be_compared(name: str, before: Path, now: Path) -> None:
-    found = compare(now, read_baseline(before), limits(f"{name}=100"))
+    found = compare(now, Baseline.read(before), limits(f"{name}=100"))
     assert (found.is_passed, found.checks[0].name) == (True, name)
 
 
@@ -93,46 +87,46 @@ def test_a_score_that_is_missing_on_a_side_is_an_error(now: Path, tmp_path: Path
     def without(data: dict[str, Any]) -> None:
         del data["example"]["f1"]
 
-    baseline = read_baseline(scores_file(tmp_path / "b.json", BEFORE, without))
+    baseline = Baseline.read(scores_file(tmp_path / "b.json", BEFORE, without))
     with pytest.raises(RegressError, match="There is no f1 in the baseline"):
         compare(now, baseline, limits("f1=1"))
 
 
 def test_a_score_that_is_undefined_is_an_error(before: Path, now: Path) -> None:
     with pytest.raises(RegressError, match=r"There is no span\.f1"):
-        compare(now, read_baseline(before), limits("span.f1=1"))
+        compare(now, Baseline.read(before), limits("span.f1=1"))
 
 
 def test_other_data_is_an_error(before: Path, tmp_path: Path) -> None:
     other = write(tmp_path / "other.jsonl", NOW, data="b" * 64)
     with pytest.raises(RegressError, match="of other data"):
-        compare(other, read_baseline(before), limits("f1=100"))
+        compare(other, Baseline.read(before), limits("f1=100"))
 
 
 def test_the_same_data_under_another_name_is_the_same(now: Path, tmp_path: Path) -> None:
     def renamed(data: dict[str, Any]) -> None:
         data["data"] = {"moved.jsonl": "a" * 64}
 
-    baseline = read_baseline(scores_file(tmp_path / "b.json", BEFORE, renamed))
+    baseline = Baseline.read(scores_file(tmp_path / "b.json", BEFORE, renamed))
     assert compare(now, baseline, limits("f1=100")).is_passed
 
 
 def test_labels_that_were_read_otherwise_are_an_error(before: Path, tmp_path: Path) -> None:
     rows = [*NOW[:-1], Row(score=0, hallucinated=True, context="7")]
     with pytest.raises(RegressError, match="4 hallucinated answers and this run has 5"):
-        compare(write(tmp_path / "n.jsonl", rows), read_baseline(before), limits("f1=100"))
+        compare(write(tmp_path / "n.jsonl", rows), Baseline.read(before), limits("f1=100"))
 
 
 def test_as_many_other_rows_of_the_same_data_are_an_error(now: Path, tmp_path: Path) -> None:
     of_a = [replace(row, task="A", sha256=f"{i}a") for i, row in enumerate(BEFORE)]
-    baseline = read_baseline(scores_file(tmp_path / "a.json", of_a))
+    baseline = Baseline.read(scores_file(tmp_path / "a.json", of_a))
     with pytest.raises(RegressError, match=r"but other ones.*--limit"):
         compare(now, baseline, limits("f1=100"))
 
 
 def test_labels_that_were_turned_round_are_an_error(now: Path, tmp_path: Path) -> None:
     turned = [replace(row, hallucinated=not row.hallucinated) for row in BEFORE]
-    baseline = read_baseline(scores_file(tmp_path / "t.json", turned))
+    baseline = Baseline.read(scores_file(tmp_path / "t.json", turned))
     with pytest.raises(RegressError, match=r"labels were read otherwise.*--label-means"):
         compare(now, baseline, limits("f1=100"))
 
@@ -142,7 +136,7 @@ def test_what_is_no_baseline_is_an_error(text: str, tmp_path: Path) -> None:
     path = tmp_path / "b.json"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
     with pytest.raises(RegressError, match="is no baseline"):
-        read_baseline(path)
+        Baseline.read(path)
 
 
 @pytest.mark.parametrize("drop", ["f1", "f1=", "f1=-1", "f1=nan", "f1=inf", "speed=1", ""])
@@ -218,7 +212,7 @@ def test_no_more_answers_may_be_unchecked_than_before(tmp_path: Path) -> None:
     """Else a retrieval that finds nothing any more would raise no alarm."""
     bare = Row(score=0.0, outcome="unverified", reason="no_evidence")
     rows = [*BEFORE, bare]
-    baseline = read_baseline(scores_file(tmp_path / "b.json", rows))
+    baseline = Baseline.read(scores_file(tmp_path / "b.json", rows))
     same = compare(write(tmp_path / "n.jsonl", rows), baseline, limits("f1=0"))
     assert same.is_passed
     *_, failed, unchecked = compare(
@@ -227,6 +221,13 @@ def test_no_more_answers_may_be_unchecked_than_before(tmp_path: Path) -> None:
     assert (failed.name, failed.is_passed) == ("failed rows", True)
     assert (unchecked.name, unchecked.is_passed) == ("unchecked answers", False)
     assert unchecked.sentence == "2 answers were not checked at all, and 1 are allowed"
+
+
+def test_an_answer_that_is_not_checked_any_more_is_newly_wrong(tmp_path: Path) -> None:
+    bare = Row(score=0.0, outcome="unverified", reason="no_evidence", context="7")
+    baseline = Baseline.read(write(tmp_path / "before.jsonl", BEFORE))
+    found = compare(write(tmp_path / "n.jsonl", [*BEFORE[:-1], bare]), baseline, limits("f1=100"))
+    assert found.newly_wrong == ("id-8",)
 
 
 def test_a_row_that_failed_fails(tmp_path: Path) -> None:
@@ -240,8 +241,53 @@ def test_a_row_that_failed_fails(tmp_path: Path) -> None:
 
 def test_no_more_rows_may_fail_than_before(tmp_path: Path) -> None:
     rows = [*BEFORE, Row(score=None)]
-    baseline = read_baseline(scores_file(tmp_path / "b.json", rows))
+    baseline = Baseline.read(scores_file(tmp_path / "b.json", rows))
     assert compare(write(tmp_path / "n.jsonl", rows), baseline, limits("f1=0")).is_passed
+
+
+# Pairs.
+
+
+def test_with_results_of_both_sides_the_drop_has_a_paired_interval(tmp_path: Path) -> None:
+    wide, was = ([*rows, *_elsewhere(rows)] for rows in (NOW, BEFORE))
+    baseline = Baseline.read(write(tmp_path / "before.jsonl", was))
+    found = compare(
+        write(tmp_path / "n.jsonl", wide), baseline, limits("recall=100", "auroc=100", "fpr=100")
+    )
+    for check in found.checks[:-1]:
+        assert check.ci95 is not None
+        low, high = check.ci95
+        assert low is not None
+        assert high is not None
+        assert check.worse is not None
+        assert low <= check.worse <= high
+    assert (found.n_newly_wrong, found.newly_wrong) == (4, ("id-2", "id-6", "id-10", "id-14"))
+
+
+def _elsewhere(rows: list[Row]) -> list[Row]:
+    """The same answers to other contexts, for an interval takes ten."""
+    return [replace(row, context=f"other {row.context}") for row in rows]
+
+
+def test_a_pair_is_surer_than_two_sides(tmp_path: Path) -> None:
+    def rows(n_found: int) -> list[Row]:
+        return [
+            Row(score=0.9 * (i < n_found), hallucinated=True, context=str(i)) for i in range(200)
+        ]
+
+    # 55 % and 50 % found: the intervals of the two overlap, and every change is for the worse.
+    before, now = write(tmp_path / "b.jsonl", rows(110)), write(tmp_path / "n.jsonl", rows(100))
+    check, _ = compare(now, Baseline.read(before), limits("recall=100")).checks
+    assert check.ci95 is not None
+    assert check.ci95[0] is not None
+    assert check.ci95[0] > 0
+
+
+def test_other_rows_do_not_pair(now: Path, tmp_path: Path) -> None:
+    rows = [Row(score=row.score, hallucinated=row.hallucinated, sha256="0") for row in BEFORE]
+    baseline = Baseline.read(write(tmp_path / "before.jsonl", rows, READER))
+    with pytest.raises(RegressError, match="but other ones"):
+        compare(now, baseline, limits("f1=100"))
 
 
 def test_a_drop_without_a_baseline_is_an_error(now: Path) -> None:

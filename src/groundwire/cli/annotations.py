@@ -9,9 +9,14 @@ _IN_TEXT = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _IN_PROPERTY = _IN_TEXT | str.maketrans({":": "%3A", ",": "%2C"})
 
 
-def runs_on_github() -> bool:
-    """Return whether the command runs in a workflow of GitHub."""
-    return os.environ.get("GITHUB_ACTIONS") == "true"
+def wants_github(choice: str) -> bool:
+    """Return whether to write annotations for GitHub.
+
+    Args:
+        choice: ``github`` (always), ``none`` (never), or ``auto`` (if the command runs on GitHub).
+    """
+    is_there = os.environ.get("GITHUB_ACTIONS") == "true"
+    return choice == "github" or (choice == "auto" and is_there)
 
 
 def github(messages: Iterable[str], *, title: str) -> list[str]:

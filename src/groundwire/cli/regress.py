@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from groundwire.cli.annotations import github, runs_on_github
+from groundwire.cli.annotations import github, wants_github
 from groundwire.cli.console import show
 from groundwire.cli.inputs import READ_FILE
 from groundwire.cli.labelled import Labelled
@@ -28,26 +28,31 @@ def regress(
     baseline: Path | None = option("--baseline", type=READ_FILE),
     drops: tuple[str, ...] = option("--max-drop", "SCORE=POINTS"),
     max_rate: float | None = option("--max-rate", "SHARE"),
+    annotations: str = option(
+        "--annotations", type=click.Choice(("github", "none", "auto")), default="auto"
+    ),
     as_json: bool = option("--json"),
     labelled: Labelled,
 ) -> None:
     """Compare scores with a baseline, and fail if they fell.
 
-    It also fails if more rows than before cannot be read or checked, or are not checked at all. On
-    GitHub, failures are also printed as annotations, which it shows beside a change.
+    It also fails if more rows than before cannot be read or checked, or are not checked at all.
 
     Args:
-        baseline: The output of an earlier groundwire evaluate --json.
+        baseline: The output of an earlier groundwire evaluate --json; or the file of its --output,
+            with which each answer is compared with the same answer before.
         drops: The percentage points by which a score may fall, such as f1=1.0; can be repeated.
         max_rate: The share of answers that may be hallucinated, such as 0.05. Answers that were
             not fully checked count as hallucinated. Labels are not needed.
+        annotations: Also print failures as annotations, which GitHub shows beside a change; auto:
+            if the command runs on GitHub.
         as_json: Print the comparison as JSON.
 
     Examples:
         groundwire evaluate --data labelled.jsonl --json > base.json
         groundwire regress --baseline base.json --data labelled.jsonl --max-drop f1=1.0
         groundwire regress --data answers.jsonl --max-rate 0.05
-        groundwire regress --baseline base.json --results now.jsonl --max-drop f1=1
+        groundwire regress --baseline before.jsonl --results now.jsonl --max-drop f1=1
 
     Exit status:
         0  all is within its limits
@@ -60,16 +65,16 @@ def regress(
     if drops and baseline is None:
         raise click.UsageError("--max-drop is a drop from a baseline: give --baseline.")
     labelled.check(ctx)
-    from groundwire.evaluation.regress import AllowedChanges, compare, read_baseline
+    from groundwire.evaluation.regress import AllowedChanges, Baseline, compare
 
     def annotate(messages: Iterable[str]) -> None:
-        for line in github(messages, title=TITLE) if runs_on_github() else ():
+        for line in github(messages, title=TITLE) if wants_github(annotations) else ():
             click.echo(line, err=as_json)
 
     try:
         # The arguments are read before anything is judged, so that their errors come first.
         limits = AllowedChanges.of(drops, max_rate)
-        before = None if baseline is None else read_baseline(baseline)
+        before = None if baseline is None else Baseline.read(baseline)
         with labelled.judged(ctx) as path:
             found = compare(path, before, limits)
     except GroundwireError as error:
@@ -83,12 +88,17 @@ def regress(
 def to_text(found: "Regression") -> str:
     """Format a comparison as a table."""
     from groundwire.evaluation.table import aligned
+    from groundwire.text.screen import one_line
 
-    rows: list[tuple[str, ...]] = [("", "before", "now", "worse by", "allowed", "")]
+    rows: list[tuple[str, ...]] = [("", "before", "now", "worse by (95 %)", "allowed", "")]
     rows += [_row(check) for check in found.checks]
     lines = [*aligned(rows, left=(0, len(rows[0]) - 1))]
     notes = (check.note if check.is_passed else check.sentence for check in found.checks)
     lines += ["", *filter(None, notes)]
+    if found.n_newly_wrong:
+        ids = ", ".join(map(one_line, found.newly_wrong))
+        more = ", ..." if found.n_newly_wrong > len(found.newly_wrong) else ""
+        lines.append(f"right before and wrong now: {found.n_newly_wrong:,} ({ids}{more})")
     return "\n".join(lines).rstrip()
 
 
@@ -100,5 +110,8 @@ def _row(check: "RegressionCheck") -> tuple[str, ...]:
         before = "-" if check.before is None else f"{check.before:,.0f}"
         return (check.name, before, f"{check.now:,.0f}", "", f"{check.allowed:,.0f}", verdict)
     worse = "" if check.worse is None else f"{check.worse:+z.2f}"
+    if check.ci95 is not None:
+        low, high = ("-" if end is None else f"{end:+z.2f}" for end in check.ci95)
+        worse += f" ({low} to {high})"
     before = "-" if check.before is None else f"{100 * check.before:.1f}"
     return (check.name, before, f"{100 * check.now:.1f}", worse, f"{check.allowed:g}", verdict)

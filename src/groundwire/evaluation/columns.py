@@ -27,6 +27,7 @@ _TABLE = np.dtype(
         ("probability", np.float64),
         ("characters", np.int32, 3),
         ("pairs", np.int32, 3),
+        ("claims", np.int32, 2),
         ("said", np.float64),
         ("latency_ms", np.float32),
     ]
@@ -53,6 +54,8 @@ class Columns:
         characters: Numbers of characters that were marked by both the detector and people, by the
             detector, and by people, shape ``(n, 3)``.
         pairs: The three numbers as :func:`.metrics.count_pairs` counts them, shape ``(n, 3)``.
+        claims: Number of judged claims that neither the detector nor people marked, and number of
+            all claims that people did not mark, shape ``(n, 2)``.
         said: The detector's P(something in the answer is not supported); ``nan`` if it gives none,
             or there is no verdict.
         latency_ms: Milliseconds that the check took; ``nan`` if there is no verdict.
@@ -70,6 +73,7 @@ class Columns:
     probability: Floats
     characters: Counts
     pairs: Counts
+    claims: Counts
     said: Floats
     latency_ms: NDArray[np.float32]
 
@@ -135,6 +139,7 @@ def _record(answer: ComparedAnswer, tasks: dict[str, int]) -> tuple[Any, ...]:
         answer.probability,
         answer.characters,
         answer.pairs,
+        (answer.n_clean_passed, answer.n_clean_claims),
         answer.said,
         answer.latency_ms,
     )

@@ -34,6 +34,9 @@ class ComparedAnswer:
             both marked. A character with several marks counts once.
         pairs: The same numbers as :func:`.metrics.count_pairs` counts them: a character with
             several marks counts several times.
+        n_clean_claims: Number of claims in which people marked nothing; 0 without ``has_spans``.
+        n_clean_passed: Number of those claims that were judged and in which the detector marked
+            nothing either.
         is_complete: Whether all evidence was indexed and all of the answer was judged.
         error: Why the check failed; empty if it did not.
         is_unchecked: Whether the check did not fail, but judged no claim of the answer.
@@ -53,6 +56,8 @@ class ComparedAnswer:
     probability: float
     characters: Overlap
     pairs: Overlap
+    n_clean_claims: int
+    n_clean_passed: int
     is_complete: bool
     error: str = ""
     is_unchecked: bool = False
@@ -74,6 +79,7 @@ class ComparedAnswer:
             error = ": ".join((row.error or {}).values()) or "there is no detection"
         spans, claims = ((), ()) if detection is None else (detection.spans, detection.claims)
         found = [(span.start, span.end) for span in spans]
+        clean = [claim for claim in claims if has_spans and not overlaps(claim, gold)]
         nothing = Overlap(both=0, predicted=0, gold=0)
         verdict = detection if detection and not error and is_judged(detection) else None
         said = None if verdict is None else verdict.probability
@@ -87,6 +93,8 @@ class ComparedAnswer:
             probability=max(map(_doubt, claims), default=0.0),
             characters=count_characters(found, gold, row.answer) if has_spans else nothing,
             pairs=count_pairs(found, gold) if has_spans else nothing,
+            n_clean_claims=len(clean),
+            n_clean_passed=sum(claim.reason is None and not claim.spans for claim in clean),
             is_complete=detection is not None and detection.coverage.is_complete,
             error=error,
             is_unchecked=not error and verdict is None,
@@ -99,6 +107,11 @@ class ComparedAnswer:
     def has_verdict(self) -> bool:
         """Whether the check did not fail, and judged at least one claim of the answer."""
         return not self.error and not self.is_unchecked
+
+    @property
+    def is_right(self) -> bool:
+        """Whether there is a verdict, and it agrees with the label."""
+        return self.has_verdict and self.is_flagged == self.is_hallucinated
 
 
 def detection_in(row: JudgedRow) -> Detection | None:

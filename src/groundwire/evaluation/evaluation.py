@@ -24,7 +24,7 @@ from groundwire.text.files.writing import to_json
 #: JSON keys of the scores of an evaluation.
 _SCORES = (
     *("n_answers", "n_scored", "n_contexts", "n_hallucinated", "n_flagged", "example"),
-    *("span", "span_lettucedetect", "baseline_flag_all", "prevalence"),
+    *("span", "span_lettucedetect", "claims", "baseline_flag_all", "prevalence"),
     *("tasks", "labels", "calibration", "coverage", "latency_ms", "fingerprint"),
 )
 #: JSON keys that every evaluation has, even without labelled answers.

@@ -17,6 +17,7 @@ ten in about 90 %. Below :data:`MIN_CONTEXTS` contexts a score therefore gets no
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from math import nan, sqrt
 from statistics import NormalDist
 from typing import Self
@@ -61,11 +62,13 @@ class Bootstrap:
     Attributes:
         of_answer: Number of the context of each answer, from 0 in order of appearance, shape
             ``(n,)``.
+        contexts: Hash of the context ids of all answers, by which two plans are compared.
         n_resamples: Number of resamples; each draws as many contexts as the data have.
         seed: Seed of the draws.
     """
 
-    of_answer: NDArray[np.intp] = field(repr=False)
+    of_answer: NDArray[np.intp] = field(repr=False, compare=False)
+    contexts: str
     n_resamples: int = N_RESAMPLES
     seed: int = SEED
 
@@ -89,7 +92,7 @@ class Bootstrap:
         # Numbered in order of appearance, so that the draws do not depend on the names of contexts.
         rank = np.empty(len(first), np.intp)
         rank[np.argsort(first)] = np.arange(len(first))
-        return cls(rank[codes], n_resamples, seed)
+        return cls(rank[codes], sha256(names.tobytes()).hexdigest(), n_resamples, seed)
 
     @property
     def n_contexts(self) -> int:
@@ -257,3 +260,20 @@ def wilson(n_right: int, n: int, level: float = 0.95) -> ScoreInterval:
     low = (middle - reach) / whole if n_right else 0.0
     high = (middle + reach) / whole if n_right < n else 1.0
     return ScoreInterval(value=share, low=low, high=high)
+
+
+def difference(first: Replicates, second: Replicates) -> Replicates:
+    """Subtract the second score from the first, resample by resample.
+
+    The same contexts are hard for both detectors, so the difference varies less than either score:
+    its interval may exclude 0 although the intervals of the two scores overlap.
+
+    Raises:
+        ValueError: If the two scores were not resampled by the same plan.
+    """
+    if first.bootstrap != second.bootstrap:
+        raise ValueError(
+            "The two scores were resampled differently, so their resamples do not pair. "
+            "Use one Bootstrap, on the same answers in the same order, for both."
+        )
+    return Replicates(first.value - second.value, first.draws - second.draws, first.bootstrap)

@@ -14,9 +14,13 @@ from typing import Any, Self
 
 from groundwire.detection.values import JsonRecord, Outcome, fields_as_data
 from groundwire.errors import InputError, SettingError
+from groundwire.evaluation.confusion import ComparedAnswer, detection_in
 from groundwire.evaluation.evaluation import Evaluation
-from groundwire.evaluation.judged_row import UNLIKE_RESULTS, JudgedRow
-from groundwire.evaluation.results_file import read_judged
+from groundwire.evaluation.intervals import Replicates
+from groundwire.evaluation.judged_row import UNLIKE_RESULTS, JudgedRow, ResultsError
+from groundwire.evaluation.paired import differences
+from groundwire.evaluation.results_file import read_header, read_judged
+from groundwire.evaluation.scores import defined
 from groundwire.evaluation.sums import STATISTICS
 
 #: Scores that can be compared: of answers, and of marked characters.
@@ -56,6 +60,8 @@ class RegressionCheck(JsonRecord):
             rows for a count (without a baseline the count itself); ``None`` for ``rate``.
         allowed: The limit: for a score the percentage points by which it may be worse, for ``rate``
             the per cent of answers that may be hallucinated, for a count its highest value.
+        ci95: For a score, the 95 % interval of ``worse``, from paired resamples of contexts;
+            ``None`` unless the baseline is a file of results.
         sentence: The result of the check as a sentence.
         note: For ``rate``, a warning about answers that may be hallucinated too; may be empty.
     """
@@ -66,6 +72,7 @@ class RegressionCheck(JsonRecord):
     now: float
     worse: float | None
     allowed: float
+    ci95: tuple[float | None, float | None] | None = None
     sentence: str
     note: str = ""
 
@@ -77,10 +84,15 @@ class Regression:
     Attributes:
         n: Number of rows of the data.
         checks: The checks: drops of scores in the order asked for, then the rate, then counts.
+        n_newly_wrong: Number of answers whose verdict was right in the baseline, and is wrong or
+            missing now; ``None`` unless the baseline is a file of results.
+        newly_wrong: Ids of the first 20 of these answers.
     """
 
     n: int
     checks: tuple[RegressionCheck, ...]
+    n_newly_wrong: int | None = None
+    newly_wrong: tuple[str, ...] = ()
 
     @property
     def is_passed(self) -> bool:
@@ -131,25 +143,44 @@ class AllowedChanges:
         return cls(drops=read, rate=rate)
 
 
-def read_baseline(path: Path) -> dict[str, Any]:
-    """Read the scores that ``groundwire evaluate --json`` printed.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """The baseline of a comparison.
 
-    Raises:
-        RegressError: If the file has no such scores.
+    Attributes:
+        scores: The earlier scores, as ``groundwire evaluate --json`` prints them.
+        results: The file of results that the scores are from; ``None`` if the baseline has scores
+            alone. With results, each answer can be compared with its earlier verdict.
     """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        return Evaluation.from_dict(data).to_dict()
-    except (OSError, LookupError, *UNLIKE_RESULTS) as error:
-        raise RegressError(
-            f"{path} is no baseline ({type(error).__name__}: {error}). Give what groundwire "
-            "evaluate --json printed."
-        ) from error
+
+    scores: Mapping[str, Any]
+    results: Path | None = None
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read the output of ``groundwire evaluate --json``, or the file of its ``--output``.
+
+        Raises:
+            RegressError: If the file is neither.
+        """
+        try:
+            read_header(path)
+        except ResultsError:
+            pass
+        else:
+            return cls(scores=Evaluation.read(path).to_dict(), results=path)
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            scores = Evaluation.from_dict(data).to_dict()
+        except (OSError, LookupError, *UNLIKE_RESULTS) as error:
+            raise RegressError(
+                f"{path} is no baseline ({type(error).__name__}: {error}). Give what groundwire "
+                "evaluate --json printed, or the file of its --output."
+            ) from error
+        return cls(scores=scores)
 
 
-def compare(
-    results: Path, baseline: Mapping[str, Any] | None, limits: AllowedChanges
-) -> Regression:
+def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) -> Regression:
     """Compare results with a baseline and with limits.
 
     Args:
@@ -164,14 +195,28 @@ def compare(
     now = Evaluation.read(results).to_dict()
     if limits.drops and baseline is None:
         raise RegressError("A drop is one from a baseline, and there is none. Give --baseline.")
-    checks: list[RegressionCheck] = []
+    checks, broken = list[RegressionCheck](), None
+    moved: Mapping[str, Replicates] = {}
     if baseline is not None:
-        _require_same(now, baseline)
-        checks += [_drop(name, most, now, baseline) for name, most in limits.drops.items()]
+        _require_same(now, baseline.scores)
+        if baseline.results is not None:
+            known, found = _labelled(baseline.results), _labelled(results)
+            pairs = [(known[row], found[row]) for row in sorted(found)]
+            moved = differences(pairs)
+            broken = [after.id for was, after in pairs if was.is_right and not after.is_right]
+        checks += [
+            _drop(name, allowed, now, baseline.scores, moved)
+            for name, allowed in limits.drops.items()
+        ]
     if limits.rate is not None:
         checks.append(_rate(read_judged(results), limits.rate))
-    checks += _not_more(now, baseline)
-    return Regression(n=now["n"], checks=tuple(checks))
+    checks += _not_more(now, None if baseline is None else baseline.scores)
+    return Regression(
+        n=now["n"],
+        checks=tuple(checks),
+        n_newly_wrong=None if broken is None else len(broken),
+        newly_wrong=tuple((broken or ())[:20]),
+    )
 
 
 def _require_same(now: Mapping[str, Any], before: Mapping[str, Any]) -> None:
@@ -218,11 +263,20 @@ def score_of(scores: Mapping[str, Any], name: str, whose: str) -> float:
 
 
 def _drop(
-    name: str, allowed: float, now: Mapping[str, Any], before: Mapping[str, Any]
+    name: str,
+    allowed: float,
+    now: Mapping[str, Any],
+    before: Mapping[str, Any],
+    moved: Mapping[str, Replicates],
 ) -> RegressionCheck:
     was, is_ = score_of(before, name, "the baseline"), score_of(now, name, "what is judged now")
     sign = 1 if name in _FALLING else -1
     worse = 100 * sign * (is_ - was) + 0.0  # + 0.0 turns -0.0 into 0.0
+    ends = None
+    if name in moved:
+        interval = moved[name].interval()
+        found = sorted(100 * sign * end + 0.0 for end in (interval.low, interval.high))
+        ends = (defined(found[0]), defined(found[1]))
     how = "worse" if worse > 0 else "better"
     sentence = (
         f"{name} is {100 * is_:.1f} % and was {100 * was:.1f} %: {abs(worse):.2f} points {how}, "
@@ -235,6 +289,7 @@ def _drop(
         now=is_,
         worse=worse,
         allowed=allowed,
+        ci95=ends,
         sentence=sentence,
     )
 
@@ -302,3 +357,12 @@ def _not_more(
             allowed=allowed,
             sentence=f"{n:,} {what}, and {allowed:,} are allowed",
         )
+
+
+def _labelled(path: Path) -> dict[int, ComparedAnswer]:
+    """Read a file of results: row number → answer compared with its label."""
+    return {
+        row.row: ComparedAnswer.of(row, detection_in(row))
+        for row in read_judged(path)
+        if row.hallucinated is not None
+    }

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from groundwire.evaluation.columns import Columns
 from groundwire.evaluation.intervals import N_RESAMPLES, Bootstrap, Replicates, ScoreInterval
-from groundwire.evaluation.metrics import AnswerCounts, Floats, Overlap, Ranking
+from groundwire.evaluation.metrics import AnswerCounts, Floats, Overlap, Ranking, ratio, ratios
 from groundwire.evaluation.sums import STATISTICS, answer_sums, score
 
 #: Shares of hallucinated answers for which the precision is computed: in production fewer answers
@@ -41,6 +41,7 @@ def scores_of(
         "n_flagged": counts.n_flagged,
         "example": _with_ends(of_answers(answers, bootstrap)),
         **_spans(answers, n_resamples),
+        "claims": _claims(answers, bootstrap),
         "baseline_flag_all": {"f1": defined(counts.flag_all_f1)},
         "prevalence": precisions(counts, prevalences),
     }
@@ -111,6 +112,13 @@ def of_spans(counts: ArrayLike, bootstrap: Bootstrap) -> dict[str, Replicates]:
     """
     sums = bootstrap.sums(counts)
     return {name: score(name, sums) for name in ("precision", "recall", "f1")}
+
+
+def _claims(answers: Columns, bootstrap: Bootstrap) -> dict[str, Any]:
+    passed, n = answers.claims.sum(axis=0, dtype=np.int64).tolist()
+    sums = bootstrap.sums(answers.claims)
+    found = sums.of_share(lambda each: ratios(each[..., 0], each[..., 1]))
+    return {"n_unmarked": n, "passed": defined(ratio(passed, n)), **_ends({"passed": found})}
 
 
 def _with_ends(found: Mapping[str, Replicates]) -> dict[str, Any]:

@@ -44,6 +44,8 @@ def judged(
         probability=probability,
         characters=overlap,
         pairs=overlap,
+        n_clean_claims=0,
+        n_clean_passed=0,
         is_complete=True,
         has_spans=has_spans,
         error=error,

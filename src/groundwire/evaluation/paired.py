@@ -1,0 +1,41 @@
+"""Differences of scores between two runs over the same answers, such as of two detectors."""
+
+from collections.abc import Callable, Sequence
+
+from groundwire.evaluation.columns import Columns
+from groundwire.evaluation.confusion import ComparedAnswer
+from groundwire.evaluation.intervals import Bootstrap, Replicates, difference
+from groundwire.evaluation.scores import of_answers, of_spans
+
+#: A function that computes scores of answers, by name, with the resamples of a bootstrap.
+_Scores = Callable[[Columns, Bootstrap], dict[str, Replicates]]
+#: Pairs of the earlier and the present judgement of the same answer.
+Pairs = Sequence[tuple[ComparedAnswer, ComparedAnswer]]
+
+
+def differences(pairs: Pairs) -> dict[str, Replicates]:
+    """Subtract each earlier score from the same score now, resample by resample.
+
+    Returns:
+        Name of a score → difference. Scores of characters, such as ``span.f1``, are computed from
+        the answers whose labels say, in both runs, which characters are hallucinated; they are
+        missing if no answer has such labels. Empty without answers.
+    """
+    if not pairs:
+        return {}
+    found = _paired(of_answers, pairs)
+    marked = [(was, now) for was, now in pairs if was.has_spans and now.has_spans]
+    if marked:
+        found |= {f"span.{name}": each for name, each in _paired(_of_characters, marked).items()}
+    return found
+
+
+def _paired(scores: _Scores, pairs: Pairs) -> dict[str, Replicates]:
+    was, now = (Columns.of(side) for side in zip(*pairs, strict=True))
+    contexts = Bootstrap.of(now.contexts)
+    known = scores(was, contexts)
+    return {name: difference(each, known[name]) for name, each in scores(now, contexts).items()}
+
+
+def _of_characters(answers: Columns, contexts: Bootstrap) -> dict[str, Replicates]:
+    return of_spans(answers.characters * answers.counted[:, None], contexts)
