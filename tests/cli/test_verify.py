@@ -308,18 +308,42 @@ def quotes(wire: ScriptedEndpoint) -> list[dict[str, str]]:
 
 
 @pytest.mark.merge
-def test_spans_come_from_files_and_texts(wire: ScriptedEndpoint, tmp_path: Path) -> None:
+def test_spans_come_from_files_texts_and_lists(wire: ScriptedEndpoint, tmp_path: Path) -> None:
     (tmp_path / "a=b.txt").write_text("From a file.")
+    (tmp_path / "list.json").write_text(
+        '\ufeff[{"sid": "L", "text": "From a list."}, {"text": "No id."}]', encoding="utf-8"
+    )
     result = ask(
         wire,
-        *("--answer", "All of it [S0, S1]."),
+        *("--answer", "All of it [S0, S1, L, s2].", "--spans", tmp_path / "list.json"),
         *("--span", f"S0={tmp_path / 'a=b.txt'}", "--span-text", "S1=From a=b."),
     )
     assert result.exit_code == 0, result.stderr
     assert quotes(wire) == [
+        {"sid": "L", "quote": "From a list."},
+        {"sid": "s2", "quote": "No id."},
         {"sid": "S0", "quote": "From a file."},
         {"sid": "S1", "quote": "From a=b."},
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "There are no spans"),
+        ("[{}]", "span 0 has no text"),
+        ("5", "holds no spans: it is a JSON number. It should hold a list"),
+        ("no json", "is no JSON: Expecting value at line 1"),
+        ('[{"sid": "S", "text": "a"}, {"sid": "S", "text": "b"}]', "duplicate span ids: 'S'"),
+    ],
+)
+def test_a_file_without_spans_is_an_error(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "spans"
+    file.write_text(text)
+    result = verify("--answer", "So [S0].", "--spans", file)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.startswith("error: ")
 
 
 @pytest.mark.merge

@@ -156,8 +156,6 @@ def test_one_context_gives_no_interval() -> None:
     assert isnan(interval.high)
 
 
-<<<<<<< HEAD
-=======
 def test_a_paired_difference_is_narrower_than_what_it_compares(values: list[float]) -> None:
     contexts = [str(i) for i in range(400)]
     better = [value + 0.02 + 0.001 * (i % 2) for i, value in enumerate(values)]
@@ -175,12 +173,6 @@ def test_only_what_was_resampled_alike_pairs() -> None:
         difference(first, replicates_of_mean([0.0, 1.0], ["b", "a"]))
 
 
-def test_there_is_a_row_for_each_answer() -> None:
-    with pytest.raises(ValueError, match=r"each of the 2 answers, and the shape is \(1, 2\)"):
-        Bootstrap.of(["a", "b"]).of_sums([[1, 1]], mean_of)
-
-
->>>>>>> parent of 60835e2d (Evaluation: a baseline is what evaluate prints; no score of claims)
 def test_of_no_answers_there_is_no_interval() -> None:
     with pytest.raises(ValueError, match="there are no answers"):
         Bootstrap.of([]).of_weights(np.sum)

@@ -6,8 +6,12 @@ from typing import TypeAlias
 
 import click
 
-from groundwire.cli.inputs import FilePath, read_text
+from groundwire.cli.conversation import read_json
+from groundwire.cli.inputs import FilePath, name_of, read_text
+from groundwire.detection.rows import json_kind
+from groundwire.errors import InputError
 
+_WANTED = '[{"sid": "S0", "text": "..."}]'
 #: Id of a span of evidence, and its text or the file with the text.
 Named: TypeAlias = tuple[str, str | Path]
 
@@ -34,14 +38,28 @@ class NamedType(click.ParamType):  # type: ignore[type-arg] # not generic in old
         return sid.strip(), rest if self._of is None else self._of.convert(rest, param, ctx)
 
 
-def read_evidence(named: Iterable[Named]) -> list[dict[str, str]]:
-    """Read spans, each from its option or its file.
+def read_evidence(listed: Path | None, named: Iterable[Named]) -> list[object]:
+    """Read all spans of evidence: first those in a file, then those that options give one by one.
+
+    Args:
+        listed: A file with a list of spans.
+        named: Id, and text or file, of each span that an option gives.
 
     Raises:
+        InputError: If the file ``listed`` is no JSON list.
         NotUtf8Error: If a file is not UTF-8.
         OSError: If a file cannot be read.
     """
-    return [
+    found: list[object] = []
+    if listed is not None:
+        data = read_json(listed, wanted=_WANTED)
+        if not isinstance(data, list):
+            raise InputError(
+                f"{name_of(listed)} holds no spans: it is a JSON {json_kind(data)}. It should hold "
+                f"a list such as {_WANTED}."
+            )
+        found = data
+    return found + [
         {"sid": sid, "text": value if isinstance(value, str) else read_text(value)}
         for sid, value in named
     ]

@@ -80,6 +80,7 @@ def verify(
     answer_file: Path | None = option("--answer-file", type=TEXT_FILE),
     span: tuple[Named, ...] = option("--span", "ID=FILE", NamedType(TEXT_FILE)),
     span_text: tuple[Named, ...] = option("--span-text", "ID=TEXT", NamedType()),
+    listed: Path | None = option("--spans", type=TEXT_FILE),
     citations: bool = option("--citations"),
     as_json: bool = option("--json"),
     html: Path | None = option("--html", type=RESULT_FILE),
@@ -98,6 +99,7 @@ def verify(
         answer_file: A file with the answer.
         span: Evidence: the id by which the answer cites it, and its file; can be repeated.
         span_text: Evidence as a text: its id, and the text; can be repeated.
+        listed: All evidence in one file: [{"sid": "S0", "text": "..."}].
         citations: Also say what is wrong with the citations of each claim.
         as_json: Print the report as JSON.
         html: Also write the report as a page of its own, with the evidence.
@@ -109,7 +111,7 @@ def verify(
             --span-text S0="Tokens last for 60 minutes."
         groundwire verify --answer-file answer.md --span S0=auth.md --span S1=tokens.md \
             --require-citations --citations --html report.html
-        OPENAI_API_KEY=... groundwire verify --answer-file answer.md --span S0=auth.md \
+        OPENAI_API_KEY=... groundwire verify --answer-file answer.md --spans evidence.json \
             --verifier openai --verifier-model gpt-4o-mini
 
     Exit status:
@@ -121,10 +123,12 @@ def verify(
         raise click.UsageError(
             "There is nothing to verify. Give --answer TEXT or --answer-file FILE."
         )
-    if not span and not span_text:
-        raise click.UsageError("There is no evidence. Give --span ID=FILE or --span-text ID=TEXT.")
+    if listed is None and not span and not span_text:
+        raise click.UsageError(
+            "There is no evidence. Give --span ID=FILE, --span-text ID=TEXT or --spans FILE."
+        )
     files = [Path(file) for _, file in span]
-    refuse_shared_stdin([answer_file, config, *files])
+    refuse_shared_stdin([answer_file, listed, config, *files])
     settings = read_settings(ctx, config, given_settings(given))
     from groundwire.render.verification import report_to_terminal
     from groundwire.text.screen import visible
@@ -133,7 +137,7 @@ def verify(
     from groundwire.verify.subject import AnswerSubject
 
     subject = AnswerSubject(read_text_option(answer, answer_file, "--answer"))
-    spans = read_evidence([*span, *span_text])
+    spans = read_evidence(listed, [*span, *span_text])
     arguments = arguments_of(settings)
     verifier = arguments.pop("verifier")
     report = run(subject, spans, arguments, verifier, with_citations=citations)
