@@ -31,26 +31,17 @@ def progress(count: Callable[[], int | None], *, is_interactive: bool) -> Iterat
             only if there is a terminal.
         is_interactive: Whether to draw on a terminal.
     """
-    start = last = time.monotonic()
+    start = time.monotonic()
 
     def rate(n_rows: int) -> str:
         return f"{n_rows / max(time.monotonic() - start, 1e-9):.1f}"
 
-    def say(_: int, n_rows: int) -> None:
-        nonlocal last
-        if (now := time.monotonic()) - last >= LINE_EVERY_S:
-            last = now
-            click.echo(f"{count_rows(n_rows)}, {rate(n_rows)} rows/s", err=True)
-
     if not is_interactive:
-        yield say
+        say = lines()
+        yield lambda _, n_rows: say(lambda: f"{count_rows(n_rows)}, {rate(n_rows)} rows/s")
         return
-    # Rich takes a tenth of a second to import, and is needed only for a terminal.
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-
     texts = ("{task.percentage:>3.0f}%", "{task.fields[rows]}", "{task.fields[rate]} rows/s")
-    columns = (BarColumn(bar_width=None), *map(TextColumn, texts), TimeRemainingColumn())
-    with _drawn(*columns) as drawn:
+    with bar(*texts) as drawn:
         task = drawn.add_task("", total=count(), rows=count_rows(0), rate="-")
         yield lambda line, n_rows: drawn.update(
             task, completed=line, rows=count_rows(n_rows), rate=rate(n_rows)
@@ -75,11 +66,37 @@ def waiting(n_chars: int) -> Iterator[None]:
         yield
 
 
+def bar(*texts: str) -> "Progress":
+    """Make a progress bar with texts beside it, and the time that is left, for a ``with`` block."""
+    # Rich takes a tenth of a second to import, and is needed only for a terminal.
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+
+    return _drawn(BarColumn(bar_width=None), *map(TextColumn, texts), TimeRemainingColumn())
+
+
 def _drawn(*columns: "ProgressColumn") -> "Progress":
     from rich.console import Console
     from rich.progress import Progress
 
     return Progress(*columns, console=Console(file=sys.stderr), transient=True)
+
+
+def lines() -> Callable[..., None]:
+    """Return a function that prints a line, and skips lines that follow too soon.
+
+    Two lines are at least :data:`LINE_EVERY_S` seconds apart; a line with ``is_last`` is always
+    printed.
+    """
+    last = time.monotonic()
+
+    def say(text: Callable[[], str], *, is_last: bool = False) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if is_last or now - last >= LINE_EVERY_S:
+            last = now
+            click.echo(text(), err=True)
+
+    return say
 
 
 def count_rows(n_rows: int) -> str:
