@@ -40,7 +40,6 @@ MONTHS = words(_LISTS["months"])
 CALENDAR = WEEKDAYS | MONTHS
 OPPOSITES = _pairs("opposites")
 LOOSE_OPPOSITES = _pairs("loose_opposites")
-STATED_OPPOSITES = _pairs("stated_opposites")
 VERBS = _pairs("verbs")
 IRREGULAR_PASTS = words(_LISTS["irregular_pasts"])
 PASTS = _pairs("pasts")

@@ -167,7 +167,6 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "prices": lambda n: ("$3 " * n)[:n],
     "about": lambda n: ("about 20,000 " * n)[:n],
     "negations": lambda n: ("it did not run. " * n)[:n],
-    "quantifiers": lambda n: ("all of the dogs " * n)[:n],
     "superlatives": lambda n: ("most " * n)[:n],
     "ranks": lambda n: ("the second longest " * n)[:n],
     "acts": lambda n: ("Abc defeated Xyz " * n)[:n],

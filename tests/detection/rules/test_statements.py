@@ -1,4 +1,4 @@
-"""What a claim says the opposite of, or more of than its evidence."""
+"""Claims that say the opposite of their evidence, or give it a higher rank."""
 
 import pytest
 
@@ -6,14 +6,11 @@ from groundwire.detection.rules import ConflictKind
 from groundwire.detection.rules.statements import (
     directions,
     negations,
-    opposites,
-    quantifiers,
     ranks,
 )
 from tests.detection.rules.against import told, told_by
 
 NEGATION = ConflictKind.NEGATION
-ROOMS = "Some rooms have a balcony."
 
 
 @pytest.mark.parametrize(
@@ -63,37 +60,6 @@ def test_one_line_that_agrees_is_enough() -> None:
 @pytest.mark.parametrize(
     ("claim", "source", "words"),
     [
-        ("Attendance of the course is mandatory for staff.",
-         "Attendance of the course is voluntary for staff.", "mandatory"),
-        ("The motion of the council failed by one vote.",
-         "The motion of the council succeeded by one vote.", "failed"),
-    ],
-)  # fmt: skip
-def test_an_opposite_is_wrong(claim: str, source: str, words: str) -> None:
-    assert told_by(opposites, claim, source) == [(NEGATION, words)]
-
-
-@pytest.mark.parametrize(
-    ("claim", "source"),
-    [
-        ("Attendance of the course is not mandatory for staff.",
-         "Attendance of the course is voluntary for staff."),
-        ("Attendance of the course is mandatory for staff.",
-         "Attendance of the course is not voluntary for staff."),
-        ("Attendance of the course is mandatory for staff.",
-         "Of two parts of the course one is voluntary for staff, attendance is mandatory."),
-        ("It is mandatory.", "It is voluntary."),  # too little to know that it is about the same
-    ],
-)  # fmt: skip
-def test_an_opposite_that_is_negated_or_of_something_else_is_left_alone(
-    claim: str, source: str
-) -> None:
-    assert told_by(opposites, claim, source) == []
-
-
-@pytest.mark.parametrize(
-    ("claim", "source", "words"),
-    [
         ("The shop is open on Sundays.", "The shop is closed on Sundays.", "open"),
         ("Lee lost the election.", "Lee won the election.", "lost"),
         ("Mary is younger than John.", "Mary is older than John.", "younger"),
@@ -135,32 +101,6 @@ def test_what_rose_where_it_fell_is_wrong() -> None:
 )
 def test_both_directions_or_other_things_are_left_alone(claim: str, source: str) -> None:
     assert told_by(directions, claim, source) == []
-
-
-@pytest.mark.parametrize(
-    ("claim", "source", "word"),
-    [
-        ("All rooms have a balcony.", ROOMS, "All"),
-        ("Every garden has a bench.", "Several gardens have a bench.", "Every"),
-        ("Most of the members voted for it.", "A minority of the members voted for it.", "Most"),
-    ],
-)
-def test_more_than_the_evidence_says_is_wrong(claim: str, source: str, word: str) -> None:
-    assert (ConflictKind.QUANTIFIER, word) in told(claim, source)
-
-
-@pytest.mark.parametrize(
-    ("claim", "source"),
-    [
-        ("Not all rooms have a balcony.", ROOMS),
-        ("Some rooms have a balcony.", "All rooms have a balcony."),  # it follows
-        ("All rooms have a balcony.", "Rooms have a balcony."),
-        ("All rooms have a balcony.", "Some rooms face the sea; all rooms have a balcony."),
-        ("All rooms have a balcony.", "Some guests praise the view from the terrace."),
-    ],
-)
-def test_no_more_than_the_evidence_says_is_left_alone(claim: str, source: str) -> None:
-    assert told_by(quantifiers, claim, source) == []
 
 
 @pytest.mark.parametrize(

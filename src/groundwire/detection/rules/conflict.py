@@ -14,7 +14,6 @@ class ConflictKind(StrEnum):
     UNIT = "unit"  # the evidence has the same number with another unit
     DATE = "date"  # the evidence has another date, day or month in its place, or lacks the time
     NEGATION = "negation"  # a "not" in only one of claim and evidence, or opposite words
-    QUANTIFIER = "quantifier"  # "all", where the evidence says "some"
     RANK = "rank"  # "the longest", where the evidence says "the second longest"
     ROLES = "roles"  # "Ann sued Bob", where the evidence says "Bob sued Ann"
     FIELD = "field"  # a field or a cell with another value

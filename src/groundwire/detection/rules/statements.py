@@ -1,34 +1,26 @@
-"""Rules for claims that say the opposite of their evidence, or more than it."""
+"""Rules for claims that say the opposite of their evidence, or give it a higher rank."""
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from groundwire.detection.comparison.aligned_span import ComparedText, Lines
 from groundwire.detection.comparison.words import Word
 from groundwire.detection.rules.basis import MAX_PLACES, Basis, is_field, overlap
-from groundwire.detection.rules.clauses import Clause, clauses_of, is_crossed
+from groundwire.detection.rules.clauses import Clause, clauses_of
 from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
-from groundwire.text.vocabulary import OPPOSITES, STATED_OPPOSITES, opposites_of, words
+from groundwire.text.vocabulary import words
 
 #: Least share of common content words in two clauses that are about the same thing.
 LIKENESS = 0.6
 #: Clauses are among the most similar if their likeness is at least this share of the highest.
 _SHARE = 0.9
-#: Least share of a claim's content words that a line has if it is about the same thing, and if it
-#: says nearly the same.
+#: Least share of a claim's content words that a line has if it is about the same thing.
 _ABOUT = 0.6
-_CLOSELY = 0.7
-#: Least number of content words that a clause shares with a clause that contradicts it, and that a
-#: claim has besides a word whose opposite is in a line.
+#: Least number of content words that a clause shares with a clause that contradicts it.
 _MIN_WORDS = 2
-#: Limits on the best lines that are compared: by their clauses; by their quantifiers; by a word.
-_CLAUSE_LINES, _COUNTED_LINES, _LINES = 2, 3, 4
-#: Limits on the words after a quantifier, such as "all", that may name the things it counts, and on
-#: the content words among them that are used as these names.
-_AFTER_ALL, _MOST_THINGS = 4, 2
-#: The quantifier of a thing is sought in this many words before the thing.
-_BEFORE_THING = 4
+#: Limits on the best lines that are compared: by their clauses; by a word.
+_CLAUSE_LINES, _LINES = 2, 4
 _UNTOLD = re.compile(
     r"\b(?:(?:could|can|do|did|does)(?:n['’]t| not)|cannot|unable to) "
     r"(?:find|see|tell|answer|determine|confirm|say|know)"
@@ -36,11 +28,6 @@ _UNTOLD = re.compile(
     r"|details?)\b",
     re.IGNORECASE,
 )
-_OPPOSITE = opposites_of(OPPOSITES + STATED_OPPOSITES)
-_ALL = words("all every everyone everybody each entire")
-_MOST = words("most majority")
-_SOME = words("some few several minority half certain selected part most many")
-_FEW = words("minority few")
 _ROSE = words("""
     rose rises increased increase increases higher grew grows climbed gained jumped surged
 """)
@@ -83,21 +70,6 @@ def negations(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleF
             yield RuleFinding(start, end, ConflictKind.NEGATION)
 
 
-def opposites(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find words of the claim whose opposite is in every line that says nearly the same otherwise.
-
-    Such a line is one of the best lines, and has most of the claim's other content words.
-    """
-    if claim.has_negation or len(claim.content) <= _MIN_WORDS:
-        return
-    for _, word in _said(claim, _OPPOSITE):
-        without = frozenset({word.stem})
-        shares = ((line, overlap(claim, line, without=without)) for line in lines[:_LINES])
-        about = [line for line, share in shares if share >= _CLOSELY]
-        if about and all(_has_instead(line, claim, word) for line in about):
-            yield RuleFinding(word.start, word.end, ConflictKind.NEGATION)
-
-
 def directions(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
     """Find a rise where the evidence has a fall, or a fall where it has a rise."""
     if claim.has_negation:
@@ -109,24 +81,6 @@ def directions(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFind
             continue
         if all(line.lowers & other and not line.lowers & same for line in about):
             yield RuleFinding(said[0].start, said[0].end, ConflictKind.DIRECTION)
-
-
-def quantifiers(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
-    """Find "all" or "most" where the evidence has "some" or "few"."""
-    about = [line for line in lines[:_COUNTED_LINES] if overlap(claim, line) >= _ABOUT]
-    for index, word in _said(claim, _ALL | _MOST):
-        if index > 0 and claim.words[index - 1].lower == "not":
-            continue
-        following = claim.words[index + 1 : index + 1 + _AFTER_ALL]
-        things = [other.stem for other in following if other.is_content][:_MOST_THINGS]
-        more, less = (_ALL, _SOME) if word.lower in _ALL else (_MOST, _FEW)
-        verdicts = [
-            bool(counts & less) and not counts & more
-            for line in about
-            for counts in _counts(line, things)
-        ]
-        if verdicts and all(verdicts):
-            yield RuleFinding(word.start, word.end, ConflictKind.QUANTIFIER)
 
 
 def ranks(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
@@ -173,26 +127,6 @@ def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
 def _is_enough(own: Clause, clause: Clause) -> bool:
     """Return whether two clauses share enough content words; short ones must share all."""
     return len(own.content & clause.content) >= _MIN_WORDS or own.likeness(clause) == 1
-
-
-def _said(claim: ComparedText, listed: Container[str]) -> Iterator[tuple[int, Word]]:
-    """Yield the words of a claim that are on a list, each after its index among all words."""
-    said = ((n, word) for n, word in enumerate(claim.words) if word.lower in listed)
-    return islice(said, MAX_PLACES)
-
-
-def _has_instead(line: ComparedText, claim: ComparedText, word: Word) -> bool:
-    if line.has_negation or word.lower in line.lowers:
-        return False
-    opposites = (each for each in line.words if each.lower in _OPPOSITE[word.lower])
-    return any(not is_crossed(claim.words, word, line.words, each) for each in opposites)
-
-
-def _counts(line: ComparedText, things: Sequence[str]) -> Iterator[set[str]]:
-    """Yield the words before each mention of ``things`` in a line: a quantifier may be there."""
-    for index, word in enumerate(line.words):
-        if word.stem in things:
-            yield {other.lower for other in line.words[max(0, index - _BEFORE_THING) : index]}
 
 
 def _is_ranked(text: str, start: int) -> bool:
