@@ -140,7 +140,9 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CutSource:
-    """A source cut into passages. It depends only on text and title, so it can be cached.
+    """A source cut into passages.
+
+    Of a source, only text and title matter for it, so equal sources of a model share a cached one.
 
     Attributes:
         passages: The passages, in the order of the text.

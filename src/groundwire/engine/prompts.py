@@ -149,8 +149,8 @@ def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> It
         yield from (f"qq:{a}|{b}" for a, b in combinations(names, 2))
     numbers = min(sum(word.isdigit() for word in found), 8).bit_length()
     quotes = any(mark in text for mark in _QUOTES)
-    # "How many" beside two numbers asks for a sum, "who" beside a quotation asks about the
-    # quotation.
+    # Cues mean more together with the count of numbers, and with quotation marks: "how many" beside
+    # two numbers asks for a sum.
     yield from (f"qn:{cue}|{numbers}" for cue in names)
     yield from (f"qu:{cue}|{quotes}" for cue in names)
     if found:

@@ -164,14 +164,10 @@ class ClaimScores:
 
         A conflict counts if the model's highest P(not supported) of its word pieces reaches the
         conflict's floor. P(not supported) of these pieces is then raised to the conflict's own
-        probability or to :func:`combined_probability`, whichever is higher, and they get the
-        conflict's label. Pieces of a settled range that are in no conflict get at most
+        probability or to :func:`combined_probability`, whichever is higher, and the raised pieces
+        get the conflict's label. Pieces of a settled range that are in no conflict get at most
         :data:`SETTLED_PROBABILITY`, unless the model gives a piece of the range
         :data:`SETTLED_BELOW` or more.
-
-        Returns:
-            New scores with only the conflicts that count, in reading order. Scores without
-            conflicts and settled ranges are returned unchanged.
         """
         if not (self.conflicts or self.settled):
             return self

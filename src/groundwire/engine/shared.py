@@ -98,10 +98,11 @@ class SharedResources:
     def read_ahead(
         self, key: Hashable, compute: Callable[[], V], *, is_wanted: Callable[[], bool]
     ) -> V | None:
-        """Compute the value of a text before an answer asks for it.
+        """Compute the value of a text before the check of an answer asks for it.
 
         Returns:
-            The value; ``None`` if it is cached already, or no longer wanted when the turn comes.
+            The value; ``None`` if it is cached or being computed already, or if it is no longer
+            wanted when its turn comes.
         """
         if not self.cache.lacks(key):
             return None

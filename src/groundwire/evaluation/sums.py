@@ -25,11 +25,10 @@ def counted(hallucinated: Bools, failed: Bools) -> Bools:
 
 
 def answer_sums(flagged: Bools, hallucinated: Bools, failed: Bools) -> Floats:
-    """Make the four columns from whose sums :data:`STATISTICS` are computed, shape ``(n, 4)``.
+    """Return the columns whose sums :data:`STATISTICS` need: 0 or 1, shape ``(n, 4)``.
 
-    Their values are 1 or 0 for each answer: whether it is both flagged and hallucinated, flagged,
-    hallucinated, and counted. All four are 0 for an answer that scores do not count, by
-    :func:`counted`.
+    The columns say whether an answer (1) is flagged and hallucinated, (2) is flagged, (3) is
+    hallucinated, (4) counts at all. A row is all 0 if the answer does not count (:func:`counted`).
     """
     counts = counted(hallucinated, failed)
     columns = [flagged & hallucinated, flagged, hallucinated, counts]

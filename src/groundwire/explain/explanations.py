@@ -172,7 +172,8 @@ def _explained(
     reference = _reference(span, label, fabricated)
     if reference is not None:
         is_work = reference.kind is ReferenceKind.WORK
-        subtype = Subtype.ENTITY if is_work else Subtype.OTHER  # a work is named by its author
+        # A reference to a work consists of its author's name, so it counts as a name.
+        subtype = Subtype.ENTITY if is_work else Subtype.OTHER
         counterpart, is_acquitted = None, False
         label = Label.UNSUPPORTED if label is Label.SUPPORTED else label
     return Explanation(

@@ -31,9 +31,9 @@ class SourceLines:
     def held(self, span: Span, claim: Claim, text: ComparedText) -> Held:
         """Return a span together with its lines of evidence, at most :data:`MAX_LINES`, best first.
 
-        First come the lines that the detection names, then the lines of the same sources that share
-        most content words with the claim. For this, a quantity with the kind and the unit of a
-        quantity in the span counts as two words.
+        First come the lines that the detection names, then other lines of the same sources: those
+        that share most content words with the claim. A line that has a quantity of the same kind
+        and unit as one in the span ranks as if it shared two more words.
 
         Args:
             span: The marked span.

@@ -23,7 +23,7 @@ def explanation_text(
     evidence: EvidenceRef | None = None,
     unexplained: str | None = None,
 ) -> str:
-    """Return one or two sentences that say what is wrong with a span.
+    """Return the text that says what is wrong with a span.
 
     Args:
         span_text: The words of the span.

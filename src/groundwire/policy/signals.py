@@ -268,8 +268,8 @@ class SignalValues:
     _signals: Signals
     _request: SignalRequest
     _observed: dict[Condition, Observation] = field(default_factory=dict)
-    # Values that several signals need, such as the prompt's embedding, or the error that computing
-    # the value raised.
+    # Name → value that several signals need, such as the prompt's embedding. If it could not be
+    # computed, the error is kept in its place.
     _made: dict[str, Any] = field(default_factory=dict)
 
     def after(self, detection: Detection) -> "SignalValues":

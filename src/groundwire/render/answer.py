@@ -94,7 +94,7 @@ class Statement:
 
     @property
     def lights(self) -> str:
-        """The claim and its findings, written as in :attr:`Part.lights`."""
+        """What lights up together with this claim: its number and its findings, ``2 f1 f2``."""
         return " ".join([str(self.number), *(f"f{each.number}" for each in self.findings)])
 
 

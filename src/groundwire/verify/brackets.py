@@ -51,12 +51,15 @@ def bracketed(
 ) -> tuple[Citation, ...]:
     """Find the citations in brackets that ``parse_citations`` does not find.
 
+    A single word at the end of a sentence, such as ``[intro]``, is a citation even if no span has
+    this id.
+
     >>> [each.ids for each in bracketed("A [intro]. B [S0, nope].", frozenset({"S0"}), taken=())]
     [('intro',), ('S0', 'nope')]
 
     Args:
         text: The answer.
-        known: Ids of the spans.
+        known: Ids of the spans of evidence.
         taken: Citations that :func:`~groundwire.text.segment.parse_citations` found in the answer.
     """
     if "[" not in text:

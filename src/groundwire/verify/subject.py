@@ -56,7 +56,7 @@ class AnswerSubject:
         return found
 
     def payload(self, claims: Sequence[VerifiableClaim], target: float) -> dict[str, Any]:
-        """Return the JSON data of the answer for a service."""
+        """Return the fields, as JSON data, that pass the answer to a verification service."""
         return {"answer": str(self.answer)}
 
 
@@ -98,7 +98,10 @@ class TraceSubject:
         return ReadAnswer(claims=tuple(claims))
 
     def payload(self, claims: Sequence[VerifiableClaim], target: float) -> dict[str, Any]:
-        """Return the JSON data of the steps for a service, each with its target."""
+        """Return the fields, as JSON data, that pass the steps to a verification service.
+
+        Each step has its target.
+        """
         return {
             "steps": [
                 {

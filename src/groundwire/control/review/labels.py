@@ -73,7 +73,10 @@ class Labels:
         return await self._reviews(own.order_by(labels.c.labelled_at.desc()).limit(limit))
 
     async def progress(self) -> Progress:
-        """Compute the progress of all reviewers from the latest :data:`COMPARED` reviews."""
+        """Count labelled and disputed answers in the latest reviews, and compare the reviewers.
+
+        The latest :data:`COMPARED` reviews of all reviewers are read.
+        """
         latest = select(labels).order_by(labels.c.labelled_at.desc()).limit(COMPARED)
         return Progress.of(await self._reviews(latest))
 

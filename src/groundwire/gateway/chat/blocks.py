@@ -230,7 +230,8 @@ class _Step:
 class HeldBlocks(ABC):
     """A buffer that holds back the events of one stream of blocks.
 
-    Since the response has one answer, an object of this class is the buffer of both.
+    A response with chunks has several answers, so it takes a :class:`.HeldStream` and a
+    :class:`.HeldAnswer` for each. A stream of blocks has one answer, and this class does both.
 
     Attributes:
         withholds: Whether text is sent only after it has been checked.

@@ -305,7 +305,7 @@ class _Reader(BlockReader):
         return self._texts.get(place, TextSoFar())
 
     def _rest(self, place: tuple[int, int], text: object) -> str:
-        """Return the new text of a part: the end of its whole text, which no earlier event had."""
+        """Return what an event that repeats the whole ``text`` of a part adds to earlier events."""
         has_more = bool(text) and place not in self._texts
         rest = self._text_so_far(place, has_more=has_more).rest(text)
         if rest and place != self._last:

@@ -151,7 +151,7 @@ def _clause_before(text: str, start: int, colon: int) -> int:
 
 
 def is_filled(text: str, label: Label, names: Names) -> bool:
-    """Return whether text follows a label, on its line or on the next line."""
+    """Return whether a label has text: on its line, or on the next line if that has no label."""
     line_end = end_of_line(text, label.value)
     if text[label.value : line_end].strip(" \t\r*_"):
         return True
