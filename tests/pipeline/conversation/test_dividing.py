@@ -262,6 +262,16 @@ def test_deeply_nested_tags_take_linear_time_too(opening: str) -> None:
     divide(f"{openings}x\n</question>{closings}", is_user=False)
 
 
+@pytest.mark.parametrize("fence", ["```", "~~~", "```FACT", "```\n"])
+@pytest.mark.parametrize("before", ['"""The fee is 5 euros."""', "'''The fee is 5 euros.'''"])
+def test_a_fence_behind_a_block_of_its_line_does_not_begin_it_again(
+    before: str, fence: str
+) -> None:
+    text = f"{before}{fence}\nIt is due in May."
+    fees = [part for part in divide(text, is_user=True) if "fee" in text[part.start : part.end]]
+    assert len(fees) == 1
+
+
 NAMES = Names(["<pb_step>", "Vorgang:", "## Źródło", "Antwort"])
 
 

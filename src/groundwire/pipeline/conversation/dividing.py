@@ -176,8 +176,10 @@ class _Walk:
                 self._enter(Role.OPEN)
             return behind
         is_fence = self._text[start] in "`~"
-        fence_start = self._text.rfind("\n", 0, start) + 1 if is_fence else start
-        block = blocks.tag_at(start) or blocks.fence_at(fence_start)
+        line_start = self._text.rfind("\n", 0, start) + 1
+        # A fence may be indented. Text before it in the line was read already.
+        is_first = is_fence and not self._text[line_start:start].strip()
+        block = blocks.tag_at(start) or blocks.fence_at(line_start if is_first else start)
         if block is None and not is_fence:
             block = blocks.marked_at(start, line_end)
         if block is None:
