@@ -24,8 +24,15 @@ needs_chromium = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the path"),
 ]
+#: Desktop and phone, light and dark; two of the four before a merge.
 each_look = pytest.mark.parametrize(
-    ("width", "scheme"), [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
+    ("width", "scheme"),
+    [
+        (1280, "light"),
+        (390, "dark"),
+        pytest.param(1280, "dark", marks=pytest.mark.nightly),
+        pytest.param(390, "light", marks=pytest.mark.nightly),
+    ],
 )
 
 
