@@ -1,16 +1,17 @@
 """A trail as the store keeps it, in memory: for tests that change it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
 from groundwire.control.audit import AuditEvent, Chain, EventType
 from groundwire.control.audit.chain import ended
+from groundwire.control.audit.claims import TELLING
 from groundwire.control.audit.heads import HeadRow
 from groundwire.control.audit.record import AuditRecord
 from groundwire.control.audit.verdict import TrailVerdict
-from groundwire.control.audit.verify import verify
+from groundwire.control.audit.verify import TrailVerifier
 from tests.control.audit.trails import KEY, event
 
 
@@ -55,6 +56,23 @@ class Trail:
             started_at=known.started_at if known else record.moment,
             ended_at=record.moment if record.type == EventType.CHAIN_ENDED else None,
         )
+
+
+def verify(
+    records: Collection[AuditRecord],
+    rows: Collection[HeadRow] | None,
+    keys: Sequence[bytes],
+    *,
+    is_partial: bool = False,
+) -> TrailVerdict:
+    """Verify records of a trail, each chain in its order."""
+    verifier = TrailVerifier(keys, is_partial=is_partial)
+    for record in records:
+        if record.type in TELLING:
+            verifier.learn(record)
+    for record in records:
+        verifier.feed(record)
+    return verifier.finish(rows)
 
 
 @st.composite

@@ -13,8 +13,7 @@ from groundwire.control.audit import Chain
 from groundwire.control.audit.chain import record_mac, retention_applied
 from groundwire.control.audit.record import AuditRecord
 from groundwire.control.audit.verdict import TamperKind, TrailStatus, TrailVerdict
-from groundwire.control.audit.verify import verify
-from tests.control.audit.kept import Trail, trails
+from tests.control.audit.kept import Trail, trails, verify
 from tests.control.audit.trails import KEY, chain_of, event
 
 Change = Callable[[st.DataObject, Trail], None]

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from groundwire.control.audit.chain import detail_sha256, key_id
-from groundwire.control.audit.claims import TELLING, Claims, is_same, signer
+from groundwire.control.audit.claims import Claims, is_same, signer
 from groundwire.control.audit.event import EventType
 from groundwire.control.audit.heads import HeadRow
 from groundwire.control.audit.record import AuditRecord, Head, columns_of
@@ -21,30 +21,6 @@ from groundwire.control.audit.verdict import (
     TrailStatus,
     TrailVerdict,
 )
-
-
-def verify(
-    records: Collection[AuditRecord],
-    rows: Collection[HeadRow] | None,
-    keys: Sequence[bytes],
-    *,
-    is_partial: bool = False,
-) -> TrailVerdict:
-    """Verify a trail that is in memory.
-
-    Args:
-        records: The whole trail; records of one chain are in their order.
-        rows: The ends of the chains that the database states; ``None`` without a database.
-        keys: The keys that may have signed chains.
-        is_partial: Whether the records are a part of a trail, so that gaps are not findings.
-    """
-    verifier = TrailVerifier(keys, is_partial=is_partial)
-    for record in records:
-        if record.type in TELLING:
-            verifier.learn(record)
-    for record in records:
-        verifier.feed(record)
-    return verifier.finish(rows)
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from sqlalchemy import RowMapping, Select, and_, select
+from sqlalchemy import RowMapping, Select, Table, and_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.control.audit.claims import TELLING
@@ -31,12 +31,16 @@ async def verify_store(store: Store, keys: Sequence[bytes]) -> TrailVerdict:
     """
     verifier = TrailVerifier(keys)
     async with store.reading() as connection:
-        rows = await _rows(connection, verifier)
+        found = await connection.execute(select(audit_writers).order_by(audit_writers.c.writer))
+        ends = [(HeadRow.read(row), row) for row in found.mappings()]
+        for end, row in ends:
+            if end is None:
+                verifier.find(TamperKind.HEAD, _unreadable(audit_writers, row))
         for record in await telling(connection):
             verifier.learn(record)
         async for batch in _batches(connection, _records()):
             await asyncio.to_thread(_feed, verifier, batch)
-    return verifier.finish(rows)
+    return verifier.finish([end for end, _ in ends if end is not None])
 
 
 async def telling(connection: AsyncConnection) -> Sequence[AuditRecord]:
@@ -69,23 +73,11 @@ def _feed(verifier: TrailVerifier, batch: Sequence[RowMapping]) -> None:
     for row in batch:
         record = AuditRecord.read(row)
         if record is None:
-            place = f"{row['writer']!r:.40}, {row['seq']!r:.40}"
-            text = f"a row of audit_records has values of another kind: {place}"
-            verifier.find(TamperKind.EDITED, text)
+            verifier.find(TamperKind.EDITED, _unreadable(audit_records, row))
         else:
             verifier.feed(record)
 
 
-async def _rows(connection: AsyncConnection, verifier: TrailVerifier) -> Sequence[HeadRow]:
-    columns = audit_writers.c
-    found = await connection.execute(select(audit_writers).order_by(columns.writer))
-    rows = []
-    for row in found.mappings():
-        head = HeadRow.read(row)
-        if head is None:
-            writer = f"{row['writer']!r:.40}"
-            text = f"a row of audit_writers has values of another kind: {writer}"
-            verifier.find(TamperKind.HEAD, text)
-        else:
-            rows.append(head)
-    return rows
+def _unreadable(table: Table, row: RowMapping) -> str:
+    place = f"{row['writer']!r:.40}, {row['seq']!r:.40}"
+    return f"a row of {table.name} has values of another kind: {place}"
