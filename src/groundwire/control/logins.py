@@ -63,7 +63,7 @@ class Logins:
         """Return the addresses for which an event is due, with the numbers of new failures.
 
         An event is due :data:`FAILURE_S` after the last one. Returned failures are not returned
-        again; an address without new failures is forgotten.
+        again; an address without new failures is forgotten. At the end of time all are due.
         """
         over = [
             (address, each)
@@ -77,9 +77,3 @@ class Logins:
             else:
                 del self._failures[address]
         return found
-
-    def rest(self) -> tuple[tuple[str, int], ...]:
-        """Forget all failures; return the addresses and numbers of those without an event."""
-        found = [(address, each.n_since) for address, each in self._failures.items()]
-        self._failures.clear()
-        return tuple((address, n) for address, n in found if n)

@@ -5,6 +5,7 @@ the start or later, the process keeps running, reports it in ``/readyz``, and re
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -160,7 +161,7 @@ class ControlPlane:
             with suppress(StoreError):
                 await self.activity.write()
         # The queue may be full: events that do not fit into it when the log closes count as lost.
-        self.audit.add(*_failed(self._logins.rest()))
+        self.audit.add(*_failed(self._logins.due(now=math.inf)))
         # If the log is failing and no event waits, only the end of the chain is unwritten, which is
         # not worth a long wait.
         is_vain = self.audit.is_failing and not self.audit.stats.depth

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from ipaddress import IPv6Address
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from groundwire.text.keywords import compile_pattern
 
@@ -139,32 +139,26 @@ def folded(text: str) -> str:
 
     A lone surrogate, which RE2 cannot read, becomes a replacement character.
     """
-    return text if text.isascii() else text.translate(_FOLD)
+    return text if text.isascii() else text.translate(_Fold())
 
 
 class _Fold:
     """A table for :meth:`str.translate` that computes its entries when they are needed."""
 
-    def __getitem__(self, code: int) -> str:
-        return _fold(code)
-
-
-_FOLD: Any = _Fold()
-
-
-@lru_cache(maxsize=4096)
-def _fold(code: int) -> str:
-    character = chr(code)
-    category = unicodedata.category(character)
-    if category == "Nd":
-        return str(unicodedata.decimal(character))
-    if category == "Zs":
-        return " "
-    if category == "Pd" or character == "\N{MINUS SIGN}":
-        return "-"
-    if category == "Cs":
-        return "\N{REPLACEMENT CHARACTER}"
-    return chr(code - 0xFEE0) if 0xFF01 <= code <= 0xFF5E else character  # full width
+    @staticmethod
+    @lru_cache(maxsize=4096)
+    def __getitem__(code: int) -> str:
+        character = chr(code)
+        category = unicodedata.category(character)
+        if category == "Nd":
+            return str(unicodedata.decimal(character))
+        if category == "Zs":
+            return " "
+        if category == "Pd" or character == "\N{MINUS SIGN}":
+            return "-"
+        if category == "Cs":
+            return "\N{REPLACEMENT CHARACTER}"
+        return chr(code - 0xFEE0) if 0xFF01 <= code <= 0xFF5E else character  # full width
 
 
 def _found(pattern: str, text: str) -> Iterator[Range]:

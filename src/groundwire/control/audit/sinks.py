@@ -20,7 +20,10 @@ _TAIL_BYTES = 2**20
 
 
 class Sink(Protocol):
-    """The interface of places that keep records, in order. Only one task calls a sink."""
+    """The interface of places that keep records, in order. Only one task calls a sink.
+
+    A sink that inherits from this class cannot read what it wrote.
+    """
 
     async def heads(self) -> Sequence[Head]:
         """Return the last record of each chain that the sink already holds, as far as it can tell.
@@ -31,7 +34,7 @@ class Sink(Protocol):
         Raises:
             Exception: If the records cannot be read; the call is then repeated.
         """
-        ...
+        return ()
 
     async def append(self, records: Sequence[AuditRecord]) -> None:
         """Keep records of one chain, except for records that are kept already.
@@ -103,15 +106,11 @@ class FileSink:
             _sync_folder(self.path.parent)
 
 
-class StdoutSink:
+class StdoutSink(Sink):
     """Writes records to standard output."""
 
     def __init__(self) -> None:
         self._lines = _Lines()
-
-    async def heads(self) -> Sequence[Head]:
-        """Return nothing: records that were written cannot be read again."""
-        return ()
 
     async def append(self, records: Sequence[AuditRecord]) -> None:
         """Write records to standard output."""

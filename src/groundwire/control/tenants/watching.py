@@ -66,8 +66,7 @@ class Watcher:
             StoreError: If the database cannot be read.
         """
         try:
-            async with asyncio.timeout(_PATIENCE_S):
-                await self._look()
+            await self._look()
         except TimeoutError as error:
             raise StoreUnavailableError("it does not answer") from error
         self._tasks = [
@@ -91,8 +90,7 @@ class Watcher:
             Whether the directory is up to date. If not, the watcher tries again.
         """
         try:
-            async with asyncio.timeout(_PATIENCE_S):
-                await self._look()
+            await self._look()
         except Exception as error:  # noqa: BLE001 - whatever it is, requests are answered meanwhile
             self._n_failures += 1
             if self._n_failures == 1:
@@ -109,7 +107,7 @@ class Watcher:
             await self.refresh()
 
     async def _look(self) -> None:
-        async with self._looking:
+        async with asyncio.timeout(_PATIENCE_S), self._looking:
             if await self._registry.revision() != self._directory.revision:
                 self._known = await self._registry.snapshot(self._known)
                 self._directory.apply(self._known)
