@@ -10,7 +10,7 @@ from groundwire.control.audit.record import Head
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeadRow:
+class HeadRow(Head):
     """The stored end of a chain: a row of the table ``audit_writers``.
 
     Attributes:
@@ -22,9 +22,6 @@ class HeadRow:
         signature: The MAC of the values above.
     """
 
-    writer: str
-    seq: int
-    mac: str
     started_at: int
     ended_at: int | None
     signature: str

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import Self
 
 from sqlalchemy import text
@@ -155,32 +155,15 @@ class Store:
             StoreError: If the database fails.
         """
         with as_store_errors():
-            if not self.is_sqlite:
-                async with self._ready().connection() as connection:
-                    yield connection
-                    await connection.commit()
-                return
-            async with self._turn(), self._ready().connection() as connection:
-                # The file is locked at once, since a transaction that begins with a read may not be
-                # able to write later.
-                await connection.execute(text("BEGIN IMMEDIATE"))
+            # SQLite itself has no queue of writers.
+            turn = holding(self._writer, sqlite.BUSY_S) if self.is_sqlite else nullcontext()
+            async with turn, self._ready().connection() as connection:
+                if self.is_sqlite:
+                    # The file is locked at once, since a transaction that begins with a read may
+                    # not be able to write later.
+                    await connection.execute(text("BEGIN IMMEDIATE"))
                 yield connection
                 await connection.commit()
-
-    @asynccontextmanager
-    async def _turn(self) -> AsyncIterator[None]:
-        """Let one writer of this store in at a time, in order; SQLite itself has no queue."""
-        try:
-            async with asyncio.timeout(sqlite.BUSY_S):
-                await self._writer.acquire()
-        except TimeoutError:
-            raise StoreBusyError(
-                f"others of this process have held it for {sqlite.BUSY_S:g} s", "Try again"
-            ) from None
-        try:
-            yield
-        finally:
-            self._writer.release()
 
     def _ready(self) -> Engine:
         if self._engine is None:
@@ -195,6 +178,25 @@ class Store:
 
     def _file_id(self) -> tuple[int, int] | None:
         return None if self.address.path is None else sqlite.file_id(self.address.path)
+
+
+@asynccontextmanager
+async def holding(lock: asyncio.Lock, patience_s: float) -> AsyncIterator[None]:
+    """Hold a lock that writers of this process take in turn.
+
+    Raises:
+        StoreBusyError: If others hold it for longer than ``patience_s`` seconds.
+    """
+    try:
+        async with asyncio.timeout(patience_s):
+            await lock.acquire()
+    except TimeoutError:
+        problem = f"others of this process have held it for {patience_s:g} s"
+        raise StoreBusyError(problem, "Try again") from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def address_of(config: Config) -> DatabaseAddress:

@@ -80,15 +80,12 @@ class VersionMismatchError(TenantError):
 
 
 class ConfiguredError(TenantError):
-    """A tenant or key of the configuration cannot be removed; ``what`` says which of the two."""
-
-    def __init__(self, what: str, id_: str) -> None:
-        super().__init__(what, id_)
-        self.what, self.id = what, id_
+    """A tenant or key of the configuration cannot be removed; its arguments say which."""
 
     def __str__(self) -> str:
+        what, id_ = self.args
         return (
-            f"The {self.what} {shown(self.id)} stands in the configuration. Remove it there, and "
+            f"The {what} {shown(id_)} stands in the configuration. Remove it there, and "
             "start again."
         )
 

@@ -120,7 +120,7 @@ class KeyRecord:
         is_configured: Whether the key is in the configuration; it can only be removed there.
     """
 
-    sha256: str = field(repr=False)
+    sha256: str = field(default="", repr=False)
     tenant: str | None = None
     role: Role | None = None
     name: str | None = None

@@ -262,7 +262,8 @@ class Registry:
         key_name, ends = legal.read_name(name), legal.read_expiry(expires_at, now=now())
         async with self._changes.begin() as change:
             stored = () if tenant is None else await self._put_bare(change, tenant)
-            made = await change.make_key(tenant=tenant, role=role, name=key_name, expires_at=ends)
+            wanted = KeyRecord(tenant=tenant, role=role, name=key_name, expires_at=ends)
+            made = await change.make_key(wanted)
             return replace(made, tenants=stored)
 
     async def revoke_key(self, key_id: str, *, tenant: str | None) -> Revoked:
@@ -323,10 +324,10 @@ class Registry:
             of_tenants, of_admins = _KEYS.tenant.is_not(None), _KEYS.role == str(Role.ADMIN)
             if not has_key and not await change.find_keys(of_tenants, limit=1):
                 stored = await self._put_bare(change, DEFAULT_TENANT, is_asked=True)
-                own = await change.make_key(tenant=DEFAULT_TENANT, name=FIRST_START)
+                own = await change.make_key(KeyRecord(tenant=DEFAULT_TENANT, name=FIRST_START))
                 own = replace(own, tenants=stored)
             if needs_admin and not await change.find_keys(of_admins & is_live, limit=1):
-                admin = await change.make_key(role=Role.ADMIN, name=FIRST_START)
+                admin = await change.make_key(KeyRecord(role=Role.ADMIN, name=FIRST_START))
         return FirstStart(tenant_key=own, admin_key=admin)
 
     # Reading everything at once.

@@ -17,8 +17,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from groundwire.config.keys import key_hash
 from groundwire.control.keys import ADMIN_PREFIX, PREFIX, Role, new_key
 from groundwire.control.store import Store, tables
-from groundwire.control.store.errors import StoreBusyError
 from groundwire.control.store.moments import now
+from groundwire.control.store.store import holding
 from groundwire.control.tenants.errors import VersionMismatchError
 from groundwire.control.tenants.record import IfVersion, KeyRecord, NewKey, TenantRecord
 
@@ -110,24 +110,10 @@ class Change:
         rows = await self.connection.execute(select(tables.keys).where(where).limit(limit))
         return tuple(map(key_of, rows))
 
-    async def make_key(
-        self,
-        *,
-        tenant: str | None = None,
-        role: Role | None = None,
-        name: str | None = None,
-        expires_at: datetime | None = None,
-    ) -> NewKey:
-        """Make a key, and store its hash."""
-        secret = new_key(PREFIX if role is None else ADMIN_PREFIX)
-        record = KeyRecord(
-            sha256=key_hash(secret),
-            tenant=tenant,
-            role=role,
-            name=name,
-            created_at=now(),
-            expires_at=expires_at,
-        )
+    async def make_key(self, wanted: KeyRecord) -> NewKey:
+        """Make a key with the owner, name and end of validity of a record that has no hash yet."""
+        secret = new_key(PREFIX if wanted.role is None else ADMIN_PREFIX)
+        record = replace(wanted, sha256=key_hash(secret), created_at=now())
         await self._make(insert(tables.keys).values(_values(record, tables.keys)))
         return NewKey(record=record, secret=secret)
 
@@ -167,18 +153,10 @@ class Changes:
         Raises:
             StoreError: If the database fails, or other changes take too long.
         """
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                await self._turn.acquire()
-        except TimeoutError as error:
-            raise StoreBusyError("other changes take too long") from error
-        try:
-            async with self._store.writing() as connection:
-                query = select(tables.changes.c.revision).with_for_update()
-                change = Change(connection, await connection.scalar(query) or 0)
-                yield change
-                if change.is_made:
-                    counted = tables.changes.c.revision + 1
-                    await connection.execute(update(tables.changes).values(revision=counted))
-        finally:
-            self._turn.release()
+        async with holding(self._turn, PATIENCE_S), self._store.writing() as connection:
+            query = select(tables.changes.c.revision).with_for_update()
+            change = Change(connection, await connection.scalar(query) or 0)
+            yield change
+            if change.is_made:
+                counted = tables.changes.c.revision + 1
+                await connection.execute(update(tables.changes).values(revision=counted))
