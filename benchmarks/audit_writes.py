@@ -27,8 +27,9 @@ from typing import Any
 import measure
 
 from groundwire.config import parse
-from groundwire.control.audit import AuditEvent, AuditLog, EventType
 from groundwire.control.audit.configured import audit_log
+from groundwire.control.audit.event import AuditEvent, EventType
+from groundwire.control.audit.log import AuditLog
 
 BAR_PER_S = 2000
 COLUMNS = (

@@ -34,8 +34,9 @@ from sqlalchemy import insert, text
 from groundwire.config import parse
 from groundwire.control.accounts import AccountRole, Accounts
 from groundwire.control.activity import DAY_S, SLOT_S
-from groundwire.control.audit import AuditEvent, AuditText, EventType, Keeping, response_events
-from groundwire.control.audit.event import moment_text
+from groundwire.control.audit.event import AuditEvent, EventType, moment_text
+from groundwire.control.audit.events import response_events
+from groundwire.control.audit.quoted import AuditText, Keeping
 from groundwire.control.audit.trail import Filter, Trail
 from groundwire.control.review.answers import facts_of
 from groundwire.control.review.labels import Labels

@@ -9,8 +9,8 @@ import pytest
 from click.testing import Result
 from sqlalchemy import text
 
-from groundwire.control.audit import StoreSink
 from groundwire.control.audit.sinks import FileSink
+from groundwire.control.audit.store_sink import StoreSink
 from groundwire.control.store import Store
 from tests.cli.conftest import invoke
 from tests.control.audit.trails import KEY, chain_of, event

@@ -4,7 +4,8 @@ import asyncio
 import json
 from pathlib import Path
 
-from groundwire.control.audit import AuditText, Keeping, response_events
+from groundwire.control.audit.events import response_events
+from groundwire.control.audit.quoted import AuditText, Keeping
 from groundwire.control.review.labels import Labels
 from groundwire.control.store import Store
 from groundwire.control.verdicts import Review

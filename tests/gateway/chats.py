@@ -14,7 +14,7 @@ import httpx2 as httpx
 from groundwire import Detector, Pipeline
 from groundwire.config import Config, parse
 from groundwire.gateway.app import create_app
-from groundwire.pipeline.conversation import Said
+from groundwire.pipeline.conversation.response import Said
 from groundwire.policy.policy import Overrides
 from tests.fixed_judge import FixedJudge
 from tests.gateway.audited import events_in

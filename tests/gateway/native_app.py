@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from groundwire import Detector, Pipeline
 from groundwire.config import Config, parse
-from groundwire.control.audit import AuditLog
+from groundwire.control.audit.log import AuditLog
 from groundwire.engine.reader import n_threads
 from groundwire.gateway.app import ERRORS
 from groundwire.gateway.http.caller import Caller

@@ -12,7 +12,7 @@ import httpx2 as httpx
 import pytest
 
 from groundwire.config import Config
-from groundwire.control.audit import AuditLog
+from groundwire.control.audit.log import AuditLog
 from groundwire.control.audit.record import AuditRecord
 from tests.control.audit.trails import KEY, ListSink
 from tests.gateway.chats import Gateway, gateway

@@ -15,16 +15,17 @@ from hypothesis import strategies as st
 from groundwire.compat.dvara import GroundingResult
 from groundwire.config import parse
 from groundwire.config.findings import findings
-from groundwire.control.audit import AuditEvent, AuditText, EventType, Keeping, response_events
+from groundwire.control.audit.event import AuditEvent, EventType
 from groundwire.control.audit.events import (
     MAX_TEXTS,
     STREAMED,
     Disposition,
     StreamSummary,
+    response_events,
     summary_event,
     unchecked_endpoint_event,
 )
-from groundwire.control.audit.quoted import cut, hashed
+from groundwire.control.audit.quoted import AuditText, Keeping, cut, hashed
 from groundwire.control.audit.record import compact
 from groundwire.pipeline import Checked, Pipeline
 from groundwire.policy.policy import Action, Policy

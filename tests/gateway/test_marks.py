@@ -18,7 +18,7 @@ from groundwire.gateway.chat.marks import (
     vsr_headers,
 )
 from groundwire.pipeline import Checked, Pipeline
-from groundwire.pipeline.conversation import AnswerKind
+from groundwire.pipeline.conversation.response import AnswerKind
 from groundwire.policy.policy import Action, HallucinationPlugin, OnError, Policy, resolve
 from tests.config.documented import SNIPPET
 from tests.gateway.answers import (

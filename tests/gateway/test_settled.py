@@ -13,8 +13,8 @@ import httpx2 as httpx
 import pytest
 
 from groundwire.config import Config
-from groundwire.control.audit import AuditLog
 from groundwire.control.audit.events import Disposition, StreamSummary
+from groundwire.control.audit.log import AuditLog
 from groundwire.gateway.chat.recording import Recorder, StreamReport
 from groundwire.gateway.services import Services
 from groundwire.gateway.verifying import Verifications

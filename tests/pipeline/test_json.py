@@ -12,7 +12,8 @@ from groundwire import Gate, Outcome
 from groundwire.detection.values import Entailment, EvidenceRef, Label
 from groundwire.explain import Category, Explainer, Subtype
 from groundwire.pipeline import CheckPath, GateStatus
-from groundwire.pipeline.conversation import AnswerKind, SourceOrigin
+from groundwire.pipeline.conversation.request import SourceOrigin
+from groundwire.pipeline.conversation.response import AnswerKind
 from groundwire.policy.policy import Action, Policy, SourceLimits
 from tests.pipeline.chats import (
     EXPLAINER,

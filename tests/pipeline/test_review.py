@@ -13,7 +13,7 @@ from groundwire.detection.values import Claim, Entailment, EvidenceRef, Reason
 from groundwire.detector import Detector
 from groundwire.explain import Explainer
 from groundwire.pipeline import Flow, Pipeline, Review
-from groundwire.pipeline.conversation import Answer, AnswerKind
+from groundwire.pipeline.conversation.response import Answer, AnswerKind
 from groundwire.policy.policy import Action, Policy
 from groundwire.text.segment import Segment, segment
 from tests.pipeline.chats import (

@@ -12,7 +12,7 @@ from groundwire import Gate, Outcome
 from groundwire.detection.values import Reason
 from groundwire.detector import Detector
 from groundwire.pipeline import Checked, Pipeline
-from groundwire.pipeline.conversation import Answer, AnswerKind, read_response
+from groundwire.pipeline.conversation.response import Answer, AnswerKind, read_response
 from groundwire.policy.policy import SourceLimits
 from tests.pipeline.chats import (
     EXPLAINER,

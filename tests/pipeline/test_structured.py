@@ -8,8 +8,8 @@ import pytest
 from groundwire.detection.example import Source
 from groundwire.detection.values import Outcome
 from groundwire.pipeline import Checked
-from groundwire.pipeline.conversation import Answer, AnswerKind
 from groundwire.pipeline.conversation.answer_form import AnswerForm
+from groundwire.pipeline.conversation.response import Answer, AnswerKind
 from groundwire.pipeline.json_leaves import choices_at
 from groundwire.pipeline.structured import read_structured
 from groundwire.policy.policy import Action, Policy

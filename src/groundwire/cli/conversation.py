@@ -54,7 +54,7 @@ def check_conversation(
     settings = _with_choice(read_config(ctx, config), choice, ctx)
     data = read_json(file, wanted='{"request": {...}, "response": {...}}')
 
-    from groundwire.pipeline.conversation import divide_transcript
+    from groundwire.pipeline.conversation.transcript import divide_transcript
     from groundwire.render.checked import response_to_terminal
 
     request, response = divide_transcript(data)
@@ -92,7 +92,7 @@ def _is_answer_missing(response: "CheckedResponse") -> bool:
     An answer with a tool call or a refusal is not empty.
     """
     from groundwire.pipeline import CheckPath
-    from groundwire.pipeline.conversation import AnswerKind
+    from groundwire.pipeline.conversation.response import AnswerKind
 
     return (
         response.context.path in (CheckPath.CHECKED, CheckPath.NO_EVIDENCE)

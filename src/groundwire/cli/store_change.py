@@ -12,8 +12,8 @@ from groundwire.cli.status import ExitStatus
 
 if TYPE_CHECKING:
     from groundwire.config import Config
-    from groundwire.control.audit import AuditEvent
     from groundwire.control.audit.control_events import ControlEvents
+    from groundwire.control.audit.event import AuditEvent
     from groundwire.control.store import Store
 
 _T = TypeVar("_T")

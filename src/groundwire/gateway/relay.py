@@ -7,8 +7,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from groundwire.control.audit import Keeping
 from groundwire.control.audit.events import unchecked_endpoint_event
+from groundwire.control.audit.quoted import Keeping
 from groundwire.gateway import unchecked
 from groundwire.gateway.chat.recording import Recorder
 from groundwire.gateway.forwarded import forwarded, require_no_key

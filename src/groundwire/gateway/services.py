@@ -10,8 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from groundwire.config import Config
-from groundwire.control.audit import AuditLog
 from groundwire.control.audit.configured import audit_log
+from groundwire.control.audit.log import AuditLog
 from groundwire.engine.reader import n_threads
 from groundwire.gateway.collectors import of_audit, of_cache
 from groundwire.gateway.http.background import Background

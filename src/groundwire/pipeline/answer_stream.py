@@ -9,7 +9,8 @@ from typing import Self, TypeAlias
 from groundwire.detection.source_limits import account_for
 from groundwire.detection.values import Claim, Detection, Reason
 from groundwire.pipeline.checked import Checked
-from groundwire.pipeline.conversation import Answer, AnswerKind, Conversation
+from groundwire.pipeline.conversation.request import Conversation
+from groundwire.pipeline.conversation.response import Answer, AnswerKind
 from groundwire.pipeline.structured import StructuredText, read_structured
 from groundwire.stream import Snapshot, Stream
 

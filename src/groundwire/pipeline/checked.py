@@ -7,7 +7,7 @@ from typing import Any
 from groundwire.detection.values import Claim, Detection, FrozenMapping, Outcome, Reason, worst
 from groundwire.explain import Explanation
 from groundwire.pipeline.context import CheckPath, RequestContext
-from groundwire.pipeline.conversation import Answer, AnswerKind
+from groundwire.pipeline.conversation.response import Answer, AnswerKind
 from groundwire.policy.policy import Action, Policy, Ruling, decide
 
 

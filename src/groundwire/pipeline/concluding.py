@@ -10,7 +10,7 @@ from groundwire.explain import Explained
 from groundwire.pipeline.answer_stream import CheckResult
 from groundwire.pipeline.checked import Checked
 from groundwire.pipeline.context import DUE, CheckPath, RequestContext
-from groundwire.pipeline.conversation import Answer, AnswerKind
+from groundwire.pipeline.conversation.response import Answer, AnswerKind
 from groundwire.pipeline.explaining import Remembered, as_explained
 from groundwire.pipeline.policy_resolver import Decider
 from groundwire.pipeline.timings import timed, with_total

@@ -7,7 +7,7 @@ from typing import Any
 
 from groundwire.detection.values import FrozenMapping
 from groundwire.pipeline.asker import Asker
-from groundwire.pipeline.conversation import Conversation
+from groundwire.pipeline.conversation.request import Conversation
 from groundwire.policy.decisions import ChosenDecision
 from groundwire.policy.gate import GateResult
 from groundwire.policy.policy import Policy, SourceLimits

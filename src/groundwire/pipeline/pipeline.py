@@ -17,8 +17,13 @@ from groundwire.pipeline.asker import Asker, AskerArguments
 from groundwire.pipeline.checked import Checked, CheckedResponse
 from groundwire.pipeline.concluding import Concluder
 from groundwire.pipeline.context import DUE, CheckPath, GateReport, GateStatus, RequestContext
-from groundwire.pipeline.conversation import Answer, AnswerKind, Conversation, read_response
-from groundwire.pipeline.conversation.request import OfferedSource, SourceOrigin, read_request
+from groundwire.pipeline.conversation.request import (
+    Conversation,
+    OfferedSource,
+    SourceOrigin,
+    read_request,
+)
+from groundwire.pipeline.conversation.response import Answer, AnswerKind, read_response
 from groundwire.pipeline.detector_pool import Judges
 from groundwire.pipeline.explaining import AnyExplainer, LazyExplainer, Remembered
 from groundwire.pipeline.policy_resolver import Decider

@@ -14,8 +14,8 @@ from groundwire.detection.values import Claim, Detection, Span
 from groundwire.explain import Explanation
 from groundwire.pipeline import json_leaves
 from groundwire.pipeline.checked import Checked
-from groundwire.pipeline.conversation import Answer, AnswerKind
 from groundwire.pipeline.conversation.answer_form import AnswerForm, Schema
+from groundwire.pipeline.conversation.response import Answer, AnswerKind
 from groundwire.pipeline.json_leaves import Leaf, Path
 from groundwire.text.records import Decoded, decode, words_of_key
 

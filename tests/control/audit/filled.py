@@ -7,9 +7,8 @@ from typing import Any
 
 from sqlalchemy import delete, insert, select
 
-from groundwire.control.audit import AuditEvent, Chain, EventType
-from groundwire.control.audit.chain import ended
-from groundwire.control.audit.event import NO_TENANT
+from groundwire.control.audit.chain import Chain, ended
+from groundwire.control.audit.event import NO_TENANT, AuditEvent, EventType
 from groundwire.control.audit.heads import HeadRow
 from groundwire.control.audit.record import AuditRecord
 from groundwire.control.store import Store

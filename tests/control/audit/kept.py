@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from groundwire.control.audit import AuditEvent, Chain, EventType
-from groundwire.control.audit.chain import ended
+from groundwire.control.audit.chain import Chain, ended
 from groundwire.control.audit.claims import TELLING
+from groundwire.control.audit.event import AuditEvent, EventType
 from groundwire.control.audit.heads import HeadRow
 from groundwire.control.audit.record import AuditRecord
 from groundwire.control.audit.verdict import TrailVerdict

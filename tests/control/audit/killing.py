@@ -21,8 +21,8 @@ from itertools import count
 from pathlib import Path
 
 from groundwire.config import Config, parse
-from groundwire.control.audit import AuditLog
 from groundwire.control.audit.configured import audit_log
+from groundwire.control.audit.log import AuditLog
 from tests.control.audit.trails import KEY, PATIENCE_S, event
 
 #: Who ask at the same time.

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from groundwire.control.audit import AuditEvent, Chain, EventType
-from groundwire.control.audit.chain import detail_sha256, head_mac, key_id, record_mac
+from groundwire.control.audit.chain import Chain, detail_sha256, head_mac, key_id, record_mac
+from groundwire.control.audit.event import AuditEvent, EventType
 from groundwire.control.audit.heads import HeadRow
 from groundwire.control.audit.record import NOTHING, AuditRecord, Head, columns_of, storable
 from groundwire.control.store import moments

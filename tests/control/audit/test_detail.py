@@ -11,16 +11,15 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
-from groundwire.control.audit import AuditText, Keeping, Redaction, response_events
 from groundwire.control.audit.detail import MAX_ROWS, VERSION, detail_of
-from groundwire.control.audit.events import STREAMED
-from groundwire.control.audit.quoted import hashed
+from groundwire.control.audit.events import STREAMED, response_events
+from groundwire.control.audit.quoted import AuditText, Keeping, hashed
 from groundwire.control.audit.record import compact
-from groundwire.control.audit.redact import RedactionKind
+from groundwire.control.audit.redact import Redaction, RedactionKind
 from groundwire.detection.values import Claim, Detection, EvidenceRef, Label, Outcome, Span
 from groundwire.explain import Category, Subtype
 from groundwire.pipeline import Checked, CheckPath
-from groundwire.pipeline.conversation import Answer
+from groundwire.pipeline.conversation.response import Answer
 from groundwire.policy.policy import Action, Policy
 from tests.detection.test_schema import detections
 from tests.gateway.answers import checked, partial, unavailable, unverified

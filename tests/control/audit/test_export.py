@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text, update
 
-from groundwire.control.audit import EventType
 from groundwire.control.audit import trail as module
+from groundwire.control.audit.event import EventType
 from groundwire.control.audit.record import compact
 from groundwire.control.audit.trail import ALL, Filter, Trail
 from groundwire.control.audit.verdict import TamperKind, TrailStatus, TrailVerdict

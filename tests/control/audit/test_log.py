@@ -6,8 +6,9 @@ import time
 
 import pytest
 
-from groundwire.control.audit import AuditEvent, AuditLog, EventType
 from groundwire.control.audit import log as log_module
+from groundwire.control.audit.event import AuditEvent, EventType
+from groundwire.control.audit.log import AuditLog
 from groundwire.control.audit.record import Head
 from tests.control.audit.trails import (
     PATIENCE_S,

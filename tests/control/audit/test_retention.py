@@ -13,9 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select, text
 
-from groundwire.control.audit import AuditEvent, AuditLog, EventType, StoreSink
 from groundwire.control.audit import retention as module
+from groundwire.control.audit.event import AuditEvent, EventType
+from groundwire.control.audit.log import AuditLog
 from groundwire.control.audit.retention import Retention, RetentionError
+from groundwire.control.audit.store_sink import StoreSink
 from groundwire.control.audit.trail import Filter, Trail
 from groundwire.control.audit.verdict import TrailStatus
 from groundwire.control.audit.verify_store import verify_store

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from groundwire.config import Config, parse
-from groundwire.control.audit import AuditLog
 from groundwire.control.audit.configured import audit_log
+from groundwire.control.audit.log import AuditLog
 from groundwire.control.audit.signing import known_keys, signing_keys
 from groundwire.control.audit.sinks import FileSink
 from groundwire.errors import ConfigError

@@ -14,8 +14,10 @@ import pytest
 from sqlalchemy import select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from groundwire.control.audit import AuditLog, StoreSink, store_sink
 from groundwire.control.audit import event as event_module
+from groundwire.control.audit import store_sink
+from groundwire.control.audit.log import AuditLog
+from groundwire.control.audit.store_sink import StoreSink
 from groundwire.control.audit.verdict import TrailStatus, TrailVerdict
 from groundwire.control.audit.verify_store import verify_store
 from groundwire.control.store import Store, sqlite

@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import update
 
-from groundwire.control.audit import EventType, response_events
 from groundwire.control.audit.cursor import InvalidCursorError, read_cursor, to_cursor
+from groundwire.control.audit.event import EventType
+from groundwire.control.audit.events import response_events
 from groundwire.control.audit.found import FoundRecord
 from groundwire.control.audit.record import AuditRecord
 from groundwire.control.audit.trail import ALL, Filter, Page, Trail

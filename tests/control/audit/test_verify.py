@@ -9,8 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from groundwire.control.audit import Chain
-from groundwire.control.audit.chain import record_mac, retention_applied
+from groundwire.control.audit.chain import Chain, record_mac, retention_applied
 from groundwire.control.audit.record import AuditRecord
 from groundwire.control.audit.verdict import TamperKind, TrailStatus, TrailVerdict
 from tests.control.audit.kept import Trail, trails, verify

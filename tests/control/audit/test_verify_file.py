@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from groundwire.control.audit import AuditEvent, EventType
+from groundwire.control.audit.event import AuditEvent, EventType
 from groundwire.control.audit.record import AuditRecord, compact
 from groundwire.control.audit.sinks import FileSink
 from groundwire.control.audit.verdict import TamperKind, TrailStatus, TrailVerdict

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Table, select, text, update
 
-from groundwire.control.audit import Chain, StoreSink
-from groundwire.control.audit.chain import ended
+from groundwire.control.audit.chain import Chain, ended
+from groundwire.control.audit.store_sink import StoreSink
 from groundwire.control.audit.verdict import TrailStatus, TrailVerdict
 from groundwire.control.audit.verify_store import verify_store
 from groundwire.control.store import Store

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from groundwire.control.audit import AuditEvent, AuditLog, Chain, EventType
-from groundwire.control.audit.chain import ended
+from groundwire.control.audit.chain import Chain, ended
+from groundwire.control.audit.event import AuditEvent, EventType
 from groundwire.control.audit.events import unchecked_endpoint_event
+from groundwire.control.audit.log import AuditLog
 from groundwire.control.audit.record import AuditRecord, Head
 from groundwire.control.audit.sinks import Sink
 

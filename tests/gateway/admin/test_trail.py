@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from groundwire.control.audit import EventType
+from groundwire.control.audit.event import EventType
 from tests.gateway.admin.conftest import Planes
 from tests.gateway.admin.plane import ADMIN, DVARAS, Plane
 from tests.gateway.chats import KEY, WRONG

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from groundwire import Detector, Pipeline
-from groundwire.control.audit import AuditText, Keeping, response_events
 from groundwire.control.audit.detail import detail_of
+from groundwire.control.audit.events import response_events
+from groundwire.control.audit.quoted import AuditText, Keeping
 from groundwire.control.audit.redact import Redaction
 from groundwire.gateway.console.audit import _moment
 from groundwire.gateway.console.stored_answer import stored_view

@@ -9,7 +9,8 @@ import pytest
 
 from groundwire.control.accounts import AccountRole
 from groundwire.control.activity import SLOT_S
-from groundwire.control.audit import AuditText, Keeping, response_events
+from groundwire.control.audit.events import response_events
+from groundwire.control.audit.quoted import AuditText, Keeping
 from groundwire.control.review.labels import Labels
 from groundwire.control.store.tables import activity
 from groundwire.control.verdicts import Review

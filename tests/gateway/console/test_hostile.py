@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from groundwire.config.tenants import KINDS
-from groundwire.control.audit import AuditEvent, AuditText, EventType, Keeping, response_events
+from groundwire.control.audit.event import AuditEvent, EventType
+from groundwire.control.audit.events import response_events
+from groundwire.control.audit.quoted import AuditText, Keeping
 from groundwire.gateway.console.replay import MAX_ANSWERS
 from tests.fixed_judge import FixedJudge
 from tests.gateway.answers import checked

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.control.audit import AuditText, Keeping, response_events
+from groundwire.control.audit.events import response_events
+from groundwire.control.audit.quoted import AuditText, Keeping
 from groundwire.control.review.labels import Labels
 from groundwire.gateway.console.replay import Effect, replay, replayable
 from groundwire.pipeline import Pipeline

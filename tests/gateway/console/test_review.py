@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from groundwire.control.accounts import AccountRole
-from groundwire.control.audit import AuditText, Keeping, response_events
+from groundwire.control.audit.events import response_events
+from groundwire.control.audit.quoted import AuditText, Keeping
 from groundwire.control.review.answers import doubt_of
 from groundwire.control.review.labels import QUEUE, Labels
 from groundwire.control.verdicts import Agreement, Review

@@ -17,7 +17,7 @@ from groundwire.gateway.dialects.completions import Completions
 from groundwire.gateway.dialects.messages import Messages
 from groundwire.gateway.dialects.responses import Responses
 from groundwire.gateway.http.refusals import RefusalCode, refused
-from groundwire.pipeline.conversation import read_request
+from groundwire.pipeline.conversation.request import read_request
 from tests.gateway.dialects import spoken as said
 from tests.gateway.dialects.spoken import Spoken, data_of
 from tests.gateway.dialects.test_hostile_shapes import events_in, shape

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groundwire.pipeline.conversation import Said
+from groundwire.pipeline.conversation.response import Said
 from tests.gateway.chats import SOURCES, WRONG, Gateway, events_of, fixed, request, without_ids
 from tests.gateway.hostile.modes import HELD, MODES, end, told
 from tests.gateway.wire import (

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from groundwire.pipeline.conversation import read_request
 from groundwire.pipeline.conversation.answer_form import read_form
+from groundwire.pipeline.conversation.request import read_request
 
 SCHEMA = {"type": "object", "properties": {"built": {"type": "string"}}}
 

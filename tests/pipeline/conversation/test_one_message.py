@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from groundwire.pipeline.conversation import Conversation, read_request
+from groundwire.pipeline.conversation.request import Conversation, read_request
 
 CASES = tomllib.loads(Path(__file__).with_name("one_message.toml").read_text(encoding="utf-8"))
 QUESTION = "How tall is the tower, and when was it built?"

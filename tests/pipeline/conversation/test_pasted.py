@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groundwire.pipeline.conversation import Conversation, read_request
+from groundwire.pipeline.conversation.request import Conversation, read_request
 
 CASES = tomllib.loads(Path(__file__).with_name("pasted.toml").read_text(encoding="utf-8"))
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from groundwire.pipeline import Pipeline
-from groundwire.pipeline.conversation import SourceOrigin, read_request
+from groundwire.pipeline.conversation.request import SourceOrigin, read_request
 
 
 def read_prompts(name: str) -> list[dict[str, Any]]:

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire.errors import InputError
-from groundwire.pipeline.conversation import Conversation, read_request, read_response
+from groundwire.pipeline.conversation.request import Conversation, read_request
+from groundwire.pipeline.conversation.response import read_response
 from tests.json_values import json_data, long_texts, scalars
 
 any_json = scalars | long_texts | json_data | st.just("\ud800")

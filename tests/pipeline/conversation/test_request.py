@@ -7,8 +7,8 @@ import pytest
 
 from groundwire import Detector, Example, Outcome, Reason, Source
 from groundwire.errors import EmptyAnswerError, InvalidConversationError, InvalidTextError
-from groundwire.pipeline.conversation import Conversation, SourceOrigin, read_request
 from groundwire.pipeline.conversation.content import Skipped
+from groundwire.pipeline.conversation.request import Conversation, SourceOrigin, read_request
 
 TOWER = (
     '{"name": "Eiffel Tower", "built": "1887-1889", "height": "330 meters", '

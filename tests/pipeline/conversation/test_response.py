@@ -6,13 +6,8 @@ import pytest
 
 from groundwire import Source
 from groundwire.errors import EmptyAnswerError, InvalidConversationError
-from groundwire.pipeline.conversation import (
-    Answer,
-    AnswerKind,
-    ToolCall,
-    read_request,
-    read_response,
-)
+from groundwire.pipeline.conversation.request import read_request
+from groundwire.pipeline.conversation.response import Answer, AnswerKind, ToolCall, read_response
 
 
 def response(*messages: dict[str, Any]) -> dict[str, Any]:

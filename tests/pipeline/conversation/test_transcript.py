@@ -3,7 +3,7 @@
 import pytest
 
 from groundwire.errors import InvalidConversationError
-from groundwire.pipeline.conversation import divide_transcript
+from groundwire.pipeline.conversation.transcript import divide_transcript
 
 ASKED = {"role": "user", "content": "How tall?"}
 ANSWER = {"role": "assistant", "content": "330 m."}

@@ -7,23 +7,3 @@ signs events as records, ``log`` writes them to one of ``sinks`` or to ``store_s
 ``configured`` makes the log of a configuration. ``trail`` reads the records in the store,
 ``retention`` removes old records, and ``verify`` finds changed and missing records.
 """
-
-from groundwire.control.audit.chain import Chain
-from groundwire.control.audit.event import AuditEvent, EventType
-from groundwire.control.audit.events import response_events
-from groundwire.control.audit.log import AuditLog
-from groundwire.control.audit.quoted import AuditText, Keeping
-from groundwire.control.audit.redact import Redaction
-from groundwire.control.audit.store_sink import StoreSink
-
-__all__ = [
-    "AuditEvent",
-    "AuditLog",
-    "AuditText",
-    "Chain",
-    "EventType",
-    "Keeping",
-    "Redaction",
-    "StoreSink",
-    "response_events",
-]

@@ -13,7 +13,13 @@ from groundwire.gateway.chat.chunks import DeltaPart, UnreadableChunkError
 from groundwire.gateway.chat.marks import beside_json
 from groundwire.gateway.chat.release import Release
 from groundwire.pipeline import Checked, Flow, Pipeline, RequestContext, Review
-from groundwire.pipeline.conversation import Answer, AnswerKind, ToolCall, answer_of, breaks_off
+from groundwire.pipeline.conversation.response import (
+    Answer,
+    AnswerKind,
+    ToolCall,
+    answer_of,
+    breaks_off,
+)
 
 _T = TypeVar("_T")
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from groundwire.gateway.chat.chunks import CallPart
-from groundwire.pipeline.conversation import ToolCall
+from groundwire.pipeline.conversation.response import ToolCall
 
 
 class JoinedCalls:

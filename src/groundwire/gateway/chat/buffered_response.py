@@ -19,7 +19,7 @@ from groundwire.gateway.http.coding import CodingError, decoded
 from groundwire.gateway.http.streamed import encoded
 from groundwire.gateway.upstream import UpstreamReply
 from groundwire.pipeline import Checked
-from groundwire.pipeline.conversation import Answer, AnswerKind
+from groundwire.pipeline.conversation.response import Answer, AnswerKind
 
 log = logging.getLogger(__name__)
 

@@ -39,7 +39,7 @@ from groundwire.gateway.middleware.state import caller, services, trace_id
 from groundwire.gateway.services import Services
 from groundwire.gateway.upstream import UpstreamBrokenError, UpstreamReply
 from groundwire.pipeline import DUE, CheckPath, Pipeline, RequestContext
-from groundwire.pipeline.conversation import Answer, AnswerKind
+from groundwire.pipeline.conversation.response import Answer, AnswerKind
 from groundwire.policy.policy import Action, reach
 
 #: Seconds that a client may take to send the body of its request.

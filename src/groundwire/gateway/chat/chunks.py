@@ -9,7 +9,7 @@ from typing import Any
 
 from groundwire.errors import GroundwireError
 from groundwire.gateway.chat.known_fields import count_unread, is_error_body
-from groundwire.pipeline.conversation import Said, ToolCall, has_reasoning
+from groundwire.pipeline.conversation.response import Said, ToolCall, has_reasoning
 
 _OURS = "groundwire"
 #: Fields that all chunks of a response have in common.

@@ -12,7 +12,7 @@ from groundwire.gateway.chat.blocks import HeldBlocks
 from groundwire.gateway.chat.hold_buffer import HeldStream
 from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.http.sse import ServerSentEvent
-from groundwire.pipeline.conversation import Answer
+from groundwire.pipeline.conversation.response import Answer
 
 #: A buffer for a streamed response: events and verdicts go in, the bytes to send come out.
 HeldResponse: TypeAlias = HeldStream | HeldBlocks

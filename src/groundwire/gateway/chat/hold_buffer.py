@@ -22,7 +22,7 @@ from groundwire.gateway.chat.known_fields import (
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import told_of
 from groundwire.gateway.http.sse import DONE, ServerSentEvent, encode
-from groundwire.pipeline.conversation import Said
+from groundwire.pipeline.conversation.response import Said
 
 #: Fields of a delta that may be sent with its text. All others wait until the whole answer has
 #: passed: they are not checked, and reasoning or the transcript of audio may repeat the text.

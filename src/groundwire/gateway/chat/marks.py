@@ -15,7 +15,8 @@ from groundwire.detection.values import Outcome, worst
 from groundwire.gateway.http.header_text import header_list
 from groundwire.pipeline import Checked
 from groundwire.pipeline.context import DUE
-from groundwire.pipeline.conversation import Answer, AnswerKind, Conversation
+from groundwire.pipeline.conversation.request import Conversation
+from groundwire.pipeline.conversation.response import Answer, AnswerKind
 from groundwire.policy.policy import Action
 
 #: Request header by which a client asks for the places in its request where evidence was found.

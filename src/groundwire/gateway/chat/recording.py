@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from groundwire.control.audit import AuditEvent, EventType, Keeping, response_events
-from groundwire.control.audit.events import STREAMED, StreamSummary, summary_event
-from groundwire.control.audit.quoted import Quotes
+from groundwire.control.audit.event import AuditEvent, EventType
+from groundwire.control.audit.events import STREAMED, StreamSummary, response_events, summary_event
+from groundwire.control.audit.quoted import Keeping, Quotes
 from groundwire.gateway.http.refusals import RefusalCode, blocked, refused
 from groundwire.gateway.metrics import Mode
 from groundwire.gateway.services import Services

@@ -12,7 +12,7 @@ from groundwire.control.review.answers import is_kept_in_full
 from groundwire.detection.example import Source
 from groundwire.pipeline import Checked, Pipeline
 from groundwire.pipeline.context import DUE
-from groundwire.pipeline.conversation import AnswerKind
+from groundwire.pipeline.conversation.response import AnswerKind
 from groundwire.policy.policy import Action, Overrides
 
 #: The most answers to replay.

@@ -11,8 +11,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from groundwire.control.accounts import SESSION, InvalidAccountError, SavedAccount
-from groundwire.control.audit import AuditEvent
 from groundwire.control.audit.control_events import account_actor
+from groundwire.control.audit.event import AuditEvent
 from groundwire.gateway.admin.auth import address_of
 from groundwire.gateway.console.services import WINDOW_S, services_of
 from groundwire.gateway.console.visit import (

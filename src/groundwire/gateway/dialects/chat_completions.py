@@ -11,7 +11,7 @@ from groundwire.gateway.chat.hold_buffer import HeldStream
 from groundwire.gateway.chat.known_fields import count_unread, is_error_body
 from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.http.sse import ServerSentEvent
-from groundwire.pipeline.conversation import Answer, read_response
+from groundwire.pipeline.conversation.response import Answer, read_response
 
 
 class ChatCompletions:

@@ -7,7 +7,7 @@ from groundwire.errors import InvalidConversationError
 from groundwire.gateway.chat.chunks import UnreadableChunkError
 from groundwire.gateway.chat.hold_buffer import HeldStream
 from groundwire.gateway.dialects.chat_completions import ChatCompletions, with_unread
-from groundwire.pipeline.conversation import Answer, read_response
+from groundwire.pipeline.conversation.response import Answer, read_response
 
 _OBJECT = "text_completion"
 

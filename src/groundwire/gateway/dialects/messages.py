@@ -21,7 +21,7 @@ from groundwire.gateway.chat.chunks import CallPart, UnreadableChunkError
 from groundwire.gateway.chat.known_fields import count_unread, is_error_body, without_text
 from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.http.sse import ServerSentEvent
-from groundwire.pipeline.conversation import Answer, ToolCall, answer_of, breaks_off
+from groundwire.pipeline.conversation.response import Answer, ToolCall, answer_of, breaks_off
 
 #: Fields that every message has, and fields that may be sent before the first block of a message.
 _MESSAGE = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")

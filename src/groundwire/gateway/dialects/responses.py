@@ -21,7 +21,7 @@ from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.dialects import response_fields as fields
 from groundwire.gateway.dialects.held_output import ENDS, EVENT, HeldOutput, text_part
 from groundwire.gateway.http.sse import ServerSentEvent
-from groundwire.pipeline.conversation import Answer, Said, ToolCall, answer_of, breaks_off
+from groundwire.pipeline.conversation.response import Answer, Said, ToolCall, answer_of, breaks_off
 
 
 class Responses:

@@ -17,7 +17,7 @@ from groundwire.gateway.native.models import AnyCheck, shape_of
 from groundwire.gateway.native.recorded import RecordedRequest, Result, failed, recorded
 from groundwire.gateway.native.route import JSON, SHAPES, NativeRoute
 from groundwire.gateway.native.running import pipeline_of, to_json
-from groundwire.pipeline.conversation import divide_transcript
+from groundwire.pipeline.conversation.transcript import divide_transcript
 
 router = APIRouter(route_class=NativeRoute)
 

@@ -8,7 +8,7 @@ from groundwire.gateway.chat.recording import Recorder
 from groundwire.gateway.native.running import bounded, too_slow
 from groundwire.gateway.services import Services
 from groundwire.pipeline import Checked, Pipeline, RequestContext
-from groundwire.pipeline.conversation import Answer, AnswerKind
+from groundwire.pipeline.conversation.response import Answer, AnswerKind
 from groundwire.policy.policy import Overrides
 
 

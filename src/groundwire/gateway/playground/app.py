@@ -26,7 +26,9 @@ from groundwire.gateway.http.pages import asset, with_page_policy
 from groundwire.gateway.middleware.auth import host_of
 from groundwire.gateway.playground.kept_scores import LOWEST_THRESHOLD, KeptScores
 from groundwire.gateway.playground.snippets import WRITERS
-from groundwire.pipeline.conversation import divide_transcript, read_request, read_response
+from groundwire.pipeline.conversation.request import read_request
+from groundwire.pipeline.conversation.response import read_response
+from groundwire.pipeline.conversation.transcript import divide_transcript
 from groundwire.render.answer import AnswerView
 from groundwire.render.html import render
 

@@ -13,31 +13,3 @@ finds examples, ``passages`` the passages of a block, and ``informing`` makes ev
 that a request asks for, ``response`` reads the answers, and ``transcript`` divides JSON data with
 both sides of a conversation. ``docs/conversations.md`` describes the conventions.
 """
-
-from groundwire.pipeline.conversation.request import Conversation, SourceOrigin, read_request
-from groundwire.pipeline.conversation.response import (
-    Answer,
-    AnswerKind,
-    Said,
-    ToolCall,
-    answer_of,
-    breaks_off,
-    has_reasoning,
-    read_response,
-)
-from groundwire.pipeline.conversation.transcript import divide_transcript
-
-__all__ = [
-    "Answer",
-    "AnswerKind",
-    "Conversation",
-    "Said",
-    "SourceOrigin",
-    "ToolCall",
-    "answer_of",
-    "breaks_off",
-    "divide_transcript",
-    "has_reasoning",
-    "read_request",
-    "read_response",
-]
