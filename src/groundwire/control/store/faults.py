@@ -8,7 +8,6 @@ import sqlite3
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from sqlalchemy import exc
 
@@ -20,76 +19,50 @@ from groundwire.control.store.errors import (
     StoreUnusableError,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """The error of the store into which several errors of database drivers are turned.
-
-    Attributes:
-        kind: The class of the store's error.
-        problem: The fault of the database, such as "it cannot be reached".
-        remedy: Advice for the reader; empty if there is none.
-    """
-
-    kind: type[StoreError]
-    problem: str
-    remedy: str = ""
-
-
-_BUSY = Fault(StoreBusyError, "others hold it", "Try again; if that goes on, end what holds it")
-_FULL = Fault(StoreFullError, "there is no room left to write", "Make room where it is")
-_GONE = Fault(
-    StoreUnavailableError, "it cannot be reached", "See whether it runs, and where store.url leads"
+_BUSY = StoreBusyError("others hold it", "Try again; if that goes on, end what holds it")
+_FULL = StoreFullError("there is no room left to write", "Make room where it is")
+_GONE = StoreUnavailableError(
+    "it cannot be reached", "See whether it runs, and where store.url leads"
 )
-_FAILING = Fault(StoreUnavailableError, "its machine or server fails", "See the logs there")
-_UNKNOWN = Fault(StoreError, "it does not do that")
-_THERE = Fault(StoreError, "it is there already")
-_DANGLING = Fault(StoreError, "what it refers to is not there")
-_NO_SUCH_ROW = Fault(StoreError, "it takes no such row")
-_DAMAGED = Fault(
-    StoreUnusableError,
-    "it is damaged, or no database",
-    "Restore a backup, or name another in store.url",
+_FAILING = StoreUnavailableError("its machine or server fails", "See the logs there")
+_UNKNOWN = StoreError("it does not do that")
+_THERE = StoreError("it is there already")
+_DANGLING = StoreError("what it refers to is not there")
+_NO_SUCH_ROW = StoreError("it takes no such row")
+_DAMAGED = StoreUnusableError(
+    "it is damaged, or no database", "Restore a backup, or name another in store.url"
 )
-_OTHER_TABLES = Fault(
-    StoreUnusableError,
+_OTHER_TABLES = StoreUnusableError(
     "its tables are not as they should be",
     "Give Groundwire a database of its own, or restore a backup",
 )
-_NO_ACCESS = Fault(
-    StoreUnusableError,
+_NO_ACCESS = StoreUnusableError(
     "its file, or the folder of it, cannot be opened and written",
     "Let this user read and write both, or name another file in store.url",
 )
-_NO_TRUST = Fault(
-    StoreUnusableError,
+_NO_TRUST = StoreUnusableError(
     "no connection that can be trusted was possible",
     "See sslmode and sslrootcert in store.url, and the certificate of the server",
 )
-_STANDBY = Fault(
-    StoreUnavailableError, "it takes no writes", "It may be a standby: see to the server"
-)
-_NOT_LET_IN = Fault(
-    StoreUnusableError,
+_STANDBY = StoreUnavailableError("it takes no writes", "It may be a standby: see to the server")
+_NOT_LET_IN = StoreUnusableError(
     "it does not let this user in",
     "See user and password in store.url, and the server's pg_hba.conf",
 )
-_NO_DATABASE = Fault(
-    StoreUnusableError, "the server has no such database", "Create it, or name another in store.url"
+_NO_DATABASE = StoreUnusableError(
+    "the server has no such database", "Create it, or name another in store.url"
 )
-_NO_RIGHTS = Fault(
-    StoreUnusableError,
+_NO_RIGHTS = StoreUnusableError(
     "its user may not do that",
     "Make the user the owner of the database; docs/store.md has the rights that it needs",
 )
-_CONNECTIONS = Fault(
-    StoreBusyError,
+_CONNECTIONS = StoreBusyError(
     "the server takes no more connections",
     "Lower store.max_connections, or raise the server's max_connections",
 )
 
 
-def _by_code(table: Mapping[Fault, str]) -> Mapping[str, Fault]:
+def _by_code(table: Mapping[StoreError, str]) -> Mapping[str, StoreError]:
     return {code: fault for fault, codes in table.items() for code in codes.split()}
 
 
@@ -166,7 +139,7 @@ def of(error: Exception) -> StoreError | None:
     cause = _cause(error)
     fault, code = _fault(cause)
     names = ", ".join(filter(None, (type(cause).__name__, code)))
-    return fault.kind(f"{fault.problem} ({names})", fault.remedy)
+    return type(fault)(f"{fault.problem} ({names})", fault.remedy)
 
 
 def _is_of_database(error: Exception) -> bool:
@@ -183,7 +156,7 @@ def _cause(error: BaseException) -> BaseException:
     return inner.__cause__ or inner if is_adapted else inner
 
 
-def _fault(error: BaseException) -> tuple[Fault, str]:
+def _fault(error: BaseException) -> tuple[StoreError, str]:
     """Return the fault for an error of a driver, and the driver's code of the error."""
     if code := getattr(error, "sqlite_errorname", None):
         code = str(code)
@@ -195,11 +168,11 @@ def _fault(error: BaseException) -> tuple[Fault, str]:
     return _without_code(error), ""
 
 
-def _without_code(error: BaseException) -> Fault:
+def _without_code(error: BaseException) -> StoreError:
     """Return the fault for an error without a code, such as one of the network."""
     name = type(error).__name__
     if isinstance(error, TimeoutError):
-        return Fault(StoreUnavailableError, "it does not answer in time", _GONE.remedy)
+        return StoreUnavailableError("it does not answer in time", _GONE.remedy)
     if isinstance(error, ssl.SSLCertVerificationError) or "rejected SSL upgrade" in str(error):
         return _NO_TRUST
     if name in ("ClientConfigurationError", "UnsupportedClientFeatureError"):
