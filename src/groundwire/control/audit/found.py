@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Self
 
@@ -73,7 +73,7 @@ class FoundRecord:
 
 def line_of(row: Mapping[Any, Any]) -> bytes:
     """Return a row as one line of a file, as the audit log writes it."""
-    return AuditRecord(**{name: row[name] for name in AuditRecord.__slots__}).to_line()
+    return AuditRecord(**{each.name: row[each.name] for each in fields(AuditRecord)}).to_line()
 
 
 def _object(text: object) -> dict[str, Any]:

@@ -40,11 +40,6 @@ class HeadRow(Head):
         is_sound = all(isinstance(value, kinds.get(name, str)) for name, value in row.items())
         return cls(**row) if is_sound else None
 
-    @property
-    def head(self) -> Head:
-        """The last record of the chain."""
-        return Head(writer=self.writer, seq=self.seq, mac=self.mac)
-
     def is_signed(self, keys: Sequence[bytes]) -> bool:
         """Return whether one of the keys has signed the row."""
         begin, end = self.started_at, self.ended_at

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -55,6 +55,11 @@ class Head:
             raise ValueError(seq)
         return cls(writer=writer, seq=seq, mac=mac)
 
+    @property
+    def head(self) -> "Head":
+        """The head alone, without what a subclass adds."""
+        return Head(writer=self.writer, seq=self.seq, mac=self.mac)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the head as JSON data."""
         return asdict(self)
@@ -90,7 +95,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditRecord:
+class AuditRecord(Head):
     """A signed event of a chain, linked to the record before it.
 
     Attributes:
@@ -110,8 +115,6 @@ class AuditRecord:
         mac: The MAC of the record; see :mod:`~groundwire.control.audit.chain`.
     """
 
-    writer: str
-    seq: int
     event_id: str
     moment: int
     tenant: str
@@ -121,24 +124,18 @@ class AuditRecord:
     detail: str | None
     detail_sha256: str | None
     previous: str
-    mac: str
 
     @classmethod
     def read(cls, row: Mapping[Any, Any]) -> "AuditRecord | None":
         """Read a row; ``None`` if a value has the wrong type, which SQLite allows."""
         numbers, optional = ("seq", "moment"), ("detail", "detail_sha256")
-        values = {name: row[name] for name in cls.__slots__}
+        values = {each.name: row[each.name] for each in fields(cls)}
         is_sound = all(
             isinstance(value, int if name in numbers else str)
             or (value is None and name in optional)
             for name, value in values.items()
         )
         return cls(**values) if is_sound else None
-
-    @property
-    def head(self) -> Head:
-        """The record's writer, number and MAC."""
-        return Head(writer=self.writer, seq=self.seq, mac=self.mac)
 
     def to_line(self) -> bytes:
         """Return the record as one line of a file: the event's fields, ``chain`` and ``detail``.

@@ -93,8 +93,9 @@ def phones(text: str) -> Iterator[Range]:
         number = text[start:end]
         stands_alone = not (_digit(text, start - 1) or _digit(text, end))
         n_digits = sum(map(str.isdigit, number))
+        is_date = compile_pattern(_DATE, is_case_sensitive=True).fullmatch(number)
         is_short = number.lstrip("(")[0] == "0" and n_digits < 9
-        if stands_alone and n_digits <= 17 and not is_short and not _whole(_DATE, number):
+        if stands_alone and n_digits <= 17 and not (is_short or is_date):
             yield start, end
 
 
@@ -165,11 +166,6 @@ def _found(pattern: str, text: str) -> Iterator[Range]:
     # The patterns have no groups, since RE2 is faster without them.
     for match in compile_pattern(pattern, is_case_sensitive=True).finditer(text):
         yield match.span()
-
-
-def _whole(pattern: str, text: str) -> bool:
-    found = compile_pattern(pattern, is_case_sensitive=True).fullmatch(text)
-    return found is not None
 
 
 def _digit(text: str, at: int) -> bool:
