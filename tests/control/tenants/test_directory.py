@@ -216,7 +216,7 @@ def test_readers_in_other_threads_see_a_snapshot_whole() -> None:
     def read() -> None:
         while not is_over.is_set():
             state = directory._state  # what each of its methods takes once
-            n, own = state.revision, state.overrides["acme"]
+            n, own = state.snapshot.revision, state.overrides["acme"]
             secret = "gw_even" if n % 2 == 0 else "gw_odd"
             if own.min_severity != n % 5 or set(state.keys) != {key_hash(secret)}:
                 torn.append(state)

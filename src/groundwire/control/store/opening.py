@@ -27,10 +27,8 @@ async def existing_store(config: Config) -> AsyncIterator[Store]:
     """
     store = Store.of(config, is_synced=True)
     await store.open(migrates=False)
-    try:
+    async with store:
         yield store
-    finally:
-        await store.close()
 
 
 async def wait_until_open(

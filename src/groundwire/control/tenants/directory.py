@@ -25,14 +25,12 @@ class _State:
     """The tenants and keys of the configuration and the store at one moment. It never changes.
 
     Attributes:
-        revision: The revision of the store's snapshot; -1 before the first snapshot.
-        records: Id of a stored tenant → the tenant.
+        snapshot: The store's snapshot; its revision is -1 before the first one.
         overrides: Id of a tenant → the tenant's own settings.
         keys: Hash of a key → the key.
     """
 
-    revision: int
-    records: Mapping[str, TenantRecord]
+    snapshot: TenantSnapshot
     overrides: Mapping[str, Overrides]
     keys: Mapping[str, KeyRecord]
 
@@ -58,8 +56,7 @@ class Directory(Mapping[str, Overrides]):
         #: Id of a stored key → moment of its last use, if the moment is not stored yet.
         self.uses: dict[str, datetime] = {}
         self._state = self._start = _State(
-            revision=-1,
-            records={},
+            snapshot=TenantSnapshot(revision=-1),
             overrides=dict(self.configured.tenants),
             keys={key.sha256: key for key in self.configured.keys},
         )
@@ -68,8 +65,7 @@ class Directory(Mapping[str, Overrides]):
         """Replace the stored tenants and keys by those of a snapshot."""
         before, start = self._state, self._start
         self._state = _State(
-            revision=snapshot.revision,
-            records=snapshot.tenants,
+            snapshot=snapshot,
             overrides={
                 **start.overrides,
                 **{each.id: self._read(before, each) for each in snapshot.tenants.values()},
@@ -79,14 +75,14 @@ class Directory(Mapping[str, Overrides]):
         )
 
     def _read(self, before: _State, record: TenantRecord) -> Overrides:
-        if before.records.get(record.id) is record:
+        if before.snapshot.tenants.get(record.id) is record:
             return before.overrides[record.id]
         return over(record.overrides, self.configured.tenants.get(record.id))
 
     @property
     def revision(self) -> int:
         """The revision of the last snapshot; -1 before the first."""
-        return self._state.revision
+        return self._state.snapshot.revision
 
     # Lookups of keys.
 
