@@ -32,9 +32,7 @@ _PAYLOADS: Mapping[str, tuple[str, ...]] = {
     "search_result": ("content",),
 }
 #: Types of parts that the model reads like documents.
-_DOCUMENTS = (
-    *("document", "search_result", "file", "input_file", "image", "image_url", "input_image"),
-)
+_DOCUMENTS = ("file", "input_file", "image", "image_url", "input_image")
 
 #: Media types of files that are texts, besides those that begin with ``text/``.
 _TEXT_FILES = ("application/json", "application/xml", "application/yaml", "application/x-yaml")

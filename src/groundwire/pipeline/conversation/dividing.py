@@ -22,8 +22,6 @@ from groundwire.pipeline.conversation.roles import Names, Role, end_of_line
 from groundwire.pipeline.conversation.structure import Block, Structure
 from groundwire.pipeline.conversation.wording import Wording
 
-#: Characters after a paragraph in which a question such as "Is that true?" is looked for.
-_JUDGED_CHARS = 40
 #: Beginnings of lines of JSON. The colons in such lines do not end labels.
 _JSON = ('{"', '[{"', '["')
 #: Speakers whose names begin the turns of a history.
@@ -409,7 +407,7 @@ class _Walk:
         is_bare = (
             self._is_user and not self._is_structured and len(text) <= paragraph.MAX_ASIDE_CHARS
         )
-        is_claim = is_bare and wording.is_judged(text, self._text[end : end + _JUDGED_CHARS])
+        is_claim = is_bare and wording.is_judged(text, self._text[end : end + labels.JUDGED_CHARS])
         wordings, announced = paragraph.wordings_of(
             text, self._names, is_user=self._is_user, is_claim=is_claim
         )

@@ -14,8 +14,8 @@ _VISIBLE = re.compile(r"\S")
 #: A remark in parentheses after a name, as in "Sources (do not mention them):".
 _ASIDE = re.compile(r"\([^()]*\)")
 _MAX_WORDS = 10
-#: Characters after a line in which a question such as "Is that true?" is looked for.
-_JUDGED_CHARS = 40
+#: Characters after a line or paragraph in which a question such as "Is that true?" is looked for.
+JUDGED_CHARS = 40
 _CLAIM_CHARS = 400
 
 
@@ -135,7 +135,7 @@ def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Lab
                 and names.announced_role(f"{name}:", points=True) is Role.INFORM
                 # In "I read this: ... Is it true?" the text is a claim to judge, not evidence.
                 and not is_judged(
-                    text[colon : min(end, colon + _CLAIM_CHARS)], text[end : end + _JUDGED_CHARS]
+                    text[colon : min(end, colon + _CLAIM_CHARS)], text[end : end + JUDGED_CHARS]
                 )
             ):
                 yield Label(colon, colon + 1, Role.INFORM, name, is_heading=False)
