@@ -12,10 +12,10 @@ from groundwire.detection.example import read_sources
 from groundwire.detection.values import Claim, Label, Outcome, worst
 from groundwire.gateway.http.refusals import blocked
 from groundwire.gateway.http.streamed import until_disconnect
-from groundwire.gateway.native.check import asked_by
-from groundwire.gateway.native.recorded import RecordedRequest, Result, recorded
+from groundwire.gateway.middleware.state import caller, services
+from groundwire.gateway.native.recorded import Result, recorded
 from groundwire.gateway.native.route import NativeRoute
-from groundwire.pipeline import Checked, RequestContext
+from groundwire.pipeline import Checked, Pipeline, RequestContext
 from groundwire.policy.policy import Action, Request
 
 #: The change to the policy for checks of hosts: hallucinated answers are withheld. Whether answers
@@ -48,19 +48,19 @@ async def check_answer(
             cannot be written.
         InputError: If a text is not valid Unicode.
     """
-    asked = asked_by(http)
+    pipeline, who = services(http).pipeline, caller(http)
 
     def work() -> Result:
-        context = asked.pipeline.open_answer(
+        context = pipeline.open_answer(
             read_sources(sources),
             question=question,
-            tenant=asked.tenant,
-            overrides=asked.overrides,
+            tenant=who.tenant,
+            overrides=who.overrides,
             request=_BLOCKS,
         )
-        return _checked(asked, context, [answer])
+        return _checked(pipeline, context, [answer])
 
-    return (await until_disconnect(http, recorded(asked, work))).answers[0]
+    return (await until_disconnect(http, recorded(http, work))).answers[0]
 
 
 async def check_chat(
@@ -77,19 +77,19 @@ async def check_chat(
         InvalidConversationError: If the body is not a chat request.
         Problem: As :func:`check_answer`.
     """
-    asked = asked_by(http)
+    pipeline, who = services(http).pipeline, caller(http)
 
     def work() -> Result:
-        opened = asked.pipeline.open_answer if body is None else partial(asked.pipeline.open, body)
-        context = opened(tenant=asked.tenant, overrides=asked.overrides, request=_BLOCKS)
-        return _checked(asked, context, answers)
+        opened = pipeline.open_answer if body is None else partial(pipeline.open, body)
+        context = opened(tenant=who.tenant, overrides=who.overrides, request=_BLOCKS)
+        return _checked(pipeline, context, answers)
 
-    return (await until_disconnect(http, recorded(asked, work))).answers
+    return (await until_disconnect(http, recorded(http, work))).answers
 
 
-def _checked(asked: RecordedRequest, context: RequestContext, answers: Sequence[str]) -> Result:
+def _checked(pipeline: Pipeline, context: RequestContext, answers: Sequence[str]) -> Result:
     """Check answers, and return the result, whose outcome is the worst one."""
-    found = tuple(asked.pipeline.check(context, each) for each in answers)
+    found = tuple(pipeline.check(context, each) for each in answers)
     outcome = worst(each.outcome for each in found) if found else None
     return Result(context=context, answers=found, outcome=outcome)
 

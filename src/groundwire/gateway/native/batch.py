@@ -5,8 +5,7 @@ import logging
 from collections import Counter, deque
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from fastapi import APIRouter, Body, Request, Response
 
@@ -14,10 +13,11 @@ from groundwire.detection.rows import as_row, row_id
 from groundwire.engine.reader import n_threads
 from groundwire.gateway.http.problems import Problem, as_problem
 from groundwire.gateway.http.streamed import Streamed
-from groundwire.gateway.native.check import asked_by, require_point, result_of
+from groundwire.gateway.middleware.state import caller, services
+from groundwire.gateway.native.check import require_point, result_of
 from groundwire.gateway.native.described import errors, request_examples
 from groundwire.gateway.native.models import BatchRequest, BatchResponse
-from groundwire.gateway.native.recorded import RecordedRequest, Result, recorded
+from groundwire.gateway.native.recorded import Result, recorded
 from groundwire.gateway.native.route import JSON, NativeRoute
 from groundwire.gateway.native.running import in_thread, to_json
 
@@ -48,13 +48,12 @@ async def check_batch(
     A row that cannot be checked has an `error` in place of a result, and does not fail the others.
     Each result is sent as soon as it is next in order; if the client disconnects, the work stops.
     """
-    asked = asked_by(request)
-    await in_thread(request, lambda: _require_valid(body, asked))
+    await in_thread(request, lambda: _require_valid(request, body))
     headers = [("Content-Type", JSON), ("X-Accel-Buffering", "no")]
-    return Streamed(_as_json(_results(asked, body)), headers=headers)
+    return Streamed(_as_json(_results(request, body)), headers=headers)
 
 
-def _require_valid(batch: BatchRequest, asked: RecordedRequest) -> None:
+def _require_valid(request: Request, batch: BatchRequest) -> None:
     if not batch.examples:
         raise Problem(
             400,
@@ -71,36 +70,27 @@ def _require_valid(batch: BatchRequest, asked: RecordedRequest) -> None:
         )
     if (point := require_point(batch.operating_point)) is not None:
         # An invalid operating point is refused here, once for the request and not for each row.
-        asked.pipeline.detector_of(asked.overrides, point)
+        services(request).pipeline.detector_of(caller(request).overrides, point)
 
 
 # Checks of the rows.
 
 
-@dataclass(frozen=True, slots=True)
-class RowResult:
-    """The result of one row.
-
-    Attributes:
-        outcome: The outcome of the check; ``None`` if the row could not be checked.
-        json: The result, or the error, as JSON.
-    """
-
-    outcome: str | None
-    json: bytes
+#: The outcome of one row, or ``None`` if it could not be checked, and its result or error as JSON.
+RowResult: TypeAlias = tuple[str | None, bytes]
 
 
-async def _results(asked: RecordedRequest, batch: BatchRequest) -> AsyncGenerator[RowResult, None]:
+async def _results(request: Request, batch: BatchRequest) -> AsyncGenerator[RowResult, None]:
     """Yield results in order; rows are checked only as fast as the client reads them."""
     # Use half of the threads, so that clients who check a single answer need not wait.
-    most = n_threads(asked.own.config.detector.threads)
+    most = n_threads(services(request).config.detector.threads)
     waiting: deque[asyncio.Task[RowResult]] = deque()
     try:
         for number, row in enumerate(batch.examples, 1):
             if len(waiting) == most:
                 yield await waiting.popleft()
             waiting.append(
-                asyncio.create_task(_checked(asked, batch, number, row), name="check a row")
+                asyncio.create_task(_checked(request, batch, number, row), name="check a row")
             )
         while waiting:
             yield await waiting.popleft()
@@ -109,9 +99,7 @@ async def _results(asked: RecordedRequest, batch: BatchRequest) -> AsyncGenerato
             task.cancel()
 
 
-async def _checked(
-    asked: RecordedRequest, batch: BatchRequest, number: int, row: object
-) -> RowResult:
+async def _checked(request: Request, batch: BatchRequest, number: int, row: object) -> RowResult:
     """Return the result of one row, or the error because of which it could not be checked."""
     name: dict[str, Any] = {"row": number}
 
@@ -119,11 +107,11 @@ async def _checked(
         data = as_row(row)
         if (id_ := row_id(data)) is not None:
             name["id"] = id_
-        return result_of(asked, data, operating_point=batch.operating_point, name=name)
+        return result_of(request, data, operating_point=batch.operating_point, name=name)
 
     try:
-        result = await recorded(asked, check, row=number)
-        return RowResult(result.outcome, result.json)
+        result = await recorded(request, check, row=number)
+        return result.outcome, result.json
     except Exception as error:  # noqa: BLE001 - one row must not end the others
         problem = as_problem(error)
         if problem.status >= 500:
@@ -131,7 +119,7 @@ async def _checked(
             log.warning("A row could not be checked: %s", type(error).__name__)
         brief = problem.to_dict(trace_id="")["error"]
         del brief["trace_id"]  # a header of the response has it
-        return RowResult(None, to_json({**name, "error": brief}))
+        return None, to_json({**name, "error": brief})
 
 
 async def _as_json(results: AsyncGenerator[RowResult, None]) -> AsyncGenerator[bytes, None]:
@@ -139,11 +127,11 @@ async def _as_json(results: AsyncGenerator[RowResult, None]) -> AsyncGenerator[b
     outcomes: Counter[str | None] = Counter()
     opening = b'{"results": ['
     async with aclosing(results):
-        async for row in results:
-            outcomes[row.outcome] += 1
-            yield opening + row.json
+        async for outcome, written in results:
+            outcomes[outcome] += 1
+            yield opening + written
             opening = b",\n"
     n_rows, n_errors = outcomes.total(), outcomes.pop(None, 0)
-    counts = {str(outcome): n for outcome, n in outcomes.items()}
+    counts = {str(each): n for each, n in outcomes.items()}
     summary = {"rows": n_rows, "errors": n_errors, "outcomes": counts}
     yield b'], "summary": ' + to_json(summary) + b"}\n"

@@ -11,12 +11,12 @@ from groundwire.engine.settings import is_number
 from groundwire.errors import InvalidConversationError
 from groundwire.gateway.http.problems import Problem, as_problem
 from groundwire.gateway.http.streamed import until_disconnect
-from groundwire.gateway.middleware.state import caller, services, trace_id
+from groundwire.gateway.middleware.state import caller, services
 from groundwire.gateway.native.described import REF, described, errors, request_examples
 from groundwire.gateway.native.models import AnyCheck, shape_of
-from groundwire.gateway.native.recorded import RecordedRequest, Result, failed, recorded
+from groundwire.gateway.native.recorded import Result, failed, recorded
 from groundwire.gateway.native.route import JSON, SHAPES, NativeRoute
-from groundwire.gateway.native.running import pipeline_of, to_json
+from groundwire.gateway.native.running import to_json
 from groundwire.pipeline.conversation.transcript import divide_transcript
 
 router = APIRouter(route_class=NativeRoute)
@@ -51,29 +51,13 @@ async def check(
     explainer, policy), and gives the outcome and the action for each of its answers.
     """
     del body  # FastAPI has checked its shape; the library reads the original data
-    asked, data = asked_by(request), await request.json()
-    found = await until_disconnect(request, recorded(asked, lambda: result_of(asked, data)))
+    data = await request.json()
+    found = await until_disconnect(request, recorded(request, lambda: result_of(request, data)))
     return Response(found.json, media_type=JSON)
 
 
-def asked_by(request: Request) -> RecordedRequest:
-    """Return the caller of a check, with the services that the check needs.
-
-    Raises:
-        Problem: 503, if no models are loaded for checks.
-    """
-    who = caller(request)
-    return RecordedRequest(
-        own=services(request),
-        pipeline=pipeline_of(request),
-        tenant=who.tenant,
-        overrides=who.overrides,
-        trace_id=trace_id(request),
-    )
-
-
 def result_of(
-    asked: RecordedRequest,
+    request: Request,
     data: Mapping[str, Any],
     *,
     operating_point: str | float | None = None,
@@ -82,7 +66,7 @@ def result_of(
     """Check the answer or the conversation in a body, and encode the result as JSON.
 
     Args:
-        asked: The caller, and the pipeline.
+        request: The request for the check.
         data: An answer with its sources, or a conversation.
         operating_point: The operating point if the body names none.
         name: Fields that precede the result in its JSON, such as the number of a row.
@@ -92,10 +76,10 @@ def result_of(
         Problem: If the operating point is invalid, see :func:`require_point`.
     """
     if shape_of(data) != SHAPES[0]:
-        return _check_conversation(asked, data, name or {})
+        return _check_conversation(request, data, name or {})
     point = require_point(data.get("operating_point"))
     point = operating_point if point is None else point
-    return _check_example(asked, row_example(data), point, name or {})
+    return _check_example(request, row_example(data), point, name or {})
 
 
 def require_point(value: object) -> str | float | None:
@@ -122,11 +106,11 @@ def require_point(value: object) -> str | float | None:
 
 
 def _check_example(
-    asked: RecordedRequest, example: Example, point: str | float | None, name: Mapping[str, Any]
+    request: Request, example: Example, point: str | float | None, name: Mapping[str, Any]
 ) -> Result:
-    pipeline = asked.pipeline
+    pipeline, who = services(request).pipeline, caller(request)
     context = pipeline.open_answer(
-        example.sources, question=example.question, tenant=asked.tenant, overrides=asked.overrides
+        example.sources, question=example.question, tenant=who.tenant, overrides=who.overrides
     )
     try:
         checked = pipeline.detect(context, example.answer, operating_point=point)
@@ -139,13 +123,14 @@ def _check_example(
     return Result(context=context, answers=(checked,), json=written, outcome=str(checked.outcome))
 
 
-def _check_conversation(asked: RecordedRequest, data: object, name: Mapping[str, Any]) -> Result:
+def _check_conversation(request: Request, data: object, name: Mapping[str, Any]) -> Result:
+    pipeline, who = services(request).pipeline, caller(request)
     sent, answered = divide_transcript(data)
     part = "request"
     try:
-        context = asked.pipeline.open(sent, tenant=asked.tenant, overrides=asked.overrides)
+        context = pipeline.open(sent, tenant=who.tenant, overrides=who.overrides)
         part = "response"
-        found = asked.pipeline.check_response(context, answered)
+        found = pipeline.check_response(context, answered)
     except InvalidConversationError as error:
         if not (isinstance(data, Mapping) and "request" in data):
             raise

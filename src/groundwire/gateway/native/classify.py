@@ -16,7 +16,7 @@ from groundwire.gateway.middleware.state import services
 from groundwire.gateway.native import models
 from groundwire.gateway.native.described import errors, request_examples
 from groundwire.gateway.native.route import NativeRoute
-from groundwire.gateway.native.running import answer_in_thread, answered, pipeline_of
+from groundwire.gateway.native.running import answer_in_thread, answered
 from groundwire.policy.gate import Gate, decide
 from groundwire.policy.signals import NEEDED, NOT_NEEDED
 
@@ -75,7 +75,7 @@ async def classify_fact_check(
     (`gate.enabled: false`) the label is `fact_check_disabled`, and says nothing about the prompt.
     """
     is_on = services(request).config.gate.enabled
-    gate = pipeline_of(request).gate if is_on else None
+    gate = services(request).pipeline.gate if is_on else None
     if gate is None:
         return answered(_gated(False, 0.0, DISABLED, 0))
     return await answer_in_thread(request, lambda: _ask(gate, body))
@@ -133,7 +133,7 @@ async def nli(
 
 
 def _explainer(request: Request) -> Explainer:
-    explainer = pipeline_of(request).explainer
+    explainer = services(request).pipeline.explainer
     if not isinstance(explainer, Explainer):
         raise Problem(
             503,

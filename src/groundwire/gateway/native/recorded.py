@@ -3,32 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from fastapi import Request
+
 from groundwire.gateway.chat.answer_checks import CheckTimeoutError
 from groundwire.gateway.chat.recording import Recorder
+from groundwire.gateway.middleware.state import caller, services, trace_id
 from groundwire.gateway.native.running import bounded, too_slow
-from groundwire.gateway.services import Services
 from groundwire.pipeline import Checked, Pipeline, RequestContext
 from groundwire.pipeline.conversation.response import Answer, AnswerKind
-from groundwire.policy.policy import Overrides
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedRequest:
-    """The caller of a check, and the services that the check needs.
-
-    Attributes:
-        own: The services of the gateway.
-        pipeline: The stages of a check.
-        tenant: The caller's tenant.
-        overrides: The tenant's own settings when the request came.
-        trace_id: The trace id of the request.
-    """
-
-    own: Services
-    pipeline: Pipeline
-    tenant: str
-    overrides: Overrides
-    trace_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +33,12 @@ class Result:
 
 
 async def recorded(
-    asked: RecordedRequest, work: Callable[[], Result], *, row: int | None = None
+    request: Request, work: Callable[[], Result], *, row: int | None = None
 ) -> Result:
     """Run a check in a thread, count it, and record it in the audit log.
 
     Args:
-        asked: The caller of the check, and the services that it needs.
+        request: The request for the check.
         work: Function that makes the check.
         row: The number of the row in a batch; ``None`` outside of batches.
 
@@ -65,14 +47,15 @@ async def recorded(
             without a record.
         Exception: Any exception of ``work``, or the ``failure`` of its result.
     """
-    recorder = Recorder(asked.own, trace_id=asked.trace_id)
+    own, who = services(request), caller(request)
+    recorder = Recorder(own, trace_id=trace_id(request))
     recorder.require_writable()
     try:
-        result = await bounded(asked.own, work)
+        result = await bounded(own, work)
     except CheckTimeoutError as error:
-        context = asked.pipeline.open_answer(tenant=asked.tenant, overrides=asked.overrides)
-        unchecked = failed(asked.pipeline, context, error)
-        result = replace(unchecked, failure=too_slow(asked.own))
+        context = own.pipeline.open_answer(tenant=who.tenant, overrides=who.overrides)
+        unchecked = failed(own.pipeline, context, error)
+        result = replace(unchecked, failure=too_slow(own))
     await recorder.native(result.context, result.answers, row=row)
     if result.failure is not None:
         raise result.failure

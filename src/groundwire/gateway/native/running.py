@@ -13,7 +13,6 @@ from groundwire.gateway.http.streamed import until_disconnect
 from groundwire.gateway.middleware.state import services
 from groundwire.gateway.native.route import JSON
 from groundwire.gateway.services import Services
-from groundwire.pipeline import Pipeline
 
 T = TypeVar("T")
 
@@ -59,11 +58,6 @@ def too_slow(own: Services) -> Problem:
         next_step="Send less at a time, try again when less is going on, or raise "
         "gateway.check_timeout_s. It is not to be read as a pass.",
     )
-
-
-def pipeline_of(request: Request) -> Pipeline:
-    """Return the pipeline: the stages of a check."""
-    return services(request).pipeline
 
 
 def to_json(data: object) -> bytes:
