@@ -1,7 +1,7 @@
 """Handles chat requests of all dialects: an upstream answers, and its answer is checked."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 from starlette.requests import Request
 from starlette.responses import Response
 
-from groundwire.config.tree import Gateway
 from groundwire.errors import DetectionError
 from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.buffered_response import (
@@ -26,7 +25,7 @@ from groundwire.gateway.chat.dialect import Dialect
 from groundwire.gateway.chat.guarded_stream import ReleasedStream
 from groundwire.gateway.chat.known_fields import headers_without_text
 from groundwire.gateway.chat.marks import DEBUG_HEADER, evidence_headers, outcome_headers
-from groundwire.gateway.chat.observed import ObservedBody, ObservedStream
+from groundwire.gateway.chat.observed import ObservedStream
 from groundwire.gateway.chat.opening import open_context
 from groundwire.gateway.chat.recording import Recorder, StreamReport
 from groundwire.gateway.chat.release import Release
@@ -38,7 +37,7 @@ from groundwire.gateway.middleware import state
 from groundwire.gateway.middleware.state import caller, services, trace_id
 from groundwire.gateway.services import Services
 from groundwire.gateway.upstream import UpstreamBrokenError, UpstreamReply
-from groundwire.pipeline import DUE, CheckPath, Pipeline, RequestContext
+from groundwire.pipeline import DUE, CheckPath, RequestContext
 from groundwire.pipeline.conversation.response import Answer, AnswerKind
 from groundwire.policy.policy import Action, reach
 
@@ -96,14 +95,7 @@ class Exchange:
         self._caller, self._trace_id = caller(request), trace_id(request)
         self._recorder = Recorder(services, trace_id=self._trace_id, model=chat.model or "")
         self._own = self._caller.overrides
-
-    @property
-    def _pipeline(self) -> Pipeline:
-        return self._services.pipeline
-
-    @property
-    def _settings(self) -> Gateway:
-        return self._services.config.gateway
+        self._pipeline, self._settings = services.pipeline, services.config.gateway
 
     async def answer(self) -> Response:
         """Return the response for the client.
@@ -144,7 +136,7 @@ class Exchange:
         return response
 
     async def _open(self) -> RequestContext:
-        return await open_context(self._services, self._pipeline, self._chat, self._caller)
+        return await open_context(self._services, self._chat, self._caller)
 
     async def _send(self, *, is_read: bool = True) -> UpstreamReply:
         ask = forwarded(
@@ -266,19 +258,27 @@ class Exchange:
     ) -> Response:
         """Relay a response unchanged, and check it once it has been sent."""
         limit = min(self._settings.max_response_bytes, OBSERVED_BYTES)
-        body = ObservedBody(reply, max_bytes=limit)
+        raw, is_complete = bytearray(), False
+
+        async def events() -> AsyncGenerator[bytes]:
+            nonlocal is_complete
+            async for data in reply.chunks():
+                if len(raw) <= limit:  # a body over the limit is relayed whole, and not checked
+                    raw.extend(data)
+                yield data
+            is_complete = True
 
         async def ended() -> None:
-            if body.is_complete or body.raw:
+            if is_complete or raw:
                 # The bytes read so far are checked, or recorded as unreadable, even if the client
                 # left early.
-                check = self._check_later(context, checks, reply, bytes(body.raw))
+                check = self._check_later(context, checks, reply, bytes(raw))
                 self._services.background.start(check, name="check a response")
             else:
                 checks.close()
             await reply.close()
 
-        return Streamed(body.events(), status=reply.status, headers=reply.headers, ended=ended)
+        return Streamed(events(), status=reply.status, headers=reply.headers, ended=ended)
 
     async def _check_later(
         self, context: RequestContext, checks: AnswerChecks, reply: UpstreamReply, raw: bytes

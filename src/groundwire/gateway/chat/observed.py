@@ -1,4 +1,4 @@
-"""Relays responses unchanged: checks a stream meanwhile, and keeps a body for a later check."""
+"""Relays a stream unchanged, and checks it meanwhile."""
 
 import asyncio
 import logging
@@ -19,34 +19,6 @@ log = logging.getLogger(__name__)
 
 #: Errors that unreadable bytes of a stream can cause.
 UNREADABLE = (CodingError, EventTooLargeError, UnreadableChunkError)
-
-
-class ObservedBody:
-    """Relays the body of a response without streaming, byte for byte, and keeps a copy.
-
-    Attributes:
-        raw: The copy of the bytes relayed so far. If the body is larger than the limit, the copy
-            ends with the piece that exceeds it.
-        is_complete: Whether the whole body has been relayed.
-    """
-
-    def __init__(self, reply: UpstreamReply, *, max_bytes: int) -> None:
-        """Prepare to relay a body; nothing is read yet.
-
-        Args:
-            reply: The upstream's reply.
-            max_bytes: The limit of bytes to keep; the rest of a larger body is only relayed.
-        """
-        self._reply, self._max_bytes = reply, max_bytes
-        self.raw = bytearray()
-        self.is_complete = False
-
-    async def events(self) -> AsyncGenerator[bytes]:
-        """Yield the bytes as they arrive."""
-        async for data in self._reply.chunks():
-            self.raw += data if len(self.raw) <= self._max_bytes else b""
-            yield data
-        self.is_complete = True
 
 
 class ObservedStream:

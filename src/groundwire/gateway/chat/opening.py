@@ -12,22 +12,19 @@ from groundwire.gateway.chat.chat_request import ChatRequest
 from groundwire.gateway.http.caller import Caller
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.services import Services
-from groundwire.pipeline import Pipeline, RequestContext
+from groundwire.pipeline import RequestContext
 from groundwire.policy.policy import Action, decide
 
 log = logging.getLogger(__name__)
 
 
-async def open_context(
-    services: Services, pipeline: Pipeline, chat: ChatRequest, caller: Caller
-) -> RequestContext:
+async def open_context(services: Services, chat: ChatRequest, caller: Caller) -> RequestContext:
     """Return the context of a request for its check.
 
     If the request cannot be read, the context gives the reason, and no answer can be checked.
 
     Args:
-        services: The services of the gateway, with the threads and the time limit.
-        pipeline: The stages of a check.
+        services: The services of the gateway, with the pipeline, the threads and the time limit.
         chat: The request.
         caller: The tenant that sent the request.
 
@@ -38,7 +35,7 @@ async def open_context(
     """
     loop, limit_s = asyncio.get_running_loop(), services.config.gateway.check_timeout_s
     who: dict[str, Any] = {"tenant": caller.tenant, "overrides": caller.overrides}
-    read = partial(pipeline.open, chat.body, **who, request=chat.asks)
+    read = partial(services.pipeline.open, chat.body, **who, request=chat.asks)
     try:
         async with asyncio.timeout(limit_s):
             return await loop.run_in_executor(services.opening, read)
@@ -48,7 +45,7 @@ async def open_context(
         is_late = isinstance(error, TimeoutError)
         reason = CheckTimeoutError.__name__ if is_late else type(error).__name__
         log.warning("A request could not be read before its answer: %s", reason)
-        context = pipeline.unopened(reason, **who, request=chat.asks)
+        context = services.pipeline.unopened(reason, **who, request=chat.asks)
         if decide(context.policy, Outcome.UNAVAILABLE) is not Action.BLOCK:
             return context
         if isinstance(error, InputError):
