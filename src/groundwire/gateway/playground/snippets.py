@@ -3,6 +3,7 @@
 import json
 import shlex
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from groundwire.detection.example import Example
 
@@ -34,24 +35,17 @@ def test_the_answer_is_grounded(grounded):
 """
 
 
-def _python(example: Example, point: Point) -> str:
-    return _PYTHON.format(arguments=_arguments(example, point, indent=4))
-
-
-def _test(example: Example, point: Point) -> str:
-    return _TEST.format(arguments=_arguments(example, point, indent=8))
+def _code(example: Example, point: Point, *, template: str, indent: int) -> str:
+    space = " " * indent
+    values = {**_values(example), "operating_point": point}
+    lines = (f"{space}{name}={_literal(value, space)}," for name, value in values.items())
+    return template.format(arguments="\n".join(lines))
 
 
 def _curl(example: Example, point: Point) -> str:
     values = {"operating_point": point, **_values(example)}
     body = json.dumps(values, ensure_ascii=False, indent=2)
     return _CURL.format(body=shlex.quote(body))
-
-
-def _arguments(example: Example, point: Point, *, indent: int) -> str:
-    space = " " * indent
-    values = {**_values(example), "operating_point": point}
-    return "\n".join(f"{space}{name}={_literal(value, space)}," for name, value in values.items())
 
 
 def _literal(value: object, space: str) -> str:
@@ -79,7 +73,7 @@ def _named(id_: str, title: str | None, text: str) -> dict[str, str]:
 
 #: Name of a kind of code → the function that writes it.
 WRITERS: Mapping[str, Callable[[Example, Point], str]] = {
-    "python": _python,
+    "python": partial(_code, template=_PYTHON, indent=4),
     "curl": _curl,
-    "test": _test,
+    "test": partial(_code, template=_TEST, indent=8),
 }
