@@ -9,7 +9,7 @@ OpenAPI document.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -113,8 +113,10 @@ def create_app(
                     await control.wait_until_open()
                 readiness.succeed(services)
                 if config.gateway.ext_proc_port is not None:
-                    port = await stack.enter_async_context(_envoy(app, config))
-                    app.state.ext_proc_port = port
+                    with needs_extra("gateway.ext_proc_port", "envoy"):
+                        from groundwire.gateway.envoy.processor import serving
+                    envoy = serving(app, config.gateway)
+                    app.state.ext_proc_port = await stack.enter_async_context(envoy)
 
             if control is not None:
                 stack.push_async_callback(control.close)
@@ -172,17 +174,6 @@ def create_app(
     app.add_middleware(Tracing)
     app.add_middleware(Counting, began=counted.request_began, ended=counted.request_ended)
     return app
-
-
-def _envoy(app: FastAPI, config: Config) -> AbstractAsyncContextManager[int]:
-    """Return a context in which Envoy is served; its value is the port.
-
-    Raises:
-        MissingExtraError: If gRPC is not installed.
-    """
-    with needs_extra("gateway.ext_proc_port", "envoy"):
-        from groundwire.gateway.envoy.processor import serving
-    return serving(app, config.gateway)
 
 
 def _keys(config: Config, control: "ControlPlane | None", *, is_local_demo: bool) -> Directory:

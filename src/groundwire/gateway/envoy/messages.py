@@ -67,17 +67,12 @@ def _message(name: str, fields: str) -> DescriptorProto:
     return described
 
 
-def _classes() -> dict[str, Any]:
-    # A separate pool keeps these names apart from those of other packages. In proto2, a field that
-    # is set is sent even if it has its default value; an empty body has to be sent, too.
-    pool = DescriptorPool()
-    messages = [_message(name, fields) for name, fields in _MESSAGES.items()]
-    pool.Add(FileDescriptorProto(name=_FILE, syntax="proto2", message_type=messages))
-    classes: dict[str, Any] = GetMessageClassesForFiles([_FILE], pool)
-    return classes
-
-
-CLASSES = _classes()
+# A separate pool keeps these names apart from those of other packages. In proto2, a field that
+# is set is sent even if it has its default value; an empty body has to be sent, too.
+_POOL = DescriptorPool()
+_DESCRIBED = [_message(name, fields) for name, fields in _MESSAGES.items()]
+_POOL.Add(FileDescriptorProto(name=_FILE, syntax="proto2", message_type=_DESCRIBED))
+CLASSES: dict[str, Any] = GetMessageClassesForFiles([_FILE], _POOL)
 ProcessingRequest, ProcessingResponse = CLASSES["ProcessingRequest"], CLASSES["ProcessingResponse"]
 
 #: Headers as pairs: the name in lower case, and the value.
