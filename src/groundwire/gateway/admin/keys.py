@@ -6,7 +6,6 @@ from fastapi import Request
 
 from groundwire.control.audit.control_events import ControlEvents
 from groundwire.control.audit.cursor import InvalidCursorError, to_cursor
-from groundwire.control.keys import Role
 from groundwire.control.tenants.record import KeyRecord
 from groundwire.gateway.admin.auth import admin
 from groundwire.gateway.admin.models import (
@@ -46,7 +45,7 @@ async def create_key(
     control: Control, events: Events, tenant: TenantId, body: NewTenantKey
 ) -> NewKey:
     """Make a key for the requests of a tenant. `secret` is shown this once."""
-    return await _made(control, events, body, tenant=tenant)
+    return await _made(control, events, body, tenant)
 
 
 @router.delete(
@@ -66,7 +65,7 @@ async def list_admin_keys(control: Control, after: After, limit: Limit = 100) ->
 @router.post(OF_ADMINS, status_code=201, summary="Make an admin key", responses=errors(*BODY))
 async def create_admin_key(control: Control, events: Events, body: NewAdminKey) -> NewKey:
     """Make a key of the admin plane. `secret` is shown this once."""
-    return await _made(control, events, body, role=body.role)
+    return await _made(control, events, body, None)
 
 
 @router.delete(f"{OF_ADMINS}/{{key_id}}", summary="Revoke an admin key", responses=errors(404, 409))
@@ -110,13 +109,9 @@ def _page(found: Sequence[KeyRecord], after: str | None, limit: int) -> KeyPage:
 
 
 async def _made(
-    control: ControlPlane,
-    events: ControlEvents,
-    body: NewTenantKey,
-    *,
-    tenant: str | None = None,
-    role: Role | None = None,
+    control: ControlPlane, events: ControlEvents, body: NewTenantKey, tenant: str | None
 ) -> NewKey:
+    role = body.role if isinstance(body, NewAdminKey) else None
     made = await control.change(
         lambda registry: registry.create_key(
             tenant=tenant, role=role, name=body.name, expires_at=body.expires_at
