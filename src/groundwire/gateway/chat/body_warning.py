@@ -66,12 +66,12 @@ def warning_text(checked: Checked) -> str | None:
 
 
 def _analysis(explanation: Explanation) -> str:
-    said = f"NLI: {_NLI.get(explanation.label, 'UNKNOWN')}"
-    if explanation.entailment is None:
-        said = "NLI: UNKNOWN"  # the label is from the detector, not from the explainer
-    else:
-        said += f", confidence: {_percent(explanation.entailment.of(explanation.label))}"
-    return f"({said}, severity: {_severity_word(explanation.severity)}) - {explanation.text}"
+    said = "UNKNOWN"  # without an entailment, the label is from the detector
+    if explanation.entailment is not None:
+        confidence = _percent(explanation.entailment.of(explanation.label))
+        said = f"{_NLI[explanation.label]}, confidence: {confidence}"
+    severity = _SEVERITIES[explanation.severity]
+    return f"(NLI: {said}, severity: {severity}) - {explanation.text}"
 
 
 def _joined(lead: str, parts: Sequence[str], *, separator: str) -> str:
@@ -86,7 +86,3 @@ def _joined(lead: str, parts: Sequence[str], *, separator: str) -> str:
 
 def _percent(probability: float) -> str:
     return f"{100 * probability:.0f}%"
-
-
-def _severity_word(severity: int) -> str:
-    return _SEVERITIES[severity] if 0 <= severity < len(_SEVERITIES) else "unknown"
