@@ -4,7 +4,6 @@ Formulas that DVARA's documentation does not give are defined in ``docs/similari
 DVARA, an answer in which nothing could be compared is "grounded".
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -40,22 +39,11 @@ class GroundingResult:
         else:
             doubts = [claim.probability for claim in claims if claim.probability is not None]
             known = [1 - doubt for doubt in doubts]
-            sure = _sureness(detection, doubts)
+            spans = [span.probability for span in detection.spans if span.probability is not None]
+            sure = max(spans) if spans else 1 - max(doubts, default=0.0)
         return cls(
             grounded=not ungrounded,
             confidence=sure,
             ungrounded_claims=ungrounded,
             overall_similarity=overall(known),
         )
-
-
-def _sureness(detection: Detection, doubts: Sequence[float]) -> float:
-    """Return the confidence in the result of a detector that gives probabilities.
-
-    With spans, it is the highest P(not supported) of a span; without, P(supported) of the claim
-    that is supported least.
-    """
-    spans = [span.probability for span in detection.spans if span.probability is not None]
-    if spans:
-        return max(spans)
-    return 1 - max(doubts) if doubts else 1.0
