@@ -24,10 +24,6 @@ class Watched(Collector):
     def __init__(self, read: Callable[[], Iterable[Metric]]) -> None:
         self._read = read
 
-    def describe(self) -> Iterator[Metric]:
-        """Return no metrics: the watched values may not exist yet."""
-        return iter(())
-
     def collect(self) -> Iterator[Metric]:
         """Return the current metrics."""
         yield from self._read()
