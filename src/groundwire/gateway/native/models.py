@@ -204,40 +204,38 @@ class NliResponse(Shape):
     premise_read: list[Stretch]
 
 
-class ErrorBody(Shape):
-    """The description of an error.
+class RowError(Shape):
+    """The reason why a row could not be checked.
 
     Attributes:
         message: What happened, in words and with numbers.
         type: The kind of error, in OpenAI's words.
         param: The field of the request that the error is about.
         code: What happened, as a code for programs.
-        trace_id: The id of the request, as in the header X-Trace-ID.
         next_step: What to do about the error.
     """
 
     message: str
     type: str
     param: str | None = None
-    code: str | None
-    trace_id: str
+    code: str
     next_step: str | None = None
+
+
+class ErrorBody(RowError):  # noqa: N818 - no exception
+    """The description of an error.
+
+    Attributes:
+        trace_id: The id of the request, as in the header X-Trace-ID.
+    """
+
+    trace_id: str
 
 
 class ErrorResponse(Shape):
     """The envelope of every error."""
 
     error: ErrorBody
-
-
-class RowError(Shape):
-    """The reason why a row could not be checked."""
-
-    message: str
-    type: str
-    param: str | None = None
-    code: str
-    next_step: str | None = None
 
 
 class BatchRow(Shape):
