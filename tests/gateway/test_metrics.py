@@ -30,7 +30,6 @@ AUDIT = AuditStats(
 )
 
 CONTROL = ControlState(
-    is_open=True,
     is_up=True,
     problem=None,
     revision=3,

@@ -176,7 +176,6 @@ class ControlPlane:
         """The state of the control plane, for readiness and metrics."""
         is_up = self._is_open and self.watcher.is_current
         return ControlState(
-            is_open=self._is_open,
             is_up=is_up,
             problem=None if is_up else self._problem,
             revision=self.directory.revision,

@@ -12,7 +12,6 @@ class ControlState:
     """The state of the database, of tenants and keys, and of the audit log at one moment.
 
     Attributes:
-        is_open: Whether tenants and keys have been read at least once.
         is_up: Whether the last attempt to read the database succeeded.
         problem: The reason why the database cannot be used; ``None`` if it is up.
         revision: Revision of the tenants and keys that this process knows.
@@ -22,7 +21,6 @@ class ControlState:
         n_waiting: Number of audit events that wait to be written.
     """
 
-    is_open: bool
     is_up: bool
     problem: str | None
     revision: int

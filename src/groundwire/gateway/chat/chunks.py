@@ -46,12 +46,8 @@ TEXTS = ("content", "text", "delta", "message", "output_text")
 class UnreadableChunkError(GroundwireError):
     """An event of the upstream does not fit the requested API; the message does not quote it."""
 
-    def __init__(self, problem: str) -> None:
-        super().__init__(problem)
-        self.problem = problem
-
     def __str__(self) -> str:
-        return f"An event of the upstream cannot be read: {self.problem}."
+        return f"An event of the upstream cannot be read: {self.args[0]}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,13 +34,9 @@ KEEP_ALIVE = b": keep-alive\n\n"
 class EventTooLargeError(GroundwireError):
     """An event that has not ended yet has more bytes than the limit."""
 
-    def __init__(self, limit: int) -> None:
-        super().__init__(limit)
-        self.limit = limit
-
     def __str__(self) -> str:
         return (
-            f"The upstream sent more than {self.limit:,} bytes without ending an event. "
+            f"The upstream sent more than {self.args[0]:,} bytes without ending an event. "
             "Look at what answers there: this is no stream of chat completions."
         )
 
