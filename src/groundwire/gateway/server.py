@@ -5,8 +5,7 @@ import logging
 import math
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Any, Literal
 from uuid import uuid4
@@ -177,8 +176,19 @@ class Server(uvicorn.Server):
         Raises:
             Exception: The error that ended the server, if :meth:`fail` was called.
         """
-        with _ending(self):
+
+        def end(*_: object) -> None:
+            self.should_exit = True
+
+        # uvicorn handles these signals while it serves, and raises them again when it has ended.
+        # With the default handler, this second SIGTERM would kill the process, and a clean end
+        # would look like a crash.
+        before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
+        try:
             self.run(sockets=list(sockets))
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
         if self.failure is not None:
             raise self.failure
 
@@ -324,26 +334,6 @@ def _settings(app: ASGIApp, config: Config, *, lifespan: Literal["on", "off"]) -
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=math.ceil(config.gateway.shutdown_s),
     )
-
-
-@contextmanager
-def _ending(server: Server) -> Iterator[None]:
-    """Handle SIGINT and SIGTERM by ending the server gracefully, while the block runs.
-
-    uvicorn handles these signals while it serves, and raises them again when it has ended. With the
-    default handler, this second SIGTERM would kill the process, and a clean end would look like a
-    crash.
-    """
-
-    def end(*_: object) -> None:
-        server.should_exit = True
-
-    before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
 
 
 def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

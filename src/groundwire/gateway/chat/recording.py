@@ -184,11 +184,7 @@ class Recorder:
         self._services.metrics.refused(RefusalCode.AUDIT_UNAVAILABLE)
         # The events may still be written later, and say that the response was sent. This event
         # corrects them.
-        self._services.audit.add(self._withheld(tenant, source))
-        return False
-
-    def _withheld(self, tenant: str, source: str) -> AuditEvent:
-        return AuditEvent(
+        withheld = AuditEvent(
             type=EventType.AUDIT_UNAVAILABLE,
             tenant=tenant,
             trace_id=self._trace_id,
@@ -199,3 +195,5 @@ class Recorder:
                 "message": "The response was withheld, for its records could not be written",
             },
         )
+        self._services.audit.add(withheld)
+        return False

@@ -55,16 +55,12 @@ def document() -> dict[str, Any]:
             "X-Groundwire-Key": "The same key; Authorization then belongs to the upstream.",
         },
     )
-    found["paths"][CHAT] = _chat_endpoint()
-    found["components"]["schemas"] |= published_schemas()
-    return found
-
-
-def _chat_endpoint() -> dict[str, Any]:
-    """Return the description of the proxied chat endpoint, which FastAPI does not route."""
+    # FastAPI does not route the proxied chat endpoint, so its description is read from a file.
     text = resources.files(__package__).joinpath("chat_endpoint.json").read_text("utf-8")
-    found: dict[str, Any] = json.loads(text)
-    found["post"]["requestBody"]["content"][JSON]["examples"] = request_examples()[CHAT]
+    found["paths"][CHAT] = chat = json.loads(text)
+    chat["post"]["requestBody"]["content"][JSON]["examples"] = request_examples()[CHAT]
+    for file, title in _PUBLISHED.items():
+        found["components"]["schemas"] |= _as_components(file, title)
     return found
 
 
@@ -79,18 +75,12 @@ _PUBLISHED = {
 _REFERENCE = re.compile(r'"\$ref": "([^"#]*)(?:#/\$defs/)?(\w*)"')
 
 
-def published_schemas() -> dict[str, Any]:
-    """Return the schemas of results as components of the document.
-
-    Their nested definitions become components too: many tools expect definitions only there.
-    """
-    components: dict[str, Any] = {}
-    for file, title in _PUBLISHED.items():
-        components |= _as_components(file, title)
-    return components
-
-
 def _as_components(file: str, title: str) -> dict[str, Any]:
+    """Return the schema of a result as components of the document.
+
+    Nested definitions become components too: many tools expect definitions only there.
+    """
+
     def place(reference: re.Match[str]) -> str:
         # A reference to another file is always to the schema of detections.
         whole = "Detection" if reference[1] else title

@@ -74,7 +74,6 @@ async def verify(
     limit = services(request).config.detector.max_answer_chars
     if len(body.answer) > limit:
         raise LimitExceededError("answer", len(body.answer), limit, "detector.max_answer_chars")
-    _require_few_spans(len(body.spans))
     _require_within_limits(request, body.spans)
     own, over = services(request).verifications, Event()
     scope = Scope(tenant=caller(request).tenant, is_over=over.is_set)
@@ -115,17 +114,6 @@ def _report(own: Verifications, body: models.VerifyRequest, scope: Scope) -> byt
     return to_json(report.to_dict())
 
 
-def _require_few_spans(n: int) -> None:
-    if n > models.MAX_SPANS:
-        raise Problem(
-            413,
-            "too_many_spans",
-            message=f"There are {n:,} spans, and a request may have {models.MAX_SPANS:,}.",
-            next_step="Send those that are cited.",
-            param="spans",
-        )
-
-
 def _require_within_limits(request: Request, spans: list[Any]) -> None:
     """Refuse evidence beyond the limits of the tenant.
 
@@ -135,11 +123,18 @@ def _require_within_limits(request: Request, spans: list[Any]) -> None:
     Raises:
         LimitExceededError: If there are too many spans, or one is too long.
     """
-    limits = resolve_limits(services(request).config.limits, caller(request).overrides)
-    if limits.max_sources and len(spans) > limits.max_sources:
-        raise LimitExceededError(
-            "list of spans", len(spans), limits.max_sources, "evidence.max_sources"
+    n = len(spans)
+    if n > models.MAX_SPANS:
+        raise Problem(
+            413,
+            "too_many_spans",
+            message=f"There are {n:,} spans, and a request may have {models.MAX_SPANS:,}.",
+            next_step="Send those that are cited.",
+            param="spans",
         )
+    limits = resolve_limits(services(request).config.limits, caller(request).overrides)
+    if limits.max_sources and n > limits.max_sources:
+        raise LimitExceededError("list of spans", n, limits.max_sources, "evidence.max_sources")
     objects = [each for each in spans if isinstance(each, dict)]
     texts = [each.get(key) for each in objects for key in ("text", "snippet")]
     longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
