@@ -1,5 +1,7 @@
 """Parts that all apps with HTML pages share: security headers, and style sheets and scripts."""
 
+from contextlib import suppress
+
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp
@@ -37,9 +39,7 @@ async def asset(request: Request) -> Response:
     """Return a style sheet, script or icon from the folder of templates; templates are refused."""
     name = request.path_params["name"]
     kind = _ASSETS.get(name.rpartition(".")[2])
-    if kind is None or "/" in name:
-        return PlainTextResponse("There is no such file.", status_code=404)
-    try:
-        return Response(read_part(name), media_type=kind)
-    except (OSError, ValueError):
-        return PlainTextResponse("There is no such file.", status_code=404)
+    if kind is not None and "/" not in name:
+        with suppress(OSError, ValueError):
+            return Response(read_part(name), media_type=kind)
+    return PlainTextResponse("There is no such file.", status_code=404)
