@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from groundwire.gateway.http.problems import Problem
+from groundwire.gateway.http.problems import Problem, not_found
 
 PREFIX = b"/v1/"
 #: Matches the path prefix that Azure's clients send in place of ``/v1/``.
@@ -90,7 +90,7 @@ def target_of(raw_path: bytes) -> RequestTarget:
             with exactly ``/v1/``, or names nothing below it.
     """
     if not raw_path.startswith(PREFIX):
-        raise _nothing()
+        raise not_found("the path", raw_path.decode("latin-1"))
     path = raw_path[len(PREFIX) :].decode("latin-1")
     decoded = unquote(path)
     if not _LEGAL.fullmatch(decoded):
@@ -100,17 +100,8 @@ def target_of(raw_path: bytes) -> RequestTarget:
     if not all(words):
         raise _ambiguous("a segment of dots")
     if not words:
-        raise _nothing()
+        raise not_found("the path", raw_path.decode("latin-1"))
     return RequestTarget(path=path, words=words)
-
-
-def _nothing() -> Problem:
-    return Problem(
-        404,
-        "unknown_path",
-        message="There is nothing at this path.",
-        next_step="The API begins at /v1/, spelled so; GET /v1/models lists the models.",
-    )
 
 
 def _ambiguous(what: str) -> Problem:
