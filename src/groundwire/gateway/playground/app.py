@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Scope
 
 from groundwire.config.kinds import is_loopback_host
 from groundwire.detection.example import Example
@@ -23,7 +23,10 @@ from groundwire.detection.values import Outcome, read_operating_point
 from groundwire.detector import Detector
 from groundwire.errors import GroundwireError, InputError
 from groundwire.gateway.http.pages import asset, with_page_policy
-from groundwire.gateway.middleware.auth import host_of
+from groundwire.gateway.http.problems import Problem
+from groundwire.gateway.middleware.auth import host_of, values
+from groundwire.gateway.middleware.guard import Guard
+from groundwire.gateway.middleware.trace import Tracing
 from groundwire.gateway.playground.kept_scores import LOWEST_THRESHOLD, KeptScores
 from groundwire.gateway.playground.snippets import WRITERS
 from groundwire.pipeline.conversation.request import read_request
@@ -71,7 +74,7 @@ class Playground:
             Route("/copy/{kind}", _copy, methods=["POST"]),
         ]
         app = Starlette(routes=routes, exception_handlers={GroundwireError: _refused})
-        return with_page_policy(_LocalOnly(app) if is_local else app)
+        return with_page_policy(Tracing(_LocalOnly(app)) if is_local else app)
 
     async def _page(self, request: Request) -> Response:
         known = examples()
@@ -170,18 +173,12 @@ def _refused(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, status_code=422)
 
 
-class _LocalOnly:
+class _LocalOnly(Guard):
     """Middleware that refuses requests whose Host header does not name this machine."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        if scope["type"] == "http":
-            hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
-            if not all(is_loopback_host(host_of(host)) for host in hosts):
-                text = "This playground answers this machine alone. Open http://127.0.0.1 instead."
-                await PlainTextResponse(text, status_code=403)(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+    async def check(self, scope: Scope) -> None:
+        """Refuse a request for another machine."""
+        hosts = [host.decode("latin-1") for host in values(scope, b"host")]
+        if not all(is_loopback_host(host_of(host)) for host in hosts):
+            text = "This playground answers this machine alone. Open http://127.0.0.1 instead."
+            raise Problem(403, "host_not_local", message=text)
