@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
-from starlette.types import Scope
+from starlette.types import Receive, Scope, Send
 
 from groundwire import __version__
 from groundwire.errors import GroundwireError
@@ -44,8 +44,6 @@ ROUTERS = (tenants.router, keys.router, trail.router)
 #: browsers must not guess their types.
 _UNCACHED = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
-_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-
 
 def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Metrics) -> FastAPI:
     """Make the app of the admin plane.
@@ -71,8 +69,8 @@ def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Me
         Route("/livez", livez),
         Route("/readyz", readyz),
         Route("/metrics", metrics_page),
-        Route("/{path:path}", _nothing, methods=_METHODS),
     ]
+    app.router.default = _nothing
     for error in (Problem, GroundwireError, HTTPException, RequestValidationError):
         app.add_exception_handler(error, _respond)
     # Each middleware wraps the ones added before it, so the last one sees a request first.
@@ -87,15 +85,9 @@ def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Me
     return app
 
 
-async def _nothing(request: Request) -> Response:
-    if allowed := _methods_at(request.scope):
-        raise Problem(
-            405,
-            "method_not_allowed",
-            message=f"This path does not take {request.method}.",
-            next_step="/openapi.json says what it takes.",
-            headers={"Allow": ", ".join(allowed)},
-        )
+async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
+    """Refuse a request for an unknown path."""
+    del scope, receive, send
     raise Problem(
         404,
         "unknown_path",
@@ -116,4 +108,6 @@ async def _respond(request: Request, error: Exception) -> Response:
     problem = admin_problem(error)
     if problem.status >= 500 and problem is not error:
         log_failure(error, trace_id(request))
+    if problem.status == 405 and (allowed := _methods_at(request.scope)):
+        problem.headers["Allow"] = ", ".join(allowed)  # Starlette names those of one route alone
     return problem_response(problem, trace_id=trace_id(request))
