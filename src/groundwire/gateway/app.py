@@ -8,7 +8,7 @@ OpenAPI document.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -142,7 +142,11 @@ def create_app(
     )
     app.state.readiness, app.state.metrics = readiness, counted
     # These routes come first: most requests are for them, and searching the other routes is slow.
-    app.router.routes.extend(_checked())
+    # Azure's clients use further paths.
+    for dialect in DIALECTS:
+        create = partial(chat.create, dialect=dialect)
+        for prefix in ("/v1", "/openai", "/openai/v1", "/openai/deployments/{deployment}"):
+            app.router.routes.append(Route(f"{prefix}/{dialect.path}", create, methods=["POST"]))
     app.include_router(native.router)
     app.include_router(integrations.router)
     native.describe(app)
@@ -190,14 +194,6 @@ def _keys(config: Config, control: "ControlPlane | None", *, is_local_demo: bool
             ["There is no key: set tenants.ID.keys, or GROUNDWIRE_GATEWAY_API_KEY to gw_..."]
         )
     return Directory(config)
-
-
-def _checked() -> Iterator[Route]:
-    """Yield the routes whose answers are checked, also under the paths that Azure's clients use."""
-    for dialect in DIALECTS:
-        create = partial(chat.create, dialect=dialect)
-        for prefix in ("/v1", "/openai", "/openai/v1", "/openai/deployments/{deployment}"):
-            yield Route(f"{prefix}/{dialect.path}", create, methods=["POST"])
 
 
 async def _nothing(request: Request) -> Response:

@@ -80,19 +80,14 @@ class AnswerChecks:
         self.max_chars = sys.maxsize if release.withholds else settings.max_held_chars
         self.is_reviewed = release is Release.SENTENCE
         self.on_review: OnReview | None = None
-        self._pipeline, self._context = pipeline, context
+        # Opens the pipeline's flow for the text of one answer; to be called in a thread.
+        self.open = partial(pipeline.stream, context)
+        # Makes the result for an answer that cannot be checked, from the answer and the reason.
+        self.unavailable = partial(pipeline.unavailable, context)
         self._begun: dict[int, AnswerCheck] = {}
         self._known: dict[int, AnswerCheck] = {}
         self._n_lost = 0
         self._begin(0)
-
-    def open(self) -> Flow:
-        """Open the pipeline's flow for the text of one answer; call this in a thread."""
-        return self._pipeline.stream(self._context)
-
-    def unavailable(self, answer: Answer, reason: str) -> Checked:
-        """Return the result for an answer that cannot be checked."""
-        return self._pipeline.unavailable(self._context, answer, reason)
 
     def __iter__(self) -> Iterator["AnswerCheck"]:
         return iter(tuple(self._known.values()))

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 from starlette.requests import Request
 from starlette.responses import Response
 
-from groundwire.errors import DetectionError
 from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.buffered_response import (
     LARGE_BYTES,
@@ -49,13 +48,11 @@ OBSERVED_BYTES = 8 * 2**20
 #: If this many background tasks run, as a multiple of ``gateway.max_requests``, answers that are
 #: sent without waiting for their check are not checked.
 _PENDING_PER_REQUEST = 4
+#: The reason of answers that are not checked, because too many checks were pending.
+_OVERLOADED = "OverloadedError"
 
 #: The task that asks an upstream; its result is the reply.
 Sending: TypeAlias = "asyncio.Task[UpstreamReply]"
-
-
-class OverloadedError(DetectionError):
-    """A check that was due could not begin, because too many others were pending."""
 
 
 async def create(request: Request, dialect: Dialect) -> Response:
@@ -96,6 +93,7 @@ class Exchange:
         self._recorder = Recorder(services, trace_id=self._trace_id, model=chat.model or "")
         self._own = self._caller.overrides
         self._pipeline, self._settings = services.pipeline, services.config.gateway
+        self._open = partial(open_context, services, chat, self._caller)
 
     async def answer(self) -> Response:
         """Return the response for the client.
@@ -134,9 +132,6 @@ class Exchange:
             raise
         response.raw_headers += encoded(headers)
         return response
-
-    async def _open(self) -> RequestContext:
-        return await open_context(self._services, self._chat, self._caller)
 
     async def _send(self, *, is_read: bool = True) -> UpstreamReply:
         ask = forwarded(
@@ -185,7 +180,7 @@ class Exchange:
         release = Release.of(actions, wish, settles=self._recorder.settles)
         most = _PENDING_PER_REQUEST * self._settings.max_requests
         if release is Release.OBSERVE and self._services.background.n_running >= most:
-            return await self._pass(context, sending, OverloadedError.__name__)
+            return await self._pass(context, sending, _OVERLOADED)
         threads = self._services.checks
         checks = AnswerChecks(
             self._pipeline, context, release=release, settings=self._settings, threads=threads

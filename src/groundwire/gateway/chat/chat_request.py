@@ -66,7 +66,15 @@ class ChatRequest:
             InvalidConversationError: If the body is not a JSON object.
         """
         if content_encoding:
-            raw = _decompressed(raw, content_encoding, settings.max_body_bytes)
+            try:
+                raw = decoded(raw, content_encoding, max_bytes=settings.max_body_bytes)
+            except CodingError as error:
+                raise Problem(
+                    415,
+                    "unreadable_content_encoding",
+                    message=str(error),
+                    next_step="Send the body as it is, or as gzip or deflate.",
+                ) from error
         body, raw = _parsed(raw)
         if not isinstance(body, dict):
             raise InvalidConversationError(
@@ -126,18 +134,6 @@ def _parsed(raw: bytes) -> tuple[Any, bytes]:
 
     body = parse_json(raw, object_pairs_hook=last_of_each)
     return body, json.dumps(body).encode() if is_ambiguous else raw
-
-
-def _decompressed(raw: bytes, content_encoding: str, max_bytes: int) -> bytes:
-    try:
-        return decoded(raw, content_encoding, max_bytes=max_bytes)
-    except CodingError as error:
-        raise Problem(
-            415,
-            "unreadable_content_encoding",
-            message=str(error),
-            next_step="Send the body as it is, or as gzip or deflate.",
-        ) from error
 
 
 def _asks(ours: Mapping[str, object]) -> Request | None:

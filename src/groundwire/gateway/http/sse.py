@@ -77,10 +77,8 @@ class ServerSentEvent:
         """
         if self.data is None or not _PLAIN.fullmatch(self.raw):
             return False
-        has_others = not self.data.isascii() and any(
-            chr(each) in self.data for each in (0xFFFD, *_OTHER_LINE_ENDS)
-        )
-        return not has_others
+        others = map(chr, (0xFFFD, *_OTHER_LINE_ENDS))
+        return self.data.isascii() or not any(each in self.data for each in others)
 
 
 class EventSplitter:
