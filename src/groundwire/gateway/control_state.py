@@ -28,11 +28,6 @@ class ControlState:
     is_audit_failing: bool
     n_waiting: int
 
-    @property
-    def is_well(self) -> bool:
-        """Whether the database and the audit log work."""
-        return self.is_up and not self.is_audit_failing
-
     def to_dict(self) -> dict[str, Any]:
         """Return the state of the database and the audit log as JSON data for ``/readyz``."""
         down = {"status": "unavailable", "problem": self.problem}

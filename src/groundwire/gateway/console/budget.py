@@ -58,6 +58,7 @@ async def _page(
     in_effect = {each.name: each for each in effective(control.config, record)}
     budget = in_effect[_BUDGET].value
     found = await _false_blocks(visit, record.id)
+    actions = [_action(each, *kind) for each in _policies(visit, record.id) for kind in _FINDINGS]
     kept = None
     support, warnings = Support.UNSET, list[str]()
     if found is not None and budget is not None:
@@ -71,7 +72,7 @@ async def _page(
         record=record,
         budget=budget,
         origin=in_effect[_BUDGET].origin,
-        action=_strongest(visit, record.id),
+        action=reduce(stronger, actions),
         found=found,
         blocks_some=found is not None and len(found.blocking) < len(_FINDINGS),
         support=support,
@@ -158,11 +159,6 @@ async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
 def _action(policy: Policy, label: Label, severity: int) -> Action:
     """Return the action on an answer whose worst finding has this label and severity."""
     return decide(policy, Outcome.HALLUCINATED, label=label, severity=severity)
-
-
-def _strongest(visit: Visit, tenant: str) -> Action:
-    policies = _policies(visit, tenant)
-    return reduce(stronger, (_action(each, *kind) for each in policies for kind in _FINDINGS))
 
 
 async def _warnings(

@@ -53,18 +53,17 @@ _INVALID = (JoseError, LookupError, TypeError, ValueError, RecursionError)
 
 
 class Provider:
-    """An OpenID Connect provider, at which people sign in."""
+    """An OpenID Connect provider, at which people sign in.
+
+    Attributes:
+        issuer: The URL of the provider, as in identities of accounts.
+    """
 
     def __init__(self, settings: OpenIdConnect) -> None:
         """Take the settings, in which ``issuer`` must be set; nothing is fetched yet."""
         assert settings.issuer is not None
-        self._own, self._issuer = settings, settings.issuer
+        self._own, self.issuer = settings, settings.issuer
         self._places = asyncio.Semaphore(MAX_WAITING)
-
-    @property
-    def issuer(self) -> str:
-        """The URL of the provider, as in identities of accounts."""
-        return self._issuer
 
     @property
     def is_https(self) -> bool:
@@ -74,7 +73,7 @@ class Provider:
     @property
     def host(self) -> str:
         """The host of the provider, to show on pages."""
-        return urlsplit(self._issuer).hostname or ""
+        return urlsplit(self.issuer).hostname or ""
 
     async def leave(self, secret: str) -> str:
         """Return the URL of the provider's sign-in, to which the browser is sent.
@@ -115,14 +114,14 @@ class Provider:
                 message="This sign-in was begun in another browser, or too long ago.",
                 next_step="Open the console, and sign in again.",
             )
-        if query.get("iss", self._issuer) != self._issuer:
+        if query.get("iss", self.issuer) != self.issuer:
             raise _refused("another provider answered")
         if "code" not in query:
             raise _refused(f"the provider gives the error {_error(query)}")
         claims = await self._claims(secret, query["code"])
         name = claims.get("preferred_username")
         person = Identity(
-            issuer=self._issuer, subject=claims["sub"], called=name if isinstance(name, str) else ""
+            issuer=self.issuer, subject=claims["sub"], called=name if isinstance(name, str) else ""
         )
         return person, self._role(claims)
 
@@ -148,7 +147,7 @@ class Provider:
             raise _unavailable(f"its keys have status {status}")
         essential: dict[str, Any] = {"essential": True}
         options = {
-            "iss": essential | {"value": self._issuer},
+            "iss": essential | {"value": self.issuer},
             "aud": essential | {"value": self._own.client_id},
             "sub": essential,
         }
@@ -195,11 +194,11 @@ class Provider:
 
     async def _discovered(self) -> Mapping[str, Any]:
         """Fetch the document in which the provider describes itself."""
-        url = get_well_known_url(self._issuer, external=True)
+        url = get_well_known_url(self.issuer, external=True)
         status, about = await self._fetch("GET", url)
         if status != 200:
             raise _unavailable(f"{url} has status {status}")
-        if about.get("issuer") != self._issuer:
+        if about.get("issuer") != self.issuer:
             raise _unavailable("it names another issuer than oidc.issuer")
         return about
 

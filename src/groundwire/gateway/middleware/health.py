@@ -47,7 +47,7 @@ def readiness_report(readiness: Readiness) -> dict[str, Any]:
         return {"status": "starting", "models": {"status": "loading"}, **kept}
     states = services.upstreams.states()
     is_down = bool(states) and "up" not in states.values()
-    is_cut_off = control is not None and not control.is_well
+    is_cut_off = control is not None and (control.is_audit_failing or not control.is_up)
     return {
         "status": "degraded" if is_down or is_cut_off else "ready",
         "models": _models(services),
