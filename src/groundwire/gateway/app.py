@@ -149,7 +149,7 @@ def create_app(
             app.router.routes.append(Route(f"{prefix}/{dialect.path}", create, methods=["POST"]))
     app.include_router(native.router)
     app.include_router(integrations.router)
-    native.describe(app)
+    app.openapi = native.document  # type: ignore[method-assign]  # as FastAPI documents
     app.router.routes += [
         Route("/livez", livez),
         Route("/readyz", readyz),

@@ -101,7 +101,16 @@ class ControlPlane:
         self.audit = audit_log(config, is_stored=True)
         self.trail = Trail(self.store)
         self.activity = Activity(self.store)
-        self._retention = _retention(config, self.store, self.audit)
+        own = config.audit
+        self._retention: Retention | None = None  # without an audit log in the database
+        if own.enabled and own.path is None:
+            self._retention = Retention(
+                self.store,
+                self.audit.settle,
+                retention_days=own.retention_days,
+                detail_days=own.detail_days,
+                keys=signing_keys(config),
+            )
         self.pipeline: Pipeline | None = None
         self._redaction = Redaction.of(config.audit.redact)
         self._logins = Logins()
@@ -321,20 +330,6 @@ class ControlPlane:
 def _failed(failures: Sequence[tuple[str, int]]) -> Sequence[AuditEvent]:
     """Build one event for each address, with its number of failed logins."""
     return [login_failed(address, n_times, trace_id="") for address, n_times in failures]
-
-
-def _retention(config: Config, store: Store, audit: AuditLog) -> Retention | None:
-    """Return the task that removes old events; ``None`` if the database has no audit log."""
-    own = config.audit
-    if not own.enabled or own.path is not None:
-        return None
-    return Retention(
-        store,
-        audit.settle,
-        retention_days=own.retention_days,
-        detail_days=own.detail_days,
-        keys=signing_keys(config),
-    )
 
 
 def store_unavailable(error: StoreError | None = None) -> Problem:

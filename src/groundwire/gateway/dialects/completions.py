@@ -54,9 +54,12 @@ class Completions(ChatCompletions):
         for choice in choices:
             if not isinstance(choice, Mapping) or choice.get("message") or choice.get("delta"):
                 raise InvalidConversationError("choices", "one has text outside of its text", "")
+            if not isinstance(choice.get("text"), (str, type(None))):
+                raise InvalidConversationError("choices", "one has a text that is none", "")
         kept = ("index", "finish_reason")
         said = [
-            {**{key: each.get(key) for key in kept}, "message": _message(each)} for each in choices
+            {**{key: each.get(key) for key in kept}, "message": {"content": each.get("text")}}
+            for each in choices
         ]
         return with_unread(read_response({"choices": said}), data)
 
@@ -93,10 +96,3 @@ def _with_delta(choice: object) -> object:
         raise UnreadableChunkError("a choice has a delta, or a text that is none")
     own = {key: value for key, value in choice.items() if key != "text"}
     return {**own, "delta": {"content": text}}
-
-
-def _message(choice: Mapping[str, Any]) -> Mapping[str, Any]:
-    text = choice.get("text")
-    if not isinstance(text, (str, type(None))):
-        raise InvalidConversationError("choices", "one has a text that is none", "")
-    return {"content": text}

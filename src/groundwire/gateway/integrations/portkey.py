@@ -12,7 +12,6 @@ from pydantic import Field
 
 from groundwire.gateway.integrations import host_checks as checks
 from groundwire.gateway.native.running import answered
-from groundwire.pipeline import Checked
 
 PATH = "/integrations/portkey"
 
@@ -49,7 +48,22 @@ async def webhook(request: Request, body: WebhookRequest) -> Response:
     is_chat = isinstance(asked.get("messages"), list)
     chat = asked if is_chat else _as_chat(asked, body.request.text)
     answers = await checks.check_chat(request, chat, _texts(body.response))
-    return answered(_reply(answers))
+    return answered(
+        {
+            "verdict": not checks.is_withheld(answers),
+            "data": {
+                "outcome": [str(each.outcome) for each in answers],
+                "checked": checks.is_checked(answers),
+                "explanation": checks.refusal(answers),
+                "spans": [
+                    [{"start": span.start, "end": span.end} for span in each.detection.spans]
+                    if each.detection
+                    else []
+                    for each in answers
+                ],
+            },
+        }
+    )
 
 
 def _as_chat(asked: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -66,20 +80,3 @@ def _texts(response: HookedBody) -> list[str]:
         content = message.get("content") if isinstance(message, Mapping) else None
         texts += [content] if isinstance(content, str) else []
     return texts or [response.text]
-
-
-def _reply(answers: tuple[Checked, ...]) -> dict[str, Any]:
-    return {
-        "verdict": not checks.is_withheld(answers),
-        "data": {
-            "outcome": [str(each.outcome) for each in answers],
-            "checked": checks.is_checked(answers),
-            "explanation": checks.refusal(answers),
-            "spans": [
-                [{"start": span.start, "end": span.end} for span in each.detection.spans]
-                if each.detection
-                else []
-                for each in answers
-            ],
-        },
-    }

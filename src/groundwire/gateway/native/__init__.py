@@ -6,7 +6,7 @@ threads, and ``recorded`` writes the results of checks to the audit log. ``docum
 OpenAPI document, with examples and errors from ``described``.
 """
 
-from groundwire.gateway.native.document import describe, document
+from groundwire.gateway.native.document import document
 from groundwire.gateway.native.routes import router
 
-__all__ = ["describe", "document", "router"]
+__all__ = ["document", "router"]

@@ -10,8 +10,6 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from fastapi import FastAPI
-
 from groundwire.gateway.http.openapi import openapi_document
 from groundwire.gateway.native.described import REF, request_examples
 from groundwire.gateway.native.route import JSON
@@ -29,11 +27,6 @@ described here is passed on to the upstream unchanged.
 Offsets count Unicode code points. Every response has the header `X-Trace-ID`; every error has a
 `type`, a `code`, a `message` and, where something can be done, a `next_step`.
 """
-
-
-def describe(app: FastAPI) -> None:
-    """Make an app serve the document of this module at ``/openapi.json``."""
-    app.openapi = document  # type: ignore[method-assign]  # as FastAPI's documentation does
 
 
 @cache
