@@ -5,14 +5,11 @@ is the offset of the first unchecked part, or 0 if it is unknown. The router tre
 as an error, never as a clean answer.
 """
 
-from typing import Any
-
 from fastapi import Request, Response
 
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.integrations import host_checks as checks
 from groundwire.gateway.native.running import answered
-from groundwire.pipeline import Checked
 
 PATH = "/classify"
 
@@ -41,17 +38,14 @@ async def classify(request: Request, body: ClassifyRequest) -> Response:
     checked = await checks.check_answer(
         request, body.inputs, sources=sources, question=body.parameters.question
     )
-    if checked.detection is None and not checks.is_checked([checked]):
+    is_checked = checks.is_checked([checked])
+    if checked.detection is None and not is_checked:
         raise Problem(
             503,
             "check_failed",
             message=f"The answer was not checked ({checked.outcome}).",
             next_step="Send a context, or try again. It is not to be read as clean.",
         )
-    return answered(_reply(checked))
-
-
-def _reply(checked: Checked) -> dict[str, Any]:
     spans = [
         {
             "start": each.start,
@@ -62,7 +56,8 @@ def _reply(checked: Checked) -> dict[str, Any]:
         }
         for each in (checked.detection.spans if checked.detection else ())
     ]
-    if checks.is_checked([checked]):
-        return {"spans": spans}
+    if is_checked:
+        return answered({"spans": spans})
     unread = checks.unread_claims(checked)
-    return {"spans": spans, "truncated_at": min((each.start for each in unread), default=0)}
+    cut_at = min((each.start for each in unread), default=0)
+    return answered({"spans": spans, "truncated_at": cut_at})
