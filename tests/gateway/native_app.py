@@ -23,7 +23,7 @@ from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.middleware.limits import RequestLimits
 from groundwire.gateway.middleware.state import trace_id
 from groundwire.gateway.middleware.trace import Tracing
-from groundwire.gateway.native import describe, router
+from groundwire.gateway.native import document, router
 from groundwire.gateway.verifying import Verifications
 from groundwire.policy.policy import Overrides
 from tests.fixed_judge import FixedJudge
@@ -81,7 +81,7 @@ def native_app(services: SomeServices) -> FastAPI:
 
     app = FastAPI(docs_url=None, redoc_url=None, redirect_slashes=False)
     app.include_router(router)
-    describe(app)
+    app.openapi = document  # type: ignore[method-assign]
     app.state.services = services
     for error in ERRORS:
         app.add_exception_handler(error, tell)
