@@ -41,7 +41,9 @@ async def relay(request: Request) -> Response:
             complete in time, 501 for WebSockets, 503 if a required record cannot be written;
             and the problems of :func:`.forwarded` and :meth:`.upstream.Upstreams.send`.
     """
-    path = _raw_path(request)
+    raw = request.scope.get("raw_path")
+    # Servers need not give the raw path; paths of Azure's clients are read as those of OpenAI's.
+    path = AZURE.sub(PREFIX, raw if isinstance(raw, bytes) else request.scope["path"].encode())
     require_no_key("path", path.decode("latin-1"))
     target = target_of(path)
     _check(request, target)
@@ -125,12 +127,6 @@ def _check(request: Request, target: RequestTarget) -> None:
             message="Nothing is administered on this port, and nothing of it goes to the upstream.",
             next_step="The admin plane has a port of its own: admin.port, if admin.enabled is set.",
         )
-
-
-def _raw_path(request: Request) -> bytes:
-    """Return the path as the client wrote it, with ``/v1/`` in place of Azure's prefix."""
-    raw = request.scope.get("raw_path")
-    return AZURE.sub(PREFIX, raw if isinstance(raw, bytes) else request.scope["path"].encode())
 
 
 def _model_of(request: Request, body: bytes, max_bytes: int) -> str | None:
