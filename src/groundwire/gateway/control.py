@@ -16,7 +16,6 @@ from groundwire.control.activity import Activity
 from groundwire.control.audit.configured import audit_log
 from groundwire.control.audit.control_events import FIRST_START, ControlEvents, login_failed
 from groundwire.control.audit.event import AuditEvent
-from groundwire.control.audit.log import AuditLog
 from groundwire.control.audit.own_trail import check_start
 from groundwire.control.audit.redact import Redaction
 from groundwire.control.audit.retention import Retention
