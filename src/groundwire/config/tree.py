@@ -455,7 +455,7 @@ class Log:
     Attributes:
         level: The lowest level of records that are written.
         format: text, for people, or json, one object a line.
-        access: Whether each request is logged: at level info, or health probes at level debug.
+        access: Whether requests are logged: health probes at level debug, all others at level info.
     """
 
     level: Annotated[str, one_of(("debug", "info", "warning", "error"))] = "info"

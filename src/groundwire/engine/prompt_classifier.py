@@ -19,7 +19,9 @@ _NOT_NEEDED = re.compile("(needs)?nofactcheck(needed)?")
 
 
 def needed_label(config: Mapping[str, Any]) -> tuple[int, ...]:
-    """Find the class of prompts that need a check, by the names in ``id2label``, in any case.
+    """Find the class of prompts that need a check, by the names of the classes in ``id2label``.
+
+    Of a name only the letters count, upper or lower case.
 
     Args:
         config: A model's ``config.json``.

@@ -20,7 +20,7 @@ class AgentClient:
     """A client, and the form of its configuration file.
 
     Attributes:
-        file: Path of the configuration file.
+        file: Where the configuration file is, in words for users: ".mcp.json of the project".
         key: Key, in that file, of the object that lists the servers.
         kind: Values of ``type`` for a local and for a remote server; ``None`` if the file has no
             ``type``.

@@ -270,7 +270,7 @@ def _stated(raw: str, leaf: Leaf, start: int, *, base: int, prefix: str) -> tupl
 
 
 def _as_written(value: str) -> str:
-    """Return a date or time as texts write it, such as "5 May 1950"; other values unchanged."""
+    """Write an ISO date, and the time after it, as prose does: "5 May 1950"; keep other values."""
     if (date := _DATE.fullmatch(value)) is None:
         return value
     day = f"{int(date['day'])} " if date["day"] else ""

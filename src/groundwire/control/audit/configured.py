@@ -25,7 +25,7 @@ def audit_log(config: Config, *, is_stored: bool) -> AuditLog:
         is_stored: Whether there is a store. The log uses it unless a path is configured.
 
     Raises:
-        ConfigError: If there is no key to sign with, and none can be made.
+        ConfigError: If there is no key to sign with, none can be made, or a key cannot be used.
         SettingError: If the file of the log cannot be written.
     """
     own = config.audit

@@ -23,7 +23,7 @@ VERSION = 1
 
 #: The largest number of claims, of spans, of explanations, of sources and of redactions.
 MAX_ROWS = 1000
-#: The largest number of places of evidence of a claim or span, and of citations of a claim.
+#: Limits: references to evidence that a claim or span keeps; citations that a claim keeps.
 MAX_EVIDENCE, MAX_CITATIONS = 3, 20
 #: Most characters of texts that are kept whole, together; further texts are cut.
 MAX_CHARS = 500_000

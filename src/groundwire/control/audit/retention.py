@@ -152,7 +152,8 @@ class Retention:
         details_before = _days_before(now, self._detail_days)
         is_old = _DETAILS.moment < moments.of_datetime(details_before or _MIN)
         chains = [(head.writer, head.seq) for head in removed.values()]
-        # Earlier removals are announced again while records or rows still refer to their chains.
+        # The record that announced an earlier removal may expire too. So the removal is announced
+        # again while its chain has a row in `audit_writers`, or a record names it.
         referred = {row.head.writer for row in rows} | claims.seen.keys()
         again = claims.removed.keys() & referred - removed.keys()
         announced = [each for each in (details_before, claims.details_before) if each is not None]

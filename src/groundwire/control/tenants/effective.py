@@ -80,10 +80,13 @@ def effective(
 def _judging(
     config: Config, own: Overrides, found: dict[str, Effective], check: Callable[[Overrides], None]
 ) -> dict[str, Effective]:
-    """Adapt operating point and threshold to the detector, as :meth:`.Detectors.choose` does.
+    """Adapt the inherited operating point and similarity threshold to the tenant's detector.
 
-    The values in the configuration are for the configured detector, not for another one that the
-    tenant chooses. If a tenant has both an operating point and a threshold, only one counts.
+    Values that the tenant has set stay. If it has chosen another detector than the configured one,
+    the inherited operating point is ``balanced``. The inherited similarity threshold is ``None``
+    if the detector does not use it, if it is meant for another detector, or if the tenant has an
+    operating point of its own. If the detector cannot judge with the tenant's settings, a warning
+    is added to the field ``detector``, and nothing else changes.
     """
     known = config.detectors
     try:

@@ -17,7 +17,7 @@ _MAX_SEARCHED_CHARS = 2_000_000
 WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _QUARTERS = {"q1": "first", "q2": "second", "q3": "third", "q4": "fourth"}
-#: A claim's word of at least ``_ROOTED`` letters is found by its first ``_ROOT`` letters alone.
+#: :meth:`KnownWords.lacks` finds a word of at least ``_ROOTED`` letters by its first ``_ROOT``.
 _ROOT, _ROOTED = 4, 6
 
 

@@ -1,4 +1,4 @@
-"""Rules for claims that say the opposite of their evidence, or give it a higher rank."""
+"""Rules for claims that say the opposite of their evidence, or give a thing a higher rank."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -24,7 +24,8 @@ from groundwire.text.screen import one_line, visible
 MAX_TEXT = 65_536
 #: Limits on what is shown: wrong rows, rows of a table, characters of an answer, names of files.
 N_ERRORS, MAX_ROWS, MAX_CHARS, MAX_FILES = 10, 30, 1500, 10
-#: Limit on the characters of any other text of models and strangers, such as an id.
+#: Limit on the characters, after escaping, of an untrusted text that is shown as code, such as an
+#: id or the name of a file.
 MAX_CODE = 400
 
 #: Number of characters that are kept on each side of a mark in an answer.

@@ -74,10 +74,11 @@ class NativeRoute(APIRoute):
 
 
 def _require_json(request: Request) -> None:
-    """Refuse a request whose body is not called JSON; ``+json`` types count as JSON.
+    """Refuse a request whose content type is not JSON (``application/json`` or ``...+json``).
 
-    A request without a content type, or with that of a form, is refused: pages of any website can
-    make a browser send such requests.
+    A compressed body is refused too, and one in a charset other than UTF-8. So is a request without
+    a content type, or with that of a form: pages of any website can make a browser send such
+    requests.
 
     Args:
         request: The request.

@@ -111,10 +111,10 @@ class Structure:
         return n_within[Role.INFORM] > 0 and n_within[Role.ASK] + n_within[Role.INSTRUCT] > 0
 
     def is_markup(self, block: Block) -> bool:
-        """Return whether a block is XML data, by the names of the closing tags inside.
+        """Return whether a block is XML data and not parts of a prompt, by the closing tags inside.
 
-        At least half of the names must tell no role. The others may name evidence or open parts,
-        but no question, instructions, answer, example or history.
+        The names of at least half of these tags must have no role. The others may have the role of
+        evidence, or ``Role.OPEN``, which leaves the purpose to the wording.
         """
         n_within = self._n_closings(block)
         n_data = n_within[None] + n_within[Role.INFORM] + n_within[Role.OPEN]
