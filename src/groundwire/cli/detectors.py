@@ -1,4 +1,4 @@
-"""The options that choose a detector, and functions that load detectors and other models.
+"""The options that choose a detector, and functions that load detectors, pipelines and explainers.
 
 The functions are in click's context, so that tests can replace them.
 """

@@ -45,7 +45,7 @@ def check_messages(checks: Checks, messages: Sequence[Any], answer: str) -> Verd
     """Check the answer to a list of LangChain messages."""
     try:
         body = {"messages": convert_to_openai_messages(messages)}
-    except (ValueError, TypeError) as error:  # a content of a kind that LangChain does not know
+    except (ValueError, TypeError) as error:  # content that LangChain cannot convert
         return checks.unread(answer, error)
     return checks.chat(body, answer)
 

@@ -332,7 +332,7 @@ class Coverage:
 
     @property
     def answer(self) -> float:
-        """Share of the answer's text that was judged, in [0, 1]."""
+        """Share of ``answer_chars`` that was judged, in [0, 1]; asides do not count."""
         return _share(self.read_chars, self.answer_chars)
 
     @property

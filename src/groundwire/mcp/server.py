@@ -55,7 +55,10 @@ class ToolServer:
         self._tools = tools
 
     def protocol(self) -> Server[anyio.CapacityLimiter]:
-        """Make the SDK's server with these handlers, for one transport such as stdio."""
+        """Make a server of the MCP SDK whose requests this object answers.
+
+        Each transport, such as stdio, gets a server of its own.
+        """
         return Server(
             "groundwire",
             version=__version__,

@@ -200,7 +200,7 @@ class Flow:
 
     def _review_part(self, snapshot: Snapshot) -> Review:
         if not snapshot.detection.claims:
-            # A detection without claims is partial, which would be misleading: more text follows.
+            # No claim was judged yet, and more text follows: any outcome would be misleading.
             return self._review(self._conclude(read_answer(""), CheckResult()), 0)
         answer = read_answer(self._text[: snapshot.judged_to])
         checked = self._conclude(answer, CheckResult(detection=snapshot.detection))

@@ -51,7 +51,7 @@ class Remembered:
         """Explain the claims that are new, and return all explanations so far.
 
         Raises:
-            TypeError: If the explainer returns something else than :class:`.Explained`.
+            TypeError: If the explainer returns anything but :class:`.Explained`.
             Exception: Any error of the explainer.
         """
         fresh = tuple(c for c in detection.claims if c.spans and c.start not in self._claims)

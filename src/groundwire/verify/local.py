@@ -125,15 +125,18 @@ class LocalVerifier:
     def load(
         cls, model: str | Path | None = None, *, threads: int | None = None, cache_mb: float = 128
     ) -> Self:
-        """Load a verifier, with the embedded reader or one that ``groundwire train reader`` wrote.
+        """Load a verifier with an installed reader, or one that ``groundwire train reader`` wrote.
 
         Args:
-            model: ``None`` or ``"reader"`` for the embedded reader, or the folder of another.
+            model: ``None`` or ``"reader"`` for the best installed reader, unless the environment
+                variable ``GROUNDWIRE_READER`` names another; ``"reader-small"``, ``"reader-base"``,
+                or the folder of a reader.
             threads: CPU threads; by default one for each processor this process may use.
             cache_mb: Size of the cache of spans that were read, in megabytes of 1,000,000 bytes.
 
         Raises:
-            ModelError: If the model is not a reader, or has no map for claims.
+            ModelError: If the model is no reader, or has no usable map from its scores to
+                probabilities (:class:`.ClaimMap`).
             CorruptModelError: If a file is missing, or does not have the hash in its manifest.
             SettingError: If a setting is outside its range.
         """

@@ -64,7 +64,10 @@ def differing_names(held: Held) -> list[Word]:
     names = held.claim.names
     first = held.span_words[:1]
     if len(held.span_words) == 1 and first[0].start == 0 and first[0].text[0].isupper():
-        names = [*first, *names]  # if only the first word is marked, it is likely a name
+        names = [
+            *first,
+            *names,
+        ]  # a capitalised first word of the claim, marked alone, is likely a name
     unknown = [word for word in held.unknown if word.text[0].isupper()]
     return [n for n in names if any(n.start <= w.start and w.end <= n.end for w in unknown)]
 

@@ -20,7 +20,7 @@ from groundwire.evaluation.tuning.guarantee import guarantee
 from groundwire.evaluation.tuning.sample import LabelledSample, ThresholdCandidates
 from groundwire.evaluation.tuning.target import Aim, TuningTarget
 
-#: The allowed probability that a budget does not hold although the labels support it.
+#: The allowed probability of an error: 1 minus the confidence of 95 %.
 ALPHA = 0.05
 
 #: The number of requests with right answers up to which missing labels are computed.

@@ -265,7 +265,7 @@ class BatchSummary(Shape):
 
 
 class BatchResponse(Shape):
-    """The results in the order of the rows."""
+    """The results in the order of the rows, and a summary."""
 
     results: list[BatchRow]
     summary: BatchSummary
