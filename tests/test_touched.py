@@ -164,6 +164,7 @@ def test_an_evaluation_reads_its_rows_and_writes_its_results(room: Room) -> None
     room.require_untouched()
 
 
+@pytest.mark.nightly
 def test_the_tools_for_agents_write_nothing(room: Room) -> None:
     asked = {"sources": [{"id": "S0", "text": SOURCE}], "answer": ANSWER}
     own: dict[str, object] = {"protocolVersion": "2025-06-18", "capabilities": {}}

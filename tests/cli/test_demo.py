@@ -65,6 +65,7 @@ def test_each_scene_shows_what_the_gateway_does(
         assert not re.search("1950|500 meters|million", response)
 
 
+@pytest.mark.nightly
 @pytest.mark.merge
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
 @pytest.mark.parametrize(

@@ -223,6 +223,7 @@ def test_the_first_start_prints_a_key_of_each_kind_once_and_the_next_takes_them(
         assert second.end() == 0
 
 
+@pytest.mark.nightly
 @posix
 def test_without_a_terminal_new_keys_are_in_a_file_and_in_no_log(
     upstream: str, tmp_path: Path
@@ -248,6 +249,7 @@ def test_without_a_terminal_new_keys_are_in_a_file_and_in_no_log(
     assert admin not in started.said
 
 
+@pytest.mark.nightly
 @posix
 def test_a_policy_that_withholds_right_answers_too_is_warned_about(
     upstream: str, tmp_path: Path
@@ -285,6 +287,7 @@ def test_without_an_admin_plane_there_is_no_port_and_no_key_for_it(
     assert store.is_file()
 
 
+@pytest.mark.nightly
 @posix
 def test_the_password_of_a_database_is_not_shown(upstream: str, tmp_path: Path) -> None:
     with gateway(
@@ -300,6 +303,7 @@ def test_the_password_of_a_database_is_not_shown(upstream: str, tmp_path: Path) 
     assert "s3cret" not in started.said
 
 
+@pytest.mark.nightly
 @posix
 def test_others_who_may_reach_the_admin_plane_are_told_of(upstream: str, tmp_path: Path) -> None:
     with gateway(
@@ -335,6 +339,7 @@ def test_requests_in_flight_end_before_it_does(upstream: str, tmp_path: Path) ->
     assert [(each.status, each.body) for each in replies] == [(200, b'{"data": []}')]
 
 
+@pytest.mark.nightly
 @posix
 def test_requests_that_are_late_are_cut_off_and_recorded(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text("check: {action: block}\ngateway: {shutdown_s: 0.2}\n")
@@ -384,6 +389,7 @@ def test_options_win_over_variables_and_those_over_the_file(upstream: str, tmp_p
         assert fetch(f"{url}/v1/models", host="evil.example").status == 403
 
 
+@pytest.mark.nightly
 @posix
 def test_a_model_that_is_not_there_ends_it_with_2(upstream: str, tmp_path: Path) -> None:
     with gateway(

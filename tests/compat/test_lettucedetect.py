@@ -132,6 +132,7 @@ def test_an_unknown_format_is_refused(embedded: HallucinationDetector) -> None:
         embedded.predict(CONTEXT, ANSWER, QUESTION, "html")
 
 
+@pytest.mark.nightly
 @pytest.mark.torch
 @pytest.mark.filterwarnings("default")
 def test_a_checkpoint_saved_by_transformers_works_from_end_to_end(

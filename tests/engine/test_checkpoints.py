@@ -618,6 +618,7 @@ def test_a_model_is_exported_once_and_then_needs_no_torch(
     assert np.array_equal(first.probabilities, second.probabilities)
 
 
+@pytest.mark.nightly
 @pytest.mark.torch
 @pytest.mark.filterwarnings("default")
 def test_weights_too_large_for_one_file_go_beside_the_graph(

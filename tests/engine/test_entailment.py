@@ -177,6 +177,7 @@ def test_a_claim_without_words_is_a_failure(tmp_path: Path, claim: str) -> None:
         EntailmentModel(tiny(tmp_path)).judge("italy", claim)
 
 
+@pytest.mark.nightly
 @pytest.mark.torch
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("kind", first_of(["bert", "modernbert"]))

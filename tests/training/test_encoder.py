@@ -211,6 +211,7 @@ def test_rare_classes_weigh_more_if_asked(tmp_path: Path) -> None:
 # The run.
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("kind", "lora"),
     [

@@ -316,6 +316,7 @@ def many(n: int, text: str) -> Checked:
     return replace(answer, answer=said, detection=found, explanations=())
 
 
+@pytest.mark.nightly
 @pytest.mark.merge
 def test_of_thousands_the_first_are_kept_and_the_rest_counted() -> None:
     n = MAX_ROWS + 234
@@ -326,6 +327,7 @@ def test_of_thousands_the_first_are_kept_and_the_rest_counted() -> None:
     assert detail["omitted"]["citations"] == MAX_ROWS * 30
 
 
+@pytest.mark.nightly
 @pytest.mark.merge
 @pytest.mark.parametrize("keeping", [CUT, HASHED, FULL], ids=lambda each: each.text)
 @pytest.mark.parametrize(

@@ -291,6 +291,7 @@ def lived(store_url: str) -> Iterator[Callable[[Any], None]]:
         runner.run(store.close())
 
 
+@pytest.mark.nightly
 @settings(costly(0.4), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 def test_a_trail_is_intact_whatever_ends_is_killed_and_goes(

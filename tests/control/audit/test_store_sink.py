@@ -326,6 +326,7 @@ async def test_a_file_that_another_program_holds_is_waited_for(
     assert (await verdict_of(f"sqlite:///{path}")).status is TrailStatus.INTACT
 
 
+@pytest.mark.nightly
 @pytest.mark.postgres
 @pytest.mark.parametrize("how", ["stop", "kill"])
 async def test_a_database_that_goes_and_comes_back_loses_nothing_that_was_settled(
@@ -360,6 +361,7 @@ async def test_a_database_that_goes_and_comes_back_loses_nothing_that_was_settle
     assert (verdict.status, verdict.chains_open) == (TrailStatus.INTACT, 0)
 
 
+@pytest.mark.nightly
 @pytest.mark.postgres
 async def test_a_database_that_is_away_at_the_start_gets_all_that_happened_meanwhile(
     mortal_postgres: Postgres,

@@ -177,6 +177,7 @@ async def test_a_fault_of_a_file_ends_as_the_page_says(file: File, name: str, co
     assert await outcome(file, OF_FILES[name], column) == tables()[1][name][column]
 
 
+@pytest.mark.nightly
 @pytest.mark.asyncio
 @pytest.mark.postgres
 @pytest.mark.parametrize(("name", "column"), cases(2, OF_SERVERS))

@@ -417,6 +417,7 @@ async def start(code: str, url: str) -> asyncio.subprocess.Process:
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.merge
 @pytest.mark.asyncio
 async def test_processes_that_start_at_once_migrate_once(store_url: str) -> None:

@@ -78,6 +78,7 @@ async def test_what_one_process_changes_holds_in_another(
         assert told["n_loads"] <= 4
 
 
+@pytest.mark.nightly
 async def test_of_processes_that_start_at_once_one_makes_the_first_keys(
     store_url: str, tmp_path: Path
 ) -> None:

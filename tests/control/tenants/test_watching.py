@@ -241,6 +241,7 @@ async def test_a_watcher_may_be_closed_at_any_moment(store_url: str) -> None:
 
 @pytest.mark.postgres
 class TestPostgreSQL:
+    @pytest.mark.nightly
     @pytest.mark.merge
     async def test_a_server_that_is_gone_and_comes_back_needs_nobodys_help(
         self, tmp_path: Path
