@@ -101,7 +101,8 @@ def facts_of(record: FoundRecord) -> CheckFacts:
     detector = found["detector"]
     if detector["score"] == Score.SIMILARITY:
         similarities = [x["similarity"] for x in found["claims"] if x["similarity"] is not None]
-        label = Label.UNSUPPORTED
+        # At another threshold, the explainer may call any claim a contradiction.
+        label = Label.CONTRADICTED
         worst = [WorstScore(label, SEVERITY[label], min(similarities))] if similarities else []
     else:
         # Findings that the explainer has dropped lead to no action: they are no spans.

@@ -144,19 +144,17 @@ class Labels:
             tenant: The tenant of the answers; ``None``: all tenants.
             is_sample: Whether to yield only answers of the random sample.
         """
-        after, seen = "", set[tuple[object, ...]]()
+        after, pending = "", list[tuple[tuple[object, ...], dict[str, Any]]]()
         while True:
             ids = select(labels.c.event_id).distinct().where(labels.c.event_id > after)
             if tenant is not None:
                 ids = ids.where(labels.c.tenant == tenant)
             async with self._store.reading() as connection:
                 some = [*await connection.scalars(ids.order_by(labels.c.event_id).limit(_PIECE))]
-            if not some:
-                return
             reviews = await self._reviews(select(labels).where(labels.c.event_id.in_(some)))
             query = _WITH_DETAILS.where(audit_records.c.event_id.in_(some))
             records = {str(each.event["id"]): each for each in await self._records(query)}
-            rows = [
+            rows = pending + [
                 (record.answer_key, row)
                 for event_id, of_answer in sorted(by_answer(reviews).items())
                 if (record := records.get(event_id)) is not None
@@ -166,10 +164,12 @@ class Labels:
             # An answer with findings that was also drawn for the sample has two events, one right
             # after the other. Only the sample's is yielded.
             drawn = {key for key, row in rows if row["sample"] is not None}
-            for key, row in rows:
-                if key not in seen and (row["sample"] is not None or key not in drawn):
-                    seen.add(key)
+            pending = rows[-1:] if some else []
+            for key, row in rows[: len(rows) - len(pending)]:
+                if row["sample"] is not None or key not in drawn:
                     yield json.dumps(row).encode() + b"\n"
+            if not some:
+                return
             after = some[-1]
 
     async def _reviews(self, query: Select[Any]) -> list[Review]:

@@ -37,11 +37,11 @@ _MAX_TENANTS = 200
 #: Seconds for which the lines of the overview are kept, and for which a page waits for new ones.
 _KEPT_S, _WAIT_S = 60, 0.02
 
-#: The labels and severities of findings. Where the explainer is not sure, a severity is one less.
+#: The labels and severities of findings. The explainer may lower a severity.
 _FINDINGS = tuple(
     (label, severity)
     for label in (Label.UNSUPPORTED, Label.CONTRADICTED)
-    for severity in (SEVERITY[label], SEVERITY[label] - 1)
+    for severity in range(SEVERITY[label] + 1)
 )
 
 _CHECKED = (Outcome.GROUNDED, Outcome.HALLUCINATED, Outcome.PARTIAL)
@@ -96,6 +96,9 @@ async def budget_states(visit: Visit) -> list[tuple[str, str, str]]:
         kept.task = asyncio.create_task(_compute_states(visit))
     if kept.task is not None:
         await asyncio.wait([kept.task], timeout=_WAIT_S)
+        if kept.task.done() and (error := kept.task.exception()) is not None:
+            text = f"the computation failed ({type(error).__name__}); it is tried again"
+            return [("Budgets", "not computed", text)]
     if kept.computed_at == -inf:
         return [("Budgets", "not computed", "load the page again in a moment")]
     return kept.lines
