@@ -145,6 +145,7 @@ class Labels:
             is_sample: Whether to yield only answers of the random sample.
         """
         after, pending = "", list[tuple[tuple[object, ...], dict[str, Any]]]()
+        drawn = set[tuple[object, ...]]()
         while True:
             ids = select(labels.c.event_id).distinct().where(labels.c.event_id > after)
             if tenant is not None:
@@ -163,7 +164,7 @@ class Labels:
             ]
             # An answer with findings that was also drawn for the sample has two events, one right
             # after the other. Only the sample's is yielded.
-            drawn = {key for key, row in rows if row["sample"] is not None}
+            drawn |= {key for key, row in rows if row["sample"] is not None}
             pending = rows[-1:] if some else []
             for key, row in rows[: len(rows) - len(pending)]:
                 if row["sample"] is not None or key not in drawn:
