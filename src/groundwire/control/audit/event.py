@@ -23,7 +23,7 @@ NO_TENANT = "-"
 class EventType(StrEnum):
     """The types of events: about answers and requests, tenants, keys and accounts, and the trail.
 
-    The first four, and ``TENANT_METADATA_UPDATED``, have the same names in DVARA.
+    The first three, and ``TENANT_METADATA_UPDATED``, have the same names in DVARA.
     """
 
     HALLUCINATION_DETECTED = "HALLUCINATION_DETECTED"
