@@ -48,7 +48,8 @@ class Recorder:
     response whose audit events cannot be written must not be sent.
 
     Attributes:
-        settles: Whether the end of a response waits until its audit events are on disk, or fail.
+        settles: Whether the end of a response waits until its audit events are on disk, or cannot
+            be written.
     """
 
     def __init__(self, services: Services, *, trace_id: str, model: str = "") -> None:
@@ -158,7 +159,7 @@ class Recorder:
         mode: Mode,
         **origin: Any,  # noqa: ANN401 - JSON data
     ) -> tuple[AuditEvent, ...]:
-        """Count the answers of a response, and return its audit events."""
+        """Count the answers of a response, trace them, and return the audit events about them."""
         self._services.metrics.checked(context, answers, mode=mode, model=self._model)
         if self._services.telemetry is not None:
             self._services.telemetry.checked(answers, detector=context.detector)
@@ -174,7 +175,8 @@ class Recorder:
     async def _keep(self, events: Sequence[AuditEvent], *, tenant: str, source: str) -> bool:
         """Write events, and return whether the response may be sent.
 
-        This waits for the disk if responses wait for their records.
+        This waits for the disk if responses wait for their records. A response that may not be sent
+        is counted, and an event about it is recorded.
         """
         if not self.settles:
             await self._services.audit.write(*events)
