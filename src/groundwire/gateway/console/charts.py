@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import NamedTuple
 
-#: Positions of the plot area's edges, in a picture that is 480 units wide and 210 units high.
+#: Positions of the edges of the area for bars, in a picture that is 480 units wide and, for stacked
+#: bars, 210 units high.
 LEFT, TOP, RIGHT, BOTTOM = 44, 10, 474, 182
-#: Height of a row, which shows one range.
+#: Height in units of a row, which shows one range.
 _ROW = 24
 
 

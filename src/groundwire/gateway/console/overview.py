@@ -138,7 +138,7 @@ def _tallies(counts: Iterable[AnswerCount], by: str) -> list[Tally]:
 
 
 def _health(report: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield each part of the gateway: its name, its state, and a detail, which may be empty."""
+    """Yield the name, state and detail (may be empty) of each part of the gateway and warning."""
     models, store, audit = report["models"], report.get("store", {}), report.get("audit", {})
     yield "Model", models["status"], models.get("detector", models.get("error", ""))
     yield "Store", store.get("status", "unknown"), store.get("problem") or ""
