@@ -58,7 +58,8 @@ class Exchange:
     async def run(self, messages: AsyncIterator[Untyped]) -> None:
         """Answer Envoy's messages.
 
-        The call ends in a gRPC error if Envoy's modes cannot be used or the exchange is incomplete.
+        The call ends in a gRPC error if Envoy's modes cannot be used, if the first message lacks
+        the method or path, or if the exchange ends before the response is complete.
         """
         first = await anext(aiter(messages))
         modes = first.protocol_config
