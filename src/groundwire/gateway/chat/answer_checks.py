@@ -77,12 +77,12 @@ class AnswerChecks:
             threads: The worker threads.
         """
         self.threads, self.timeout_s = threads, settings.check_timeout_s
-        # Withheld text must be checked whole, so it has no limit here. The stream that withholds it
-        # has one.
+        # Withheld text must be checked whole, so it is not cut here. ReleasedStream limits it, and
+        # refuses a longer stream.
         self.max_chars = sys.maxsize if release.withholds else settings.max_held_chars
         self.is_reviewed = release is Release.SENTENCE
         self.on_review: OnReview | None = None
-        # Opens the pipeline's flow for the text of one answer; to be called in a thread.
+        # Begins the check of one answer's text, and returns its ``Flow``; to be called in a thread.
         self.open = partial(pipeline.stream, context)
         # Makes the result for an answer that cannot be checked, from the answer and the reason.
         self.unavailable = partial(pipeline.unavailable, context)

@@ -72,7 +72,7 @@ class BlockEvent(Chunk):
 class BlockReader(ABC):
     """Reads the events of one stream, in their order."""
 
-    #: Names of the event fields that this reader knows. Text in other fields is unchecked.
+    #: Names of the event fields that this reader knows; text in others is counted as unchecked.
     known: Collection[str]
 
     def __init__(self) -> None:

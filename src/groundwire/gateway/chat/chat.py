@@ -68,7 +68,7 @@ async def create(request: Request, dialect: Dialect) -> Response:
     """
     own = services(request)
     try:
-        async with asyncio.timeout(BODY_TIMEOUT_S):  # a slow sender would keep others waiting
+        async with asyncio.timeout(BODY_TIMEOUT_S):  # a slow sender takes the place of others
             raw = await request.body()
     except TimeoutError as error:
         raise body_too_slow(BODY_TIMEOUT_S) from error

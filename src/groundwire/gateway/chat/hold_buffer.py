@@ -234,7 +234,7 @@ class HeldStream:
         """Hold a chunk: each part with its answer.
 
         A chunk about no answer is sent before all answers if it comes before them, else after them.
-        In the former case, if text is withheld, it is reduced to fields that may be sent.
+        If it is sent before them and text is withheld, only fields are sent that hold no text.
         """
         head = {key: value for key, value in chunk.data.items() if key in HEAD}
         self.head.update(without_text(head, HEAD) if self.withholds else head)

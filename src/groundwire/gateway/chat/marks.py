@@ -104,7 +104,7 @@ def is_told_at_end(checked: Checked) -> bool:
 
 
 def extension(answers: Sequence[Checked], *, trace_id: str) -> dict[str, Any]:
-    """Return the value of ``groundwire`` in the final chunk of a stream.
+    """Return the value of ``groundwire`` in the event that ends a streamed answer or a stream.
 
     The value has the results that a response without streaming has in its headers.
 

@@ -23,10 +23,11 @@ class StreamReport:
     """The results of a streamed response, as they are recorded.
 
     Attributes:
-        answers: The results for the answers that were checked to their end or refused.
+        answers: The results for the answers that were checked to their end or refused; empty if
+            text was withheld and the client left.
         summary: The summary of a stream whose text was withheld until it was checked; ``None`` for
             other streams.
-        refusal: The reason why the rest of the stream was withheld; ``None`` if it was sent.
+        refusal: The reason why the rest of the stream was refused; ``None`` if it was not.
         is_upstream_error: Whether the upstream sent an error in the stream.
         is_client_gone: Whether the client left before the end.
         added_s: Seconds from the upstream's last bytes until recording begins; ``None`` if nothing
@@ -85,7 +86,7 @@ class Recorder:
     async def complete(
         self, context: RequestContext, answers: Sequence[Checked], *, since: float | None = None
     ) -> None:
-        """Record a response that was not streamed.
+        """Record a response that was checked as a whole or not at all.
 
         Args:
             context: The context of the request.
@@ -146,7 +147,7 @@ class Recorder:
         """Record one event about a request.
 
         Raises:
-            Problem: 503, if the event cannot be written, so that the request is refused.
+            Problem: 503, if the event cannot be written and the request must be refused.
         """
         self.require_writable()
         if not await self._keep([event], tenant=event.tenant, source="request"):

@@ -20,7 +20,7 @@ class Release(StrEnum):
 
         Args:
             actions: All actions that the policy can lead to.
-            wish: The configured release of text that is held: ``sentence`` or ``deferred``.
+            wish: The configured release of withheld text: ``sentence`` or ``deferred``.
             settles: Whether the end of a response waits for its audit records.
         """
         strongest = max(actions, key=lambda action: action.strength, default=Action.NONE)
