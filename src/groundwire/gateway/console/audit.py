@@ -51,7 +51,7 @@ _CHANGE_TYPES = (
 #: event. A filter by action leaves this event out, so that each answer is listed once.
 _DONE_WITH = (*_FOUND, EventType.CHECK_INCOMPLETE)
 
-#: How many hallucinated answers are read at most, the newest, to list the worst first.
+#: To list the worst answers first, at most this many hallucinated ones are read, the newest.
 _RANKED = 500
 #: The number of events on a page of the list.
 _SHOWN = 50

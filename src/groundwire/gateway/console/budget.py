@@ -28,7 +28,8 @@ from groundwire.policy.policy import Action, Policy, decide, resolve, stronger
 
 _BUDGET = "false_block_budget"
 
-#: The fewest answers after the day of the newest labelled one with which a change is reported.
+#: A change of the traffic is reported only if at least this many answers came after the day of the
+#: newest labelled one.
 _MIN_ANSWERS = 200
 
 #: The most tenants whose budgets the overview computes.

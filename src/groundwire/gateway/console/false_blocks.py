@@ -23,7 +23,7 @@ from groundwire.evaluation.tuning.target import Aim, TuningTarget
 #: The allowed probability of an error: 1 minus the confidence of 95 %.
 ALPHA = 0.05
 
-#: The number of requests with right answers from which ``FalseBlocks.n_more`` gives no number.
+#: If this many requests with right answers are too few, ``FalseBlocks.n_more`` gives no number.
 _MAX_TRIALS = 100_000
 
 #: A difference of two shares counts as a change if it exceeds this many standard deviations; less
@@ -37,7 +37,7 @@ class Support(StrEnum):
     UNSET = "unset"  # there is no budget
     HOLDS = "holds"  # with 95 % confidence, no more right answers are blocked than allowed
     OPEN = "open"  # too few labels to decide
-    DISPUTED = "disputed"  # it holds only if the disputed answers that are blocked are wrong
+    DISPUTED = "disputed"  # holds only if the disputed answers that are blocked are wrong
     AGAINST = "against"  # of the right labelled answers, more are blocked than the budget allows
     BROKEN = "broken"  # with 95 % confidence, more right answers are blocked than allowed
 

@@ -1,8 +1,8 @@
 """Sign-in at an OpenID Connect provider: the authorization code flow, with PKCE.
 
-Authlib and joserfc (the extra ``oidc``) make the requests and validate the ID token. Nothing is
-kept between requests: the keys of the provider are fetched for each sign-in, and the values that
-have to come back from the provider are derived from one secret in a cookie of the browser.
+Authlib and joserfc (the extra ``oidc``) make the requests, which aiohttp sends, and validate the ID
+token. Nothing is kept between requests: the keys of the provider are fetched for each sign-in, and
+the values that have to come back from it are derived from one secret in a cookie of the browser.
 """
 
 import asyncio

@@ -34,7 +34,7 @@ class Person:
 
     Attributes:
         name: The name of the account.
-        actor: The name in audit events.
+        actor: The value of ``actor`` in audit events that the person causes.
         role: The role, which decides what the person may do.
         secret: The secret of the session, from which ``form_token`` is made.
         has_password: Whether the account has a password.
