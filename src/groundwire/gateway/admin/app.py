@@ -32,10 +32,11 @@ from groundwire.gateway.middleware.readiness import Readiness, Waiting
 from groundwire.gateway.middleware.state import trace_id
 from groundwire.gateway.middleware.trace import Tracing, log_failure
 
-#: The most bytes of a request body. A tenant with all its fields fits.
+#: The most bytes of the body of a request to the API or the console. A tenant with all its fields
+#: fits.
 MAX_BODY_BYTES = 65_536
 
-#: The most requests that are served at a time.
+#: The most requests that the API serves at a time, and the most that the console serves.
 MAX_REQUESTS = 64
 
 ROUTERS = (tenants.router, keys.router, trail.router)
