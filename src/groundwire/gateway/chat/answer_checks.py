@@ -25,7 +25,7 @@ _T = TypeVar("_T")
 
 OnReview: TypeAlias = Callable[[int, Review], None]
 
-#: The most answers that a response may have; OpenAI's limit of ``n``.
+#: The most answers that a stream may have; OpenAI's limit of ``n``.
 MAX_ANSWERS = 128
 
 #: Characters that may end a claim. The check gets the waiting text once one of them has arrived,

@@ -324,7 +324,11 @@ class ReleasedStream:
     # The end of the stream, and its record.
 
     def _finish(self, last: Sequence[bytes], failure: Exception | None = None) -> None:
-        """End the stream with the events ``last``, after those that wait for the audit records."""
+        """End the stream with the events ``last``, after those that wait for the audit records.
+
+        If the stream must not end without these records, and they cannot be written, a refusal is
+        sent in place of all these events.
+        """
         if self._outbox.is_sealed:
             return
         self._outbox.seal()

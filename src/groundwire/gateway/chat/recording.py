@@ -74,7 +74,7 @@ class Recorder:
         return self._refuses and self._services.audit.is_failing
 
     def require_writable(self) -> None:
-        """Refuse a request that needs an audit record, if none can be written now.
+        """Refuse a request that needs an audit record, and count it, if :attr:`is_failing` is true.
 
         Raises:
             Problem: 503, if the request is refused.
