@@ -2,7 +2,7 @@
 
 The app shares the control plane, the counters and the readiness with the data plane, whose lifespan
 opens and closes the control plane. It relays no chats. Its requests need an admin key, except on
-open paths such as ``/livez``.
+open paths such as ``/livez``, and in a local demo.
 """
 
 from fastapi import FastAPI
@@ -32,10 +32,11 @@ from groundwire.gateway.middleware.readiness import Readiness, Waiting
 from groundwire.gateway.middleware.state import trace_id
 from groundwire.gateway.middleware.trace import Tracing, log_failure
 
-#: The most bytes of a request body. A tenant with all its fields fits.
+#: The most bytes of the body of a request to the API or the console. A tenant with all its fields
+#: fits.
 MAX_BODY_BYTES = 65_536
 
-#: The most requests that are served at a time.
+#: The most requests that the API serves at a time, and the most that the console serves.
 MAX_REQUESTS = 64
 
 ROUTERS = (tenants.router, keys.router, trail.router)
@@ -109,5 +110,5 @@ async def _respond(request: Request, error: Exception) -> Response:
     if problem.status >= 500 and problem is not error:
         log_failure(error, trace_id(request))
     if problem.status == 405 and (allowed := _methods_at(request.scope)):
-        problem.headers["Allow"] = ", ".join(allowed)  # Starlette names those of one route alone
+        problem.headers["Allow"] = ", ".join(allowed)  # Starlette lists one route's methods only
     return problem_response(problem, trace_id=trace_id(request))

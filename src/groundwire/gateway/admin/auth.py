@@ -27,7 +27,7 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def admin(request: Request) -> AdminKey:
-    """Return the admin key with which a request was authenticated."""
+    """Return the admin key of a request; in a local demo, a made-up one with the role admin."""
     return cast(AdminKey, request.state.admin)
 
 
@@ -91,7 +91,7 @@ def reads(scope: Scope) -> bool:
 
 
 def address_of(scope: Scope) -> str:
-    """Return the address from which a request's connection came; headers are not trusted."""
+    """Return the address of a connection, or ``unknown``; headers about it are not trusted."""
     client = scope.get("client")
     return str(client[0]) if client else "unknown"
 

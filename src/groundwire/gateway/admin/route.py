@@ -62,7 +62,7 @@ class AdminRoute(NativeRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler of the route.
 
-        It raises a problem for an unknown query parameter, or if the database is too slow.
+        It raises a problem for an unknown query parameter, or if the time limit has passed.
         """
         has_body = self.body_field is not None
         handle = super().get_route_handler() if has_body else APIRoute.get_route_handler(self)

@@ -179,8 +179,8 @@ class Verifying:
 
     Attributes:
         running: A lock that is held during a verification.
-        last: The end and the result of the last verification; ``None`` before the first one since
-            the process began.
+        last: When the last verification ended, and its result; ``None`` if none has ended since the
+            process began.
     """
 
     running: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -25,14 +25,15 @@ _T = TypeVar("_T")
 
 OnReview: TypeAlias = Callable[[int, Review], None]
 
-#: The most answers that a response may have; OpenAI's limit of ``n``.
+#: The most answers that a stream may have; OpenAI's limit of ``n``.
 MAX_ANSWERS = 128
 
 #: Characters that may end a claim. The check gets the waiting text once one of them has arrived,
-#: and again for the next ``_LOOK_BACK`` characters, which can decide whether the claim has ended.
+#: and again with any text in the next ``_LOOK_BACK`` characters, which can decide whether the claim
+#: has ended.
 _ENDS = frozenset(".!?;:|\n…。！？；：؟۔।։")
 _LOOK_BACK = 16
-#: If more characters than this are queued, the check gets them even without such a character.
+#: If more characters than this are waiting, the check gets them even if none is in ``_ENDS``.
 _ENOUGH_CHARS = 400
 
 
@@ -48,11 +49,12 @@ class AnswerChecks:
 
     Attributes:
         on_review: Called on the event loop with the number of an answer that is still arriving,
-            and an interim result for it.
+            and an interim result for it; ``None`` if nobody waits for these results.
         threads: The worker threads.
         timeout_s: The most seconds that one call in a thread may take, including the wait for a
             free thread.
-        max_chars: The most characters of an answer that are checked; no limit for withheld text.
+        max_chars: The most characters that are checked of the text of a streamed answer, and the
+            most that are kept of the arguments of its tool calls; no limit if text is withheld.
         is_reviewed: Whether interim results are made while an answer arrives.
     """
 
@@ -75,12 +77,12 @@ class AnswerChecks:
             threads: The worker threads.
         """
         self.threads, self.timeout_s = threads, settings.check_timeout_s
-        # Withheld text must be checked whole, so it has no limit here. The stream that withholds it
-        # has one.
+        # Withheld text must be checked whole, so it is not cut here. ReleasedStream limits it, and
+        # refuses a longer stream.
         self.max_chars = sys.maxsize if release.withholds else settings.max_held_chars
         self.is_reviewed = release is Release.SENTENCE
         self.on_review: OnReview | None = None
-        # Opens the pipeline's flow for the text of one answer; to be called in a thread.
+        # Begins the check of one answer's text, and returns its ``Flow``; to be called in a thread.
         self.open = partial(pipeline.stream, context)
         # Makes the result for an answer that cannot be checked, from the answer and the reason.
         self.unavailable = partial(pipeline.unavailable, context)
@@ -128,7 +130,7 @@ class AnswerChecks:
 
     @property
     def checked(self) -> tuple[Checked, ...]:
-        """The results of the checks that are finished, in the order of the answers' numbers."""
+        """The results of a stream's finished checks, in the order of the answers' numbers."""
         known = (each.checked for _, each in sorted(self._known.items()))
         return tuple(each for each in known if each is not None)
 
@@ -140,7 +142,7 @@ class AnswerChecks:
         return tuple(await asyncio.gather(*(check.finish(answer) for check, answer in pairs)))
 
     async def finish(self) -> tuple[Checked, ...]:
-        """Finish the checks of all answers, and return their results."""
+        """Finish the checks of all answers of a stream, and return their results."""
         await asyncio.gather(*(answer.finish() for answer in self))
         return self.checked
 
@@ -153,17 +155,18 @@ class AnswerChecks:
 class AnswerCheck:
     """The check of one answer while its text arrives.
 
-    If the check fails or takes too long, the outcome is ``unavailable``. The pipeline's flow is
-    called in threads, one call after the other.
+    If the check fails or takes too long, the outcome is ``unavailable``. The pipeline checks the
+    text in threads, but never two pieces of it at once.
 
     Attributes:
         index: The number of the answer.
         checked: The result; ``None`` until it is known.
         n_chars: Characters of the answer's text that have arrived in a stream.
-        n_skipped: Number of parts of the answer that are not checked, such as images.
+        n_skipped: Number of parts of a streamed answer that are not checked, such as images, and
+            of unreadable events.
         is_finished: Whether the upstream has ended the answer.
         is_cut: Whether the answer breaks off before its end.
-        is_over_limit: Whether the answer is too long to be checked whole.
+        is_over_limit: Whether its text or the arguments of its tool calls exceed ``max_chars``.
     """
 
     def __init__(self, index: int, checks: AnswerChecks) -> None:
@@ -183,7 +186,7 @@ class AnswerCheck:
         self._task = asyncio.create_task(self._work())
 
     def take(self, part: DeltaPart) -> None:
-        """Take the part of a chunk that is about this answer, and queue its text for the check."""
+        """Take the part of a chunk about this answer; queue its text, up to ``max_chars``."""
         room = max(0, self._checks.max_chars - self.n_chars)
         self.is_over_limit |= len(part.text) > room
         self.n_chars += len(part.text)
@@ -282,7 +285,8 @@ class AnswerCheck:
     async def _call(self, function: Callable[[], _T]) -> _T:
         work = self._checks.threads.submit(function)
         call = asyncio.wrap_future(work)
-        # A running thread cannot be stopped. If it opens a flow too late, the flow is closed.
+        # A running thread cannot be stopped. If it opens a flow after the check has ended, the flow
+        # is closed.
         call.add_done_callback(self._put_away)
         try:
             done, _ = await asyncio.wait([call], timeout=self._checks.timeout_s)

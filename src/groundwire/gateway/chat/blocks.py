@@ -40,7 +40,7 @@ class Leaves(Enum):
     """When an event may be sent to the client."""
 
     WITH_TEXT = auto()  # once its own text and all text before it may be sent
-    LATE = auto()  # once the answer has passed its check
+    LATE = auto()  # if text is withheld, once the answer has passed its check
     LAST = auto()  # at the very end: the event ends the answer
 
 
@@ -51,7 +51,7 @@ class BlockEvent(Chunk):
     Attributes:
         leaves: When the event may be sent to the client.
         known: The event, reduced to fields whose text is checked or that hold no text. If text is
-            withheld, this form is sent before the answer has passed.
+            withheld, this form of an event that adds text is sent.
         opens: Whether the event opens a block of text, or a part of one.
         is_divisible: Whether the text of the event may be sent in several pieces.
         is_end: Whether the stream ends with this event.
@@ -72,7 +72,7 @@ class BlockEvent(Chunk):
 class BlockReader(ABC):
     """Reads the events of one stream, in their order."""
 
-    #: Names of the event fields that this reader knows. Text in other fields is unchecked.
+    #: Names of the event fields that this reader knows; text in others is counted as unchecked.
     known: Collection[str]
 
     def __init__(self) -> None:
@@ -183,7 +183,7 @@ class TextSoFar:
         """Return the part of the whole text that follows the pieces so far, and add it to them.
 
         Raises:
-            UnreadableChunkError: If the whole text does not begin with the pieces.
+            UnreadableChunkError: If ``whole`` is not a string that begins with the pieces.
         """
         said = str(self)
         if not isinstance(whole, str) or not whole.startswith(said):
@@ -230,8 +230,9 @@ class _Step:
 class HeldBlocks(ABC):
     """A buffer that holds back the events of one stream of blocks.
 
-    A response with chunks has several answers, so it takes a :class:`.HeldStream` and a
-    :class:`.HeldAnswer` for each. A stream of blocks has one answer, and this class does both.
+    A response with chunks may have several answers, so it needs a :class:`.HeldStream`, and a
+    :class:`.HeldAnswer` for each answer. A stream of blocks has one answer, so this class does the
+    work of both classes.
 
     Attributes:
         withholds: Whether text is sent only after it has been checked.
@@ -327,10 +328,10 @@ class HeldBlocks(ABC):
         self._steps.append(step)
 
     def clear(self, upto: int | None = None) -> list[bytes]:
-        """Release text up to an offset in the answer, with its events, until one must wait.
+        """Release text up to an offset in the answer, with its events, until an event must wait.
 
-        ``None`` releases all text that has arrived. A block of text is not opened before some of
-        its text may be sent. Otherwise clients might show an empty text.
+        ``None`` is the end of the text that has arrived. With an offset, a block of text is not
+        opened before some of its text may be sent. Otherwise clients might show an empty text.
         """
         has_more = upto is not None
         upto = self.n_chars if upto is None else min(upto, self.n_chars)
@@ -356,7 +357,7 @@ class HeldBlocks(ABC):
         """Release the text of an answer that has passed, up to the first event that must wait.
 
         A warning gets a block of its own, before the first block with text if ``in_front`` is true.
-        Otherwise :meth:`finish` adds it after all other blocks.
+        If it is false, or there is no such block, :meth:`finish` adds the warning after all blocks.
         """
         self._warning = warning
         if not in_front:
@@ -371,9 +372,10 @@ class HeldBlocks(ABC):
         return out + self.clear()
 
     def finish(self, *, extension: Mapping[str, Any] | None = None) -> list[bytes]:
-        """Release the rest of the answer: the events that had to wait, and its end.
+        """Release the rest of the answer: events that had to wait, a warning not sent yet, the end.
 
-        The event that ends the answer gets the result of the check (``extension``), if given.
+        The event that ends the answer gets the result of the check (``extension``), if given; an
+        error event does not.
         """
         out = []
         while (first := self._first) and first.event.leaves is not Leaves.LAST:

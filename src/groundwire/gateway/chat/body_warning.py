@@ -12,7 +12,8 @@ from groundwire.explain.wording import quote
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: The length of a warning, in characters, beyond which further findings are only counted.
+#: The length of a warning, in characters, beyond which further findings are only counted. The first
+#: finding is quoted even if it makes the warning longer.
 MAX_CHARS = 4000
 
 _PLEASE = "Please verify the information independently."
@@ -40,8 +41,8 @@ def warning_text(checked: Checked) -> str | None:
     """Return the warning for an answer, without a blank line before or after it.
 
     The result is ``None`` if the action of the answer is not ``body``, or its outcome needs no
-    warning. The confidence that a warning states is the highest probability of a span. It is left
-    out if the detector gives no probabilities.
+    warning. If the policy includes details, a warning about hallucination quotes the spans. Its
+    confidence is the highest probability of a span, and is left out if no span has a probability.
     """
     if checked.action is not Action.BODY:
         return None
@@ -75,7 +76,7 @@ def _analysis(explanation: Explanation) -> str:
 
 
 def _joined(lead: str, parts: Sequence[str], *, separator: str) -> str:
-    """Join as many parts as ``MAX_CHARS`` allows, at least one, and add the number of the rest."""
+    """Join as many parts as ``MAX_CHARS`` allows, at least one, and count the rest, if any."""
     n, size = 0, len(lead)
     while n < len(parts) and (n == 0 or size + len(parts[n]) <= MAX_CHARS):
         size += len(parts[n]) + len(separator)

@@ -23,7 +23,8 @@ from groundwire.pipeline.conversation.response import Answer, AnswerKind
 
 log = logging.getLogger(__name__)
 
-#: A body with more bytes than this is parsed in a thread, so that other requests need not wait.
+#: The body of a request or response with more bytes than this is parsed in a thread, so that other
+#: requests need not wait.
 LARGE_BYTES = 2**20
 
 #: Headers that describe the bytes of a body, and would be wrong once the body is changed.
@@ -37,9 +38,9 @@ class CheckedBody:
     """The body of a response, and the results for its answers.
 
     Attributes:
-        raw: The bytes that the upstream sent.
+        raw: The bytes that the upstream sent, still compressed if they were.
         data: The body as JSON data; ``None`` if it cannot be read.
-        answers: The results for its answers.
+        answers: The results for its answers; one result, ``unavailable``, if it cannot be read.
         is_upstream_error: Whether the body is an error of the upstream, which holds no answers.
     """
 

@@ -42,13 +42,14 @@ from groundwire.policy.policy import Action, reach
 
 #: Seconds that a client may take to send the body of its request.
 BODY_TIMEOUT_S = 60.0
-#: The most bytes of a response that is checked only after it was sent; a larger one is not checked.
+#: About the most bytes that are kept of an unstreamed response that is checked after it was sent. A
+#: larger response has the outcome ``unavailable``.
 OBSERVED_BYTES = 8 * 2**20
 
-#: If this many background tasks run, as a multiple of ``gateway.max_requests``, answers that are
-#: sent without waiting for their check are not checked.
+#: If at least ``gateway.max_requests`` times this many background tasks run, answers that are sent
+#: without waiting for their check are not checked.
 _PENDING_PER_REQUEST = 4
-#: The reason of answers that are not checked, because too many checks were pending.
+#: The recorded reason why an answer was not checked, if too many checks were pending.
 _OVERLOADED = "OverloadedError"
 
 #: The task that asks an upstream; its result is the reply.
@@ -67,7 +68,7 @@ async def create(request: Request, dialect: Dialect) -> Response:
     """
     own = services(request)
     try:
-        async with asyncio.timeout(BODY_TIMEOUT_S):  # a slow sender would keep others waiting
+        async with asyncio.timeout(BODY_TIMEOUT_S):  # a slow sender takes the place of others
             raw = await request.body()
     except TimeoutError as error:
         raise body_too_slow(BODY_TIMEOUT_S) from error
@@ -121,7 +122,10 @@ class Exchange:
             raise
 
     async def _told_of_evidence(self, context: RequestContext, sending: Sending) -> Response:
-        """Return the response, with a header about the evidence if the client asks for it."""
+        """Return the response; if the client asks for it, a header tells where evidence was found.
+
+        A refusal, which is raised as a ``Problem``, gets this header too.
+        """
         is_asked = self._request.headers.get(DEBUG_HEADER) == "true"
         headers = evidence_headers(context.conversation) if is_asked else []
         answer = self._check if context.path in DUE else self._pass
@@ -152,7 +156,10 @@ class Exchange:
     async def _pass(
         self, context: RequestContext, sending: Sending, failure: str | None = None
     ) -> Response:
-        """Relay a response that is not read, with the outcome of the gate or of a failed check.
+        """Relay a response that is not read, and record the outcome if there is one.
+
+        There is one if the gate found that no check is needed, or if the response is a success and
+        a check that was due cannot take place. A success gets headers with the outcome.
 
         Args:
             context: The context of the request.

@@ -28,7 +28,7 @@ class ChatRequest:
         body: The body in the form that the pipeline reads.
         forwarded: The body for the upstream, without ``grounding.*`` metadata unless the gateway
             forwards them.
-        model: The model that the request names; ``None`` if it names none.
+        model: The model that the path or the body names; ``None`` if neither names one.
         asks: Changes to the policy that the request asks for under DVARA's names in its metadata;
             ``None`` if it asks for none.
     """
@@ -61,8 +61,8 @@ class ChatRequest:
                 short strings.
 
         Raises:
-            Problem: 400, if the body is not JSON or is nested too deeply; 415, if it cannot be
-                decompressed.
+            Problem: 400, if the body is not valid JSON or is nested too deeply; 415, if it cannot
+                be decompressed, or is too large then.
             InvalidConversationError: If the body is not a JSON object.
         """
         if content_encoding:

@@ -39,7 +39,8 @@ OF_MESSAGE = frozenset(
     ("context", "extra_content", "provider_specific_fields"),
 )
 _OF_PART = ("type", "text", "refusal", "annotations", "citations", "logprobs")
-#: Fields that hold text in other APIs. Beside ``choices``, their text would not be checked.
+#: Fields that hold the text of an answer in other APIs. In an event of the requested API, outside
+#: of the places that are read, their text would not be checked.
 TEXTS = ("content", "text", "delta", "message", "output_text")
 
 
@@ -187,7 +188,7 @@ class Halves:
         self._waiting: dict[int, str] = {}
 
     def join(self, chunk: Chunk) -> Chunk:
-        """Return a chunk with whole characters; only at the end of an answer a half may remain."""
+        """Return a chunk with whole characters; a half whose other half never comes may remain."""
         parts = tuple(map(self._join, chunk.parts))
         if all(new is old for new, old in zip(parts, chunk.parts, strict=True)):
             return chunk

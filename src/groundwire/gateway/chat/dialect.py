@@ -52,7 +52,7 @@ class Dialect(Protocol):
         """
 
     def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
-        """Return a function that reads the events of one stream, called in their order.
+        """Return a function that reads one event; call it with the events of one stream in order.
 
         The function raises ``UnreadableChunkError`` for an event that is not one of this API, or
         may hold text in an unknown place.

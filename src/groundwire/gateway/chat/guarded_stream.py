@@ -28,7 +28,7 @@ from groundwire.policy.policy import Action
 log = logging.getLogger(__name__)
 
 #: The most tool calls of one answer that is sent only at its end (``deferred``), and the most
-#: values in their arguments. Both are DVARA's limits.
+#: values in the arguments of these calls; otherwise the stream is refused. The limits are DVARA's.
 MAX_CALLS = 256
 MAX_ARGUMENT_VALUES = 512
 
@@ -66,10 +66,10 @@ class ReleasedStream:
                 to keep the connection open.
             trace_id: The trace id of the request.
             settles: Whether the end of the response waits for its audit records.
-            marks: Whether the event that ends an answer gets the outcome of its check.
+            marks: Whether the event that ends an answer may report the result of its check.
             conclude: Starts to record the report, in a task whose result is whether the response
-                may end. It is called once the last byte has been sent; with ``settles``, before
-                that.
+                may end. It is called once the response has ended or the client has left; with
+                ``settles``, before the last events are sent.
         """
         self._reply, self._release, self._trace_id = reply, release, trace_id
         self._held = dialect.held(model=model, trace_id=trace_id, withholds=release.withholds)
@@ -85,7 +85,7 @@ class ReleasedStream:
         self._refusal: RefusalCode | None = None
         self._refused: dict[int, Checked] = {}
         self._is_done = self._is_unread = self._is_truncated = self._is_upstream_error = False
-        self._tasks: list[asyncio.Task[None]] = []  # other tasks than those that settle answers
+        self._tasks: list[asyncio.Task[None]] = []  # all but those that settle answers
         self._recording: asyncio.Task[bool] | None = None
         self._last_read = perf_counter()
 
@@ -175,7 +175,7 @@ class ReleasedStream:
                 self._settle_soon(part.index)
 
     def _is_too_much(self) -> bool:
-        """Return whether more characters or bytes are held than the limits allow."""
+        """Return whether text is withheld, and more is held than the limits allow."""
         return self._release.withholds and (
             self._held.n_held > self._settings.max_held_chars
             or self._held.n_bytes > self._settings.max_response_bytes
@@ -198,7 +198,7 @@ class ReleasedStream:
     # Releasing text to the client.
 
     def _let_text(self, index: int) -> None:
-        """Send the text of an answer that may be sent by now."""
+        """Send as much of an answer as may be sent by now."""
         held = self._held.answer(index)
         if index in self._passed:
             # Events after the end of an answer have no text, only the usage or the end once more.
@@ -252,7 +252,10 @@ class ReleasedStream:
             self._outbox.put(events)
 
     async def _end(self) -> None:
-        """End the stream after the upstream's last byte, once all answers are checked."""
+        """End the stream after the upstream's last byte, once all answers are checked.
+
+        If the upstream has ended neither the stream nor all answers, the stream has broken off.
+        """
         if self._outbox.is_sealed:
             return
         is_finished = len(self._answers) > 0 and all(each.is_finished for each in self._answers)
@@ -291,7 +294,7 @@ class ReleasedStream:
             self._refuse(refused(RefusalCode.STREAM_TOO_LARGE_TO_SCAN))
 
     async def _break_off(self, error: Exception | None) -> None:
-        """Finish a stream that the upstream ended before its answers were complete."""
+        """Finish a stream that ended before its answers were complete, or cannot be read."""
         self._is_truncated = True
         if self._release.withholds:
             self._refuse(refused(RefusalCode.STREAM_INCOMPLETE_UNGROUNDED))
@@ -321,7 +324,11 @@ class ReleasedStream:
     # The end of the stream, and its record.
 
     def _finish(self, last: Sequence[bytes], failure: Exception | None = None) -> None:
-        """End the stream with these events, after the events that wait for the audit records."""
+        """End the stream with the events ``last``, after those that wait for the audit records.
+
+        If the stream must not end without these records, and they cannot be written, a refusal is
+        sent in place of all these events.
+        """
         if self._outbox.is_sealed:
             return
         self._outbox.seal()

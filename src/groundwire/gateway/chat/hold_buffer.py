@@ -24,8 +24,8 @@ from groundwire.gateway.http.refusals import told_of
 from groundwire.gateway.http.sse import DONE, ServerSentEvent, encode
 from groundwire.pipeline.conversation.response import Said
 
-#: Fields of a delta that may be sent with its text. All others wait until the whole answer has
-#: passed: they are not checked, and reasoning or the transcript of audio may repeat the text.
+#: Fields of a delta that may be sent with its text. Others that have a value wait until the whole
+#: answer has passed: they are not checked, and reasoning or the transcript of audio may quote it.
 _WITH_TEXT = ("role", "content")
 #: Fields of a choice that each have a rule of their own in :func:`_divided`.
 _OF_CHOICE = ("delta", "finish_reason", "logprobs")
@@ -39,7 +39,7 @@ _ERROR_NAME = b"event: error\n"
 
 @dataclass(slots=True)
 class _Piece:
-    """The text of an answer from ``start`` to ``end``, with the event that contained it."""
+    """Text between two character offsets of an answer, with the event that contained it."""
 
     start: int
     end: int
@@ -138,7 +138,8 @@ class HeldAnswer:
         """Release the rest of an answer whose text has been sent: other fields, and its end.
 
         Args:
-            extension: The value of ``groundwire`` in the event that ends the answer.
+            extension: The value of ``groundwire`` in the event that ends the answer, or in an
+                event of its own if the answer has no end; ``None`` for no such value.
         """
         late, self._late = self._late, []
         if extension is not None:
@@ -233,6 +234,7 @@ class HeldStream:
         """Hold a chunk: each part with its answer.
 
         A chunk about no answer is sent before all answers if it comes before them, else after them.
+        If it is sent before them and text is withheld, only fields are sent that hold no text.
         """
         head = {key: value for key, value in chunk.data.items() if key in HEAD}
         self.head.update(without_text(head, HEAD) if self.withholds else head)
@@ -259,13 +261,13 @@ class HeldStream:
         return self.answers[index]
 
     def front(self) -> list[bytes]:
-        """Take the events before all answers, such as filter results for the prompt."""
+        """Release the events before all answers, such as filter results for the prompt."""
         front, self._front = self._front, []
         self._n_bytes -= sum(map(len, front))
         return front
 
     def tail(self, *, is_done: bool) -> list[bytes]:
-        """Take the events after all answers, such as the usage."""
+        """Release the events after all answers: the usage, say, and ``[DONE]`` if ``is_done``."""
         tail, self._tail = self._tail, []
         return [*tail, *([DONE] if is_done else [])]
 
@@ -292,7 +294,7 @@ class HeldStream:
         Args:
             problem: The refusal.
             passed: Numbers of the answers that have ended for the client. All others end with the
-                reason ``content_filter``.
+                reason ``content_filter``; if there are no others, answer 0 does.
             extension: The result of the check, as for :func:`.refusals.told_of`.
         """
         head = {key: value for key, value in self.head.items() if key != "object"}
@@ -356,7 +358,7 @@ def _without_its_text(part: object) -> object:
 def _before_answers(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the fields of a chunk that may be sent before any answer.
 
-    The result is empty if only fields that every chunk has remain.
+    The result is empty if fields were left out, and only fields that every chunk has remain.
     """
     known = without_text(data, _OF_CHUNK)
     if "choices" in data and known == data:

@@ -28,10 +28,10 @@ _ANSWERS = ("choices", "output", "content", "completion", "text", "delta", "outp
 
 
 def may_hold_text(value: object) -> bool:
-    """Return whether a JSON value may hold text: a string that is not a name, or several strings.
+    """Return whether a JSON value may hold text: a string that is not a name, or a list of strings.
 
-    A name is an id or a single word, for instance. Two or more names in a list may be text, since
-    they may be the words of a sentence.
+    A name is an id or a single word, for instance. Two or more strings in a list may be text, since
+    they may be the words of a sentence. Keys and nested values are examined too.
 
     >>> may_hold_text("resp_1a2b"), may_hold_text("It was built"), may_hold_text(["It", "was"])
     (False, True, True)
@@ -73,7 +73,8 @@ def without_text(data: Mapping[str, Any], names: Collection[str]) -> dict[str, A
     Args:
         data: The object.
         names: Fields that may be sent if their strings are names, such as an id. Any other field
-            may be sent only if it has no strings, because a name can be a word of the answer.
+            may be sent only if all its strings are empty, because a name can be a word of the
+            answer. No field is sent whose key is not a name.
     """
     return {
         key: value

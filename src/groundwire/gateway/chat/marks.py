@@ -104,7 +104,7 @@ def is_told_at_end(checked: Checked) -> bool:
 
 
 def extension(answers: Sequence[Checked], *, trace_id: str) -> dict[str, Any]:
-    """Return the value of ``groundwire`` in the final chunk of a stream.
+    """Return the value of ``groundwire`` in the event that ends a streamed answer or a stream.
 
     The value has the results that a response without streaming has in its headers.
 
@@ -128,7 +128,7 @@ def extension(answers: Sequence[Checked], *, trace_id: str) -> dict[str, Any]:
 
 
 def _unread(answers: Sequence[Checked]) -> list[str]:
-    """Return the kinds of unchecked content that came with checked answers: only reasoning."""
+    """Return ``["reasoning"]`` if unchecked reasoning came with a checked answer; else nothing."""
     has_reasoning = any(each.answer.has_reasoning and each.path in DUE for each in answers)
     return ["reasoning"] if has_reasoning else []
 

@@ -41,7 +41,8 @@ class ObservedStream:
             reply: The upstream's reply.
             answers: The checks of its answers.
             dialect: The API that the client uses.
-            conclude: Starts to record the report; it is called once the last byte has been sent.
+            conclude: Starts to record the report; it is called once the response has ended, or the
+                client has left.
         """
         self._reply, self._answers, self._conclude = reply, answers, conclude
         self._reader: ChunkReader | None = None

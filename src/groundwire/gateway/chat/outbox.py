@@ -13,7 +13,7 @@ _ROOM = 256
 class Outbox:
     """A queue of events for the client.
 
-    Adding events never waits, so they leave in the order in which decisions released them.
+    Adding events never waits, so events are sent in the order in which they were released.
 
     Attributes:
         is_sealed: Whether the queue drops new events, except for the last events from :meth:`end`.

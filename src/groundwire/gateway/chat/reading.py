@@ -14,6 +14,7 @@ log = logging.getLogger(__name__)
 MAX_EVENT_BYTES = 16 * 2**20
 #: The most bytes of a decompressed stream.
 MAX_STREAM_BYTES = 2**28
+#: The number of decompressed bytes that are divided into events at a time.
 _SLICE_BYTES = 2**16
 #: The number of events to read before other requests get their turn on the event loop.
 TURN = 256
@@ -78,6 +79,7 @@ class ChunkReader:
 
         Raises:
             CodingError: If the compressed data are not complete.
+            EventTooLargeError: If an event has more than ``MAX_EVENT_BYTES``.
         """
         events = self._splitter.feed(self._decoder.finish())
         rest = self._splitter.finish()

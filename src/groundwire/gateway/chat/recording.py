@@ -23,10 +23,11 @@ class StreamReport:
     """The results of a streamed response, as they are recorded.
 
     Attributes:
-        answers: The results for the answers that were checked to their end or refused.
+        answers: The results for the answers that were checked to their end or refused; empty if
+            text was withheld and the client left.
         summary: The summary of a stream whose text was withheld until it was checked; ``None`` for
             other streams.
-        refusal: The reason why the rest of the stream was withheld; ``None`` if it was sent.
+        refusal: The reason why the rest of the stream was refused; ``None`` if it was not.
         is_upstream_error: Whether the upstream sent an error in the stream.
         is_client_gone: Whether the client left before the end.
         added_s: Seconds from the upstream's last bytes until recording begins; ``None`` if nothing
@@ -48,7 +49,8 @@ class Recorder:
     response whose audit events cannot be written must not be sent.
 
     Attributes:
-        settles: Whether the end of a response waits until its audit events are on disk, or fail.
+        settles: Whether the end of a response waits until its audit events are on disk, or cannot
+            be written.
     """
 
     def __init__(self, services: Services, *, trace_id: str, model: str = "") -> None:
@@ -72,7 +74,7 @@ class Recorder:
         return self._refuses and self._services.audit.is_failing
 
     def require_writable(self) -> None:
-        """Refuse a request that needs an audit record, if none can be written now.
+        """Refuse a request that needs an audit record, and count it, if :attr:`is_failing` is true.
 
         Raises:
             Problem: 503, if the request is refused.
@@ -84,7 +86,7 @@ class Recorder:
     async def complete(
         self, context: RequestContext, answers: Sequence[Checked], *, since: float | None = None
     ) -> None:
-        """Record a response that was not streamed.
+        """Record a response that was checked as a whole or not at all.
 
         Args:
             context: The context of the request.
@@ -145,7 +147,7 @@ class Recorder:
         """Record one event about a request.
 
         Raises:
-            Problem: 503, if the event cannot be written, so that the request is refused.
+            Problem: 503, if the event cannot be written and the request must be refused.
         """
         self.require_writable()
         if not await self._keep([event], tenant=event.tenant, source="request"):
@@ -158,7 +160,7 @@ class Recorder:
         mode: Mode,
         **origin: Any,  # noqa: ANN401 - JSON data
     ) -> tuple[AuditEvent, ...]:
-        """Count the answers of a response, and return its audit events."""
+        """Count the answers of a response, trace them, and return the audit events about them."""
         self._services.metrics.checked(context, answers, mode=mode, model=self._model)
         if self._services.telemetry is not None:
             self._services.telemetry.checked(answers, detector=context.detector)
@@ -174,7 +176,8 @@ class Recorder:
     async def _keep(self, events: Sequence[AuditEvent], *, tenant: str, source: str) -> bool:
         """Write events, and return whether the response may be sent.
 
-        This waits for the disk if responses wait for their records.
+        This waits for the disk if responses wait for their records. A response that may not be sent
+        is counted, and an event about it is recorded.
         """
         if not self.settles:
             await self._services.audit.write(*events)

@@ -10,7 +10,7 @@ class Release(StrEnum):
     """The ways to send the text of a stream to the client; one is chosen before the first byte."""
 
     OBSERVE = "observe"  # at once, byte for byte; nothing waits for the check
-    MARK = "mark"  # at once, but the event that ends an answer waits, since it may carry marks
+    MARK = "mark"  # at once, but the end of an answer waits, to report the result or be recorded
     SENTENCE = "sentence"  # each sentence as soon as it has been checked
     DEFERRED = "deferred"  # at the end, once all answers have been checked
 
@@ -20,7 +20,7 @@ class Release(StrEnum):
 
         Args:
             actions: All actions that the policy can lead to.
-            wish: The configured release of text that is held: ``sentence`` or ``deferred``.
+            wish: The configured release of withheld text: ``sentence`` or ``deferred``.
             settles: Whether the end of a response waits for its audit records.
         """
         strongest = max(actions, key=lambda action: action.strength, default=Action.NONE)

@@ -44,7 +44,7 @@ class AdminPlane:
             metrics: The counters of both planes.
 
         Raises:
-            MissingExtraError: If ``oidc.issuer`` is set, and Authlib is not installed.
+            MissingExtraError: If ``oidc.issuer`` is set, and the extra ``oidc`` is not installed.
         """
         self._api = create_admin_app(control, readiness=readiness, metrics=metrics)
         pages = _pages(control, readiness)
@@ -56,7 +56,7 @@ class AdminPlane:
         self._console = Counting(traced, began=lambda: None, ended=metrics.admin_request_ended)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass one request on to the app that its path belongs to."""
+        """Pass a request on to the app of its path; redirect browsers from ``/`` to the console."""
         app: ASGIApp = self._api
         path = scope.get("path", "")
         if path == HOME or path.startswith(f"{HOME}/"):
@@ -107,7 +107,7 @@ async def _nothing(visit: Visit) -> Response:
 
 async def _problem_page(request: Request, error: Exception) -> Response:
     problem = admin_problem(error)
-    # Status 500 or above: the database, which knows who is signed in, may be failing.
+    # From status 500, nobody is looked up: the database with the sessions may be failing.
     person = await person_of(request) if problem.status < 500 else None
     page = Visit(request=request, person=person).page(
         "problem", status=problem.status, problem=problem, trace=trace_id(request)

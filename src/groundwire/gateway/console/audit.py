@@ -48,11 +48,12 @@ _CHANGE_TYPES = (
 )
 
 #: The types of events that say what was done with an answer. An answer drawn at random has a second
-#: event. A filter by action leaves it out, so that each answer is listed once.
+#: event. A filter by action leaves this event out, so that each answer is listed once.
 _DONE_WITH = (*_FOUND, EventType.CHECK_INCOMPLETE)
 
-#: The most hallucinated answers that are read and sorted to show the worst first.
+#: To list the worst answers first, at most this many hallucinated ones are read, the newest.
 _RANKED = 500
+#: The number of events on a page of the list.
 _SHOWN = 50
 _WORST = "worst"
 
@@ -221,7 +222,7 @@ def _summary(record: FoundRecord) -> str:
 
 
 def _changes(diff: object) -> Iterator[str]:
-    """Yield the changes of a tenant's settings, such as "operating point: inherited → 0.1"."""
+    """Yield the changes in the diff of an event, such as "operating point: inherited → 0.1"."""
     if not isinstance(diff, Mapping):
         return
     for how, values in diff.items():

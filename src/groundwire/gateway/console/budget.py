@@ -28,13 +28,14 @@ from groundwire.policy.policy import Action, Policy, decide, resolve, stronger
 
 _BUDGET = "false_block_budget"
 
-#: The fewest answers since the last labelled day for which a change of the traffic is reported.
+#: A change of the traffic is reported only if at least this many answers came after the day of the
+#: newest labelled one.
 _MIN_ANSWERS = 200
 
 #: The most tenants whose budgets the overview computes.
 _MAX_TENANTS = 200
 
-#: Seconds for which the lines of the overview are kept, and for which a page waits for new ones.
+#: Seconds for which lines about budgets are kept, and for which the overview waits for new ones.
 _KEPT_S, _WAIT_S = 60, 0.02
 
 #: All pairs of label and severity that a finding can have; the explainer may lower a severity.
@@ -89,7 +90,8 @@ async def budget_states(visit: Visit) -> list[tuple[str, str, str]]:
     """Return lines about tenants whose labels or traffic speak against their budget.
 
     Each line has a name, a state and a text. With many labels this takes seconds, so a task
-    computes the lines, at most once a minute, and a page waits for it only for a moment.
+    computes the lines, at most once a minute, and a page waits for it only for a moment. If there
+    are no lines yet, or the task failed, one line says so.
     """
     kept = visit.own.budgets
     is_old = time.monotonic() - kept.computed_at > _KEPT_S
@@ -128,7 +130,7 @@ async def _compute_states(visit: Visit) -> None:
 
 
 def _policies(visit: Visit, tenant: str) -> list[Policy]:
-    """Return the policies for a tenant's answers: without a decision, and with each decision."""
+    """Return a tenant's policies: without a decision, and for each decision with a plugin."""
     config, own = visit.control.config, visit.control.directory.get(tenant)
     plugins = [(), *((each.plugin,) for each in config.decisions if each.plugin is not None)]
     return [resolve(config.policy, plugins=each, tenant=own) for each in plugins]

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import NamedTuple
 
-#: Positions of the plot area's edges, in a picture that is 480 units wide and 210 units high.
+#: Edges of the area for bars, in units of the picture, which is 480 wide and, for stacked bars, 210
+#: high.
 LEFT, TOP, RIGHT, BOTTOM = 44, 10, 474, 182
-#: Height of a row, which shows one range.
+#: Height of a row, which shows one range, in the same units.
 _ROW = 24
 
 

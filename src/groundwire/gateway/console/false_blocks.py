@@ -23,7 +23,7 @@ from groundwire.evaluation.tuning.target import Aim, TuningTarget
 #: The allowed probability of an error: 1 minus the confidence of 95 %.
 ALPHA = 0.05
 
-#: The number of requests with right answers up to which missing labels are computed.
+#: If this many requests with right answers are too few, ``FalseBlocks.n_more`` gives no number.
 _MAX_TRIALS = 100_000
 
 #: A difference of two shares counts as a change if it exceeds this many standard deviations; less
@@ -35,11 +35,11 @@ class Support(StrEnum):
     """Whether labels support a budget."""
 
     UNSET = "unset"  # there is no budget
-    HOLDS = "holds"
-    OPEN = "open"  # too few labels
-    DISPUTED = "disputed"  # it holds only if blocked answers that reviewers dispute are wrong
+    HOLDS = "holds"  # with 95 % confidence, no more right answers are blocked than allowed
+    OPEN = "open"  # too few labels to decide
+    DISPUTED = "disputed"  # holds only if the disputed answers that are blocked are wrong
     AGAINST = "against"  # of the right labelled answers, more are blocked than the budget allows
-    BROKEN = "broken"  # with 95 % confidence, of all right answers more are blocked than it allows
+    BROKEN = "broken"  # with 95 % confidence, more right answers are blocked than allowed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +180,7 @@ class FalseBlocks:
         return bool(is_blocking(self._worst(answer), threshold))
 
     def _worst(self, answer: LabelledAnswer) -> float:
-        """Return the score of an answer to compare with a threshold; ``nan`` is never blocked."""
+        """Return an answer's score: ``nan`` is never blocked, an infinite score always."""
         is_similarity = self.detector.score is Score.SIMILARITY
         if self.blocks_incomplete and not answer.facts.is_complete:
             return -inf if is_similarity else inf
@@ -237,7 +237,7 @@ class FalseBlocks:
     def n_disputed_blocked(self, budget: float) -> int:
         """Return the number of disputed answers that are blocked.
 
-        The result is 0 if the labels support the budget even if all of these answers are right.
+        The result is 0 if the budget holds even with all these answers counted as right.
         """
         n = sum(self._blocks(each, self.detector.threshold) for each in self.disputed)
         blocked = self.now.blocked
@@ -259,7 +259,7 @@ class FalseBlocks:
         """
         right = [each for each in self.answers if each.is_right]
         blocked = [each for each in right if self._blocks(each, self.detector.threshold)]
-        # The test counts requests, since the answers to one are alike.
+        # The test counts requests, since the answers to one request are alike.
         n_requests, n_lost = (len({each.facts.trace_id for each in x}) for x in (right, blocked))
         n_needed = bisect_left(
             range(_MAX_TRIALS), x=True, key=lambda n: most_losses(n, budget, ALPHA) >= n_lost
@@ -270,7 +270,7 @@ class FalseBlocks:
         return max(0, round((n_needed - n_requests) * per_request))
 
     def warnings(self, budget: float, support: Support) -> Iterator[str]:
-        """Yield warnings if the newest quarter of the labelled answers speaks against a budget.
+        """Yield a warning if the newest quarter of the labelled answers speaks against a budget.
 
         Args:
             budget: The budget.

@@ -30,7 +30,8 @@ class FormField:
     Attributes:
         name: The name of the field, as in a policy.
         text: A description of the setting.
-        value: The text in the field; empty if the tenant inherits the value.
+        value: The text in the field: the tenant's own value, or the one that was sent; empty if the
+            value is inherited.
         own: The tenant's own value as it is stored; empty if the tenant inherits the value.
         inherited: The value in effect if the tenant has no value of its own.
         options: All valid values, if they can be listed.
@@ -154,11 +155,11 @@ def changes_of(
 def split(
     record: TenantRecord, values: Mapping[str, Any]
 ) -> tuple[dict[str, object], dict[str, object]]:
-    """Divide changed values into changes to the policy and changes to the metadata.
+    """Divide values into changes to the policy and to the metadata; leave out unchanged values.
 
-    A field for which DVARA has a key is changed in the metadata, where DVARA's clients see and
+    A field that also has a name in DVARA's metadata is changed there, where DVARA's clients see and
     change it. If the policy already has the field, it is changed in the policy, which takes
-    precedence over metadata.
+    precedence over metadata. If it is removed there, it is removed from the metadata too.
     """
     policy: dict[str, object] = {}
     metadata: dict[str, object] = {}

@@ -1,8 +1,8 @@
 """Sign-in at an OpenID Connect provider: the authorization code flow, with PKCE.
 
-Authlib and joserfc (the extra ``oidc``) make the requests and validate the ID token. Nothing is
-kept between requests: the keys of the provider are fetched for each sign-in, and the values that
-have to come back from the provider are derived from one secret in a cookie of the browser.
+Authlib and joserfc (the extra ``oidc``) make the requests, which aiohttp sends, and validate the ID
+token. Nothing is kept between requests: the keys of the provider are fetched for each sign-in, and
+the values that have to come back from it are derived from one secret in a cookie of the browser.
 """
 
 import asyncio
@@ -166,11 +166,11 @@ class Provider:
         return dict(claims)
 
     async def _id_token(self, about: Mapping[str, Any], secret: str, code: str) -> str:
-        """Exchange a code for an ID token."""
+        """Exchange a code for an ID token, which is not validated yet."""
         client = self._client(about)
         auth = client.client_auth(client.token_endpoint_auth_method)
         if client.token_endpoint_auth_method == "client_secret_basic":
-            # RFC 6749 (section 2.3.1) requires both to be encoded, which Authlib does not do.
+            # RFC 6749 (section 2.3.1) requires that id and secret are encoded; Authlib does not.
             auth.client_id = quote(client.client_id, safe="")
             auth.client_secret = quote(client.client_secret, safe="")
         url, headers, body = auth.prepare(
@@ -193,7 +193,7 @@ class Provider:
         return token
 
     async def _discovered(self) -> Mapping[str, Any]:
-        """Fetch the document in which the provider describes itself."""
+        """Fetch the document in which the provider describes itself, and check its issuer."""
         url = get_well_known_url(self.issuer, external=True)
         status, about = await self._fetch("GET", url)
         if status != 200:

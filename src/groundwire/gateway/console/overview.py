@@ -30,7 +30,7 @@ _WINDOWS = {
     "30d": (30 * 86_400, 86_400, "30 days", "%d %b"),
 }
 
-#: Look (CSS class) of a bar → the outcomes that the bar counts. In a column, the first is lowest.
+#: Look (CSS class) of a bar → the outcomes that it counts. The first look is lowest in a column.
 _LOOKS = {
     "grounded": (Outcome.GROUNDED, Outcome.SKIPPED),
     "incomplete": (Outcome.PARTIAL, Outcome.UNVERIFIED, Outcome.UNAVAILABLE),
@@ -46,7 +46,7 @@ _MAX_ROWS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """Numbers of answers by outcome, and of blocked ones, for instance those of one tenant."""
+    """Numbers of answers by outcome, and of blocked answers, for example of one tenant."""
 
     name: str
     outcomes: Counter[str]
@@ -138,7 +138,7 @@ def _tallies(counts: Iterable[AnswerCount], by: str) -> list[Tally]:
 
 
 def _health(report: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield each part of the gateway: its name, its state, and a detail, which may be empty."""
+    """Yield each part of the gateway, then each warning: name, state, and a detail or nothing."""
     models, store, audit = report["models"], report.get("store", {}), report.get("audit", {})
     yield "Model", models["status"], models.get("detector", models.get("error", ""))
     yield "Store", store.get("status", "unknown"), store.get("problem") or ""

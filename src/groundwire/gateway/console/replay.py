@@ -92,9 +92,9 @@ class Effect:
 
     @property
     def blocked(self) -> tuple[int, int] | None:
-        """The numbers of answers that only the other, and only the present settings block.
+        """How many answers the other settings alone block, and how many the present ones alone.
 
-        ``None`` if neither settings block any answer.
+        ``None`` if no answer is blocked under the present or the other settings.
         """
         block = str(Action.BLOCK)
         if not any(block in (now, then) for now, then, _ in self.actions):
@@ -120,7 +120,7 @@ def replayable(records: Sequence[FoundRecord]) -> tuple[list[FoundRecord], int]:
 
 
 def _can_be_replayed(detail: Mapping[str, Any] | None) -> bool:
-    """Return whether an answer is text, and all that it was compared with is kept."""
+    """Return whether an answer is text whose check was due, and all that the check read is kept."""
     try:
         return (
             detail is not None

@@ -25,6 +25,7 @@ REVIEW = f"{HOME}/review"
 
 #: Pattern of a line with missed words and the number of their occurrence, such as ``1889 #2``.
 _NUMBERED = re.compile(r"(.*\S)\s+#([1-9]\d{0,3})")
+#: The most stretches of one answer that a person may list as missed by the check.
 _MAX_MISSED = 50
 
 #: The value of ``view`` in the query that asks for the random sample.
@@ -219,7 +220,7 @@ def _judged(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterato
 
 
 def _missed(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterator[Mark]:
-    """Yield a mark for each stretch listed as missed; add those not found to ``problems``."""
+    """Yield a mark for each stretch listed as missed; add refused ones to ``problems``."""
     lines = [each.strip() for each in visit.form.get("missed", "").splitlines() if each.strip()]
     if len(lines) > _MAX_MISSED:
         problems["missed"] = f"At most {_MAX_MISSED} stretches, please."

@@ -17,14 +17,16 @@ from groundwire.gateway.middleware.readiness import Readiness
 if TYPE_CHECKING:
     from groundwire.gateway.console.oidc import Provider
 
-#: The most wrong passwords from one address within ``WINDOW_S`` seconds: for one name, and in all.
+#: The most wrong passwords, or failed sign-ins at a provider, from one address within ``WINDOW_S``
+#: seconds: for one name, and in all.
 MAX_OF_NAME, MAX_OF_ADDRESS = 5, 50
 WINDOW_S = 900
+#: The most names and addresses whose tries are counted at a time.
 _MAX_SEEN = 20_000
 
 
 class Throttle:
-    """Limits the number of wrong passwords for a name and from an address."""
+    """Limits the wrong passwords from one address: for each name, and for all names together."""
 
     def __init__(self) -> None:
         self._tries: TTLCache[tuple[str, ...], int] = TTLCache(_MAX_SEEN, WINDOW_S)
@@ -43,7 +45,10 @@ class Throttle:
         return is_over
 
     def forget(self, name: str, address: str) -> None:
-        """Forget the tries for a name, and one from an address; call it after a right password."""
+        """Forget the tries for a name from an address; call it after a right password.
+
+        The number of all tries from the address falls by one.
+        """
         self._tries.pop((name, address), None)
         self._tries[address,] = max(self._tries.get((address,), 0) - 1, 0)
 
@@ -73,7 +78,7 @@ class ConsoleServices:
         accounts: The accounts of people.
         labels: The labels that reviewers gave to answers.
         provider: The provider at which people may sign in; ``None`` if only passwords are accepted.
-        throttle: Limits the number of wrong passwords.
+        throttle: Limits the number of wrong passwords and failed sign-ins.
         budgets: The lines about budgets on the overview.
         replaying: A lock, so that only one replay of stored answers uses the processors.
         demo_secret: The secret of the one session of a local demo, which needs no account.

@@ -67,7 +67,7 @@ def _why(
 
 
 def _places(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the places of evidence of a claim, or the one place of an explanation."""
+    """Return a claim's references to evidence, or the one of an explanation, if it has one."""
     found = row["evidence"] or []
     return found if isinstance(found, list) else [found]
 

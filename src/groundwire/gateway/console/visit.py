@@ -34,7 +34,7 @@ class Person:
 
     Attributes:
         name: The name of the account.
-        actor: The name in audit events.
+        actor: The value of ``actor`` in audit events that the person causes.
         role: The role, which decides what the person may do.
         secret: The secret of the session, from which ``form_token`` is made.
         has_password: Whether the account has a password.
@@ -159,7 +159,9 @@ Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 def screen(
     handler: Handler, *, needs: AccountRole = AccountRole.VIEWER, reads_trail: bool = False
 ) -> Endpoint:
-    """Make the endpoint of a page for people who are signed in.
+    """Make the endpoint of a page for people who are signed in; others are sent to the sign-in.
+
+    A form is refused unless it was sent from a page of the same session.
 
     Args:
         handler: The function that answers a visit.
@@ -244,7 +246,8 @@ async def read_form(request: Request) -> dict[str, str]:
     headers = request.headers
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     is_foreign = site not in ("same-origin", "none")
-    if site is None:  # old browsers never send it, others not over plain HTTP to another machine
+    # Old browsers never send Sec-Fetch-Site, others not over plain HTTP to another machine.
+    if site is None:
         is_foreign = origin is not None and urlsplit(origin).netloc != headers.get("host")
     if is_foreign:
         raise Problem(

@@ -20,7 +20,7 @@ from groundwire.gateway.console.app import AdminPlane
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.server import Beside, Server, listen
 
-#: The most seconds to wait until a server answers.
+#: The most seconds to wait until a server answers, and again until it has stopped.
 PATIENCE_S = 60.0
 
 

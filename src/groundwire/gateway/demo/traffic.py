@@ -8,9 +8,9 @@ from itertools import cycle, product
 
 from groundwire.gateway.demo.walk import asked, script
 
-#: Number of chats sent without pauses at first, to fill the console; seconds between later chats.
+#: Number of chats sent at first without pauses, to fill the console; seconds before later chats.
 _FIRST, _PAUSE_S = 33, 2.0
-#: The tenants, which send chats in turns. Their settings are in ``scenes.toml``.
+#: The tenants in whose names chats are sent, in turns. Their settings are in ``scenes.toml``.
 TENANTS = ("city-guide", "museum-shop", "school")
 
 

@@ -21,6 +21,7 @@ from groundwire.gateway.demo.model import NAME
 from groundwire.gateway.demo.serving import Gateways, RunningGateway
 from groundwire.render import to_html, visible
 
+#: The most seconds to wait for the next bytes of a gateway.
 _TIMEOUT_S = 60.0
 #: The most seconds to wait for an audit event, which may be written after the response is sent.
 _RECORD_S = 10.0
@@ -63,7 +64,7 @@ def asked(url: str, scene: Mapping[str, Any], *, key: str) -> Iterator[HTTPRespo
     Args:
         url: The base URL of the gateway, without ``/v1``.
         scene: The scene.
-        key: The key of the gateway.
+        key: A key that the gateway accepts.
     """
     path, body = request_of(scene)
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
@@ -101,7 +102,7 @@ def _given(scene: Mapping[str, Any]) -> str:
 class Screen:
     """Sends the requests of scenes, and prints requests and responses on the terminal.
 
-    Lines of commands are not wrapped, so that users can copy them.
+    Long lines are not wrapped, so that users can copy commands.
     """
 
     def __init__(self, gateways: Gateways, *, color: bool, shows_curl: bool = False) -> None:

@@ -18,7 +18,7 @@ class ChatCompletions:
     """The dialect of ``POST /v1/chat/completions``."""
 
     path = "chat/completions"
-    #: The beginning of ids, and the value of ``object``, where the upstream gives none.
+    #: The beginning of a stream's id, and its ``object``, until the upstream gives its own.
     _prefix, _object = "chatcmpl", "chat.completion.chunk"
     _buffer: type[HeldStream] = HeldStream
 
@@ -46,7 +46,7 @@ class ChatCompletions:
         return {**data, "choices": [_warned(choice, warning) for choice, warning in pairs]}
 
     def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
-        """Return a function that reads the events of one stream, called in their order."""
+        """Return a function that reads one event; call it with the events of a stream in order."""
         halves = Halves()
 
         def read(event: ServerSentEvent) -> ReadEvent:

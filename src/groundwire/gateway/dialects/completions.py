@@ -13,10 +13,10 @@ _OBJECT = "text_completion"
 
 
 class HeldTexts(HeldStream):
-    """A stream of legacy completions that is held back in the form of chat completions."""
+    """A buffer that holds back a stream of legacy completions in the form of chat completions."""
 
     def write(self, chunk: Mapping[str, Any]) -> bytes:
-        """Return the event that holds a chunk, as a legacy completion."""
+        """Convert a chunk of chat completions, and return the event with the legacy completion."""
         choices = []
         for choice in chunk.get("choices") or ():
             own = {key: value for key, value in choice.items() if key != "delta"}
@@ -80,7 +80,7 @@ def _as_chat(data: dict[str, Any]) -> dict[str, Any]:
     """Convert a chunk of legacy completions to one of chat completions.
 
     Raises:
-        UnreadableChunkError: If a choice has a delta, or its text is not a string.
+        UnreadableChunkError: If a choice has a delta, or a text that is neither string nor null.
     """
     choices = data.get("choices")
     if not isinstance(choices, list):

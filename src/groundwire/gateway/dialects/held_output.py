@@ -79,7 +79,7 @@ class HeldOutput(HeldBlocks):
 
     @property
     def _parts(self) -> list[dict[str, Any]]:
-        """The parts of the open item that have been sent to the client; empty if none is open."""
+        """The sent parts of the item that is being sent; empty without such an item."""
         item = self._items.get(-1 if self._open_item is None else self._open_item, {})
         parts: list[dict[str, Any]] = item.get("content", [])
         return parts
@@ -99,7 +99,10 @@ class HeldOutput(HeldBlocks):
         yield {"type": "response.output_item.done", "output_index": number, "item": done}
 
     def error(self, event: ServerSentEvent, chunk: object) -> list[bytes]:
-        """Return the event that ends a stream in which the upstream sent an error."""
+        """Return the event that ends a stream in which the upstream sent an error.
+
+        If the event has a response, its output is what was sent to the client before.
+        """
         assert isinstance(chunk, BlockEvent)
         known = chunk.known
         if "response" in known:
@@ -136,7 +139,7 @@ class HeldOutput(HeldBlocks):
 
     @property
     def _begun(self) -> Mapping[str, Any]:
-        """The response as its first event would have sent it to the client."""
+        """The response at its start, for a client that has not received the first event."""
         held = (step.event.known for step in self._steps)
         begun = (each["response"] for each in held if each.get("type") == "response.created")
         return {

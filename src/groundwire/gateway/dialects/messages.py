@@ -23,7 +23,8 @@ from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.http.sse import ServerSentEvent
 from groundwire.pipeline.conversation.response import Answer, ToolCall, answer_of, breaks_off
 
-#: Fields that every message has, and fields that may be sent before the first block of a message.
+#: Fields that every message has; then those that may be sent before the answer has passed its check
+#: if their strings are names, such as an id.
 _MESSAGE = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")
 _BEGUN = ("id", "type", "role", "model", "content")
 #: Fields of ``usage`` that hold a name, for example of a service tier. They may be sent before the
@@ -104,14 +105,17 @@ class Messages:
         return is_error_body(data, _OF_MESSAGE - {"content"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
-        """Return a body with each warning in a block of its own, before the first text block."""
+        """Return a body with each warning in a block of its own, before the first text block.
+
+        Without a text block, the warnings come last.
+        """
         blocks = data["content"]
         at = next((i for i, each in enumerate(blocks) if each.get("type") == "text"), len(blocks))
         ours = [{"type": "text", "text": f"{each}\n\n"} for each in warnings if each]
         return {**data, "content": [*blocks[:at], *ours, *blocks[at:]]}
 
     def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
-        """Return a function that reads the events of one stream, called in their order."""
+        """Return a function that reads one event; call it with the events of a stream in order."""
         return _Reader()
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> "HeldMessage":
@@ -224,7 +228,7 @@ def _unread_in(block: Mapping[str, Any]) -> int:
 
 
 def _input_of(block: Mapping[str, Any]) -> str:
-    """Return the arguments of a call as JSON; empty if they follow in later events."""
+    """Return a call's arguments as JSON; empty if there are none, or later events have them."""
     return json.dumps(block["input"], ensure_ascii=False) if block.get("input") else ""
 
 

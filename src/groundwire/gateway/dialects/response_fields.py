@@ -20,7 +20,8 @@ RESPONSE = frozenset(
         *("truncation", "usage", "user", "output_text"),
     )
 )
-#: Fields of a response that may be sent while its answer is held back.
+#: Fields of a response that may be sent while its answer is held back, if their strings are names,
+#: such as an id.
 _BEGUN = frozenset(
     (
         *("id", "object", "created_at", "status", "background", "model", "parallel_tool_calls"),
@@ -77,7 +78,8 @@ EVENTS = re.compile(
 def begun(response: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a response with only the values that may be sent before its answer has passed.
 
-    Its other known fields get an empty value, mostly ``null``; unknown fields are left out.
+    Other known fields are sent as they are if they have no strings, else with an empty value, which
+    is mostly ``null``. Unknown fields are left out.
     """
     may = only(response, _BEGUN)
     others = without_text({key: response[key] for key in response if key in RESPONSE}, ())
@@ -89,7 +91,7 @@ def begun(response: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def logprobs_of(data: Mapping[str, Any], text: str) -> object:
-    """Return the log probabilities in a JSON object; empty if they belong to another text."""
+    """Return the log probabilities in a JSON object, or ``[]`` if they belong to another text."""
     found = data.get("logprobs")
     return found if are_of(found, text) else []
 

@@ -32,8 +32,9 @@ class Responses:
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a request in the form that the pipeline reads.
 
-        ``input`` is always set, since a request that names a stored prompt may have none. If the
-        request asks for an output format, ``response_format`` holds it.
+        ``input`` is always set, since a request that names a stored prompt may have none.
+        ``messages``, which this API does not know, and fields that are ``null`` are left out. If
+        the request asks for an output format, ``response_format`` holds it.
         """
         text = body.get("text")
         wanted = text.get("format") if isinstance(text, Mapping) else None
@@ -71,7 +72,10 @@ class Responses:
         return is_error_body(data, fields.RESPONSE - {"output"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
-        """Return a body with each warning in a part of its own, before the first text."""
+        """Return a body with each warning in a part of its own, before the first message's content.
+
+        If no message has content, the body is unchanged.
+        """
         items = list(data["output"])
         for i, item in enumerate(items):
             content = item.get("content")
@@ -83,7 +87,7 @@ class Responses:
         return {**data, "output": items}
 
     def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
-        """Return a function that reads the events of one stream, called in their order."""
+        """Return a function that reads one event; call it with the events of a stream in order."""
         return _Reader()
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldOutput:
@@ -205,6 +209,9 @@ class _Reader(BlockReader):
             index: The number of the call's item.
             arguments: The whole arguments.
             name: The whole name; empty if the event has no name.
+
+        Raises:
+            UnreadableChunkError: If the name or the arguments contradict earlier events.
         """
         known, so_far = self._calls.get(index, ("", TextSoFar()))
         if name and known and name != known:
@@ -220,6 +227,9 @@ class _Reader(BlockReader):
             place: The numbers of the item and of the part that the refusal is in.
             said: The whole refusal, or its next piece.
             is_whole: Whether ``said`` is the whole refusal.
+
+        Raises:
+            UnreadableChunkError: If ``said`` is not a string, or contradicts earlier events.
         """
         so_far = self._refusals.setdefault(place, TextSoFar())
         if is_whole:
@@ -342,7 +352,7 @@ def _rest_of(whole: str, pieces: Iterable[TextSoFar]) -> str:
         pieces: The texts or refusals of all parts in earlier events, in order.
 
     Raises:
-        UnreadableChunkError: If the whole text does not begin with the text of the pieces.
+        UnreadableChunkError: If ``whole`` is not empty and does not begin with the pieces.
     """
     said = "".join(map(str, pieces))
     if whole and not whole.startswith(said):

@@ -58,7 +58,8 @@ class Exchange:
     async def run(self, messages: AsyncIterator[Untyped]) -> None:
         """Answer Envoy's messages.
 
-        The call ends in a gRPC error if Envoy's modes cannot be used or the exchange is incomplete.
+        The call ends in a gRPC error if Envoy's modes or its first headers cannot be used, if a
+        message cannot be read, or if the response is not complete at the end.
         """
         first = await anext(aiter(messages))
         modes = first.protocol_config
@@ -80,7 +81,7 @@ class Exchange:
             reading.cancel()
             await asyncio.wait({answering, reading})
         is_misread = not reading.cancelled() and reading.exception() is not None
-        if is_misread or not self._is_complete:  # by default, Envoy lets nothing pass then
+        if is_misread or not self._is_complete:  # by default, Envoy answers with an error then
             await self._context.abort(grpc.StatusCode.INTERNAL, "The response is not complete.")
 
     def _scope(self, headers: proto.Pairs) -> dict[str, Any]:

@@ -28,8 +28,8 @@ _APPEND, OVERWRITE = 0, 2
 
 _FILE = "groundwire/ext_proc.proto"
 
-#: Message → number, type and name of its fields; a star marks repeated ones. Messages of Envoy with
-#: the same fields have one name here: only numbers and types are sent.
+#: Message → number, type and name of each field; a star marks a repeated field. Messages of Envoy
+#: with the same fields have one name here, since names are not sent.
 _MESSAGES = {
     "HeaderValue": "1 string key, 3 bytes raw_value, 2 string value",
     "HeaderMap": "1 HeaderValue* headers",
@@ -115,6 +115,6 @@ def _by_name(pairs: Pairs) -> dict[str, list[bytes]]:
 
 
 def part(changes: dict[str, Any], body: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Return the answer to a message with headers or a body, with the changes to make."""
+    """Return the answer to Envoy's message about headers or a body: the changes to make."""
     changed = {"header_mutation": changes}
     return {"response": changed if body is None else {**changed, "body_mutation": body}}

@@ -14,7 +14,8 @@ class EnvoyReply(UpstreamReply):
     """The response of a model behind Envoy, whose body comes in pieces.
 
     Attributes:
-        given: All headers that Envoy has, including those that are not sent on to the client.
+        given: All headers of the response except pseudo-headers such as ``:status``; some of them
+            are not sent on to the client.
     """
 
     def __init__(self, headers: Pairs) -> None:
@@ -26,7 +27,10 @@ class EnvoyReply(UpstreamReply):
         self._n_bytes, self._is_over = 0, False
 
     async def feed(self, piece: bytes) -> None:
-        """Queue the next piece of the body, or its end (no bytes); wait while the queue is full."""
+        """Queue the next piece of the body, or its end (no bytes); wait while the queue is full.
+
+        After :meth:`close`, pieces are dropped.
+        """
         if not self._is_over:
             await self._pieces.put(piece)
 
