@@ -131,3 +131,9 @@ def test_what_a_request_is_read_as_is_a_conversation(
     dialect: Dialect, body: dict[str, object]
 ) -> None:
     assert not read_request(dialect.conversation(body)).offered
+
+
+@pytest.mark.parametrize("choice", [{"index": 0}, {"index": 0, "text": None}])
+def test_a_warning_of_a_completion_without_text_stands_alone(choice: dict[str, object]) -> None:
+    warned = Completions().with_warnings({"choices": [choice]}, ["Beware."])
+    assert warned["choices"] == [{"index": 0, "text": "Beware.\n\n"}]

@@ -66,7 +66,9 @@ class Completions(ChatCompletions):
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
         """Return a body in which each warning stands before the text of its choice."""
         choices = [
-            choice if warning is None else {**choice, "text": f"{warning}\n\n{choice['text']}"}
+            choice
+            if warning is None
+            else {**choice, "text": f"{warning}\n\n{choice.get('text') or ''}"}
             for choice, warning in zip(data["choices"], warnings, strict=True)
         ]
         return {**data, "choices": choices}
