@@ -7,7 +7,7 @@ from groundwire.evaluation.benches.registry import Bench
 
 
 def fetch(bench: Bench, split: str, *, revision: str | None = None) -> Path:
-    """Fetch the files of a split; files that are in the cache are not fetched again.
+    """Fetch the files of a split, unless they are in Hugging Face's cache.
 
     Args:
         bench: The benchmark.
