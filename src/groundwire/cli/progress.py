@@ -84,8 +84,8 @@ def _drawn(*columns: "ProgressColumn") -> "Progress":
 def lines() -> Callable[..., None]:
     """Return a function that prints a line, and skips lines that follow too soon.
 
-    Two lines are at least :data:`LINE_EVERY_S` seconds apart; a line with ``is_last`` is always
-    printed.
+    The first line and any two lines are at least :data:`LINE_EVERY_S` seconds after this call and
+    apart; a line with ``is_last`` is always printed.
     """
     last = time.monotonic()
 
