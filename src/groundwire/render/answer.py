@@ -94,7 +94,7 @@ class Statement:
 
     @property
     def lights(self) -> str:
-        """What lights up together with this claim: its number and its findings, ``2 f1 f2``."""
+        """Numbers of the claim and its findings, which a page highlights together: ``2 f1 f2``."""
         return " ".join([str(self.number), *(f"f{each.number}" for each in self.findings)])
 
 
@@ -336,7 +336,7 @@ def find_shown(detection: Detection, words: str, *, nth: int = 1) -> tuple[int, 
 
 
 def _laid_out(detection: Detection) -> list[str | Piece]:
-    """Divide the answer by its Markdown; keep it as plain text if that hides a marked letter."""
+    """Divide the answer by its Markdown; if this would hide a marked letter, keep it plain."""
     answer, parts = detection.answer, divide(detection.answer)
     pieces = [part for part in parts if isinstance(part, Piece)]
     gaps = zip(
