@@ -24,7 +24,7 @@ from groundwire.verify.spans import read_spans
 from groundwire.verify.subject import AnswerSubject
 from groundwire.verify.verifier import Verifier
 
-#: Limit on the readings of one call of the tool; a reading compares one claim with one span.
+#: A call with more claims times spans than this is refused: each pair may have to be read.
 MAX_READINGS = 5_000
 
 #: Statuses of citations that are not flagged.
