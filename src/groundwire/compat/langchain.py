@@ -42,7 +42,7 @@ class GroundednessMiddleware(AgentMiddleware):
                 the model again, with the reason, and replaces its last answer if that fails too.
             block_unchecked: Whether answers that could not be checked are replaced as well, unless
                 the action is ``flag``.
-            max_retries: Highest number of times that the model is asked again.
+            max_retries: For ``retry``, the highest number of times that the model is asked again.
             withheld: The text of a replaced answer.
             pipeline: The pipeline that checks; by default one with the default configuration.
         """
