@@ -55,8 +55,8 @@ class Judged:
 
     Attributes:
         path: The file of results.
-        wall_s: Seconds that loading the detector and judging took; ``None`` if an earlier run judged
-            some of the rows.
+        wall_s: Seconds that loading the detector and judging took; ``None`` if an earlier run
+            judged some of the rows.
     """
 
     path: Path
