@@ -116,8 +116,8 @@ def judge(
 def _progress_of(count: Callable[[], int | None], *, hint: bool) -> Iterator[Callable[[int], None]]:
     """Show the progress while the block runs; yield a function to call after each row.
 
-    If Ctrl-C ends the block, the number of rows done is printed, with ``hint`` also that --resume
-    continues.
+    If Ctrl-C ends the block, the number of rows done is printed, and if ``hint`` is true, also that
+    --resume continues.
     """
     n_rows = n_new = 0
     with progress(count, is_interactive=sys.stderr.isatty()) as report:

@@ -93,7 +93,7 @@ class JudgedRow(JsonRecord):
         id: Id of the answer, unique within the data.
         task: The kind of question.
         context_id: Id of the sources, which answers to the same sources share; empty if the row
-            could not be read. In a row of ``check --batch`` it is a hash of the whole input.
+            could not be read. In a row of ``check --batch`` it is a hash of the input row.
         columns: Further columns of the row in the data, by name.
         question: The question, or ``None``.
         answer: The text of the answer; empty if the row could not be read or, for a row of

@@ -24,7 +24,7 @@ from groundwire.verify.spans import read_spans
 from groundwire.verify.subject import AnswerSubject
 from groundwire.verify.verifier import Verifier
 
-#: A call with more claims times spans than this is refused: each pair may have to be read.
+#: Limit on the claims of a call times its spans: each claim may have to be read with each span.
 MAX_READINGS = 5_000
 
 #: Statuses of citations that are not flagged.

@@ -331,7 +331,11 @@ def _is_source(value: object) -> bool:
 
 
 def _spans(value: object, answer: str) -> tuple[GoldSpan, ...] | None:
-    """Parse gold spans; ``None`` if the row has no value for them, which may be an empty list."""
+    """Parse gold spans.
+
+    Returns:
+        ``None`` if the row has no value in the column; empty if its list is empty.
+    """
     if isinstance(value, str):
         try:
             value = json.loads(value)

@@ -40,7 +40,7 @@ class MarkedAnswer:
 def each_slot(path: Path) -> Iterator[AnyRow]:
     """Read rows with the keys id, domain, context (a text or a list of texts) and answer.
 
-    The keys question and context_id are optional; the context id is else the row's id.
+    The keys question and context_id are optional; by default the context id is the row's id.
 
     A row yields the faithful answer, with the row's id, and a variant for each slot, in which that
     slot alone is hallucinated; the variants' ids end in ``.1``, ``.2`` and so on. There is no

@@ -32,8 +32,8 @@ SYSTEM = (
 MAX_IN_A_ROW = 20
 #: Length of the queue of calls, as a multiple of the number of concurrent calls.
 _AHEAD = 4
-#: Columns with a meaning in the table of answers. Columns of the questions with such names are not
-#: copied to it.
+#: Names of columns that have a meaning in the table of answers. A column of the questions that has
+#: one of these names is not copied to that table.
 _RESERVED = frozenset(chain.from_iterable(COLUMNS.values()))
 
 

@@ -36,7 +36,7 @@ _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 _PLAIN = re.compile(r"(?:[^\W_]|[ ,:()%+−-]|(?<=\d)\.(?=\d)){0,40}")
 
 
-#: Ends a part of the report. No text of strangers can contain it: punctuation is escaped.
+#: Separates the parts of the report. Untrusted texts cannot contain it: punctuation is escaped.
 _PART = "<!-- part -->\n"
 
 

@@ -23,7 +23,7 @@ from groundwire.evaluation.tuning.sample import (
 )
 from groundwire.evaluation.tuning.target import LOW, Aim, TuningTarget
 
-#: Number of folds of cross-fitting: each fold is scored at the threshold that other folds choose.
+#: Number of folds of cross-fitting: each is scored at the threshold that is best for the others.
 N_FOLDS = 5
 
 #: Names of the scores that are reported for a threshold.
