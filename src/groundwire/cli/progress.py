@@ -84,8 +84,8 @@ def _drawn(*columns: "ProgressColumn") -> "Progress":
 def lines() -> Callable[..., None]:
     """Return a function that prints a line, and skips lines that follow too soon.
 
-    Lines are at least :data:`LINE_EVERY_S` seconds apart, and the first follows this call no sooner.
-    A line with ``is_last`` is always printed.
+    Lines are at least :data:`LINE_EVERY_S` seconds apart, and the first comes no sooner after this
+    call. A line with ``is_last`` is always printed.
     """
     last = time.monotonic()
 

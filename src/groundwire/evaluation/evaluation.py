@@ -43,7 +43,7 @@ class Evaluation:
             for each task; ``labels``, the recall for each label and each kind of a gold span;
             ``calibration``, ``coverage``, ``latency_ms``; and ``fingerprint``, a hash of the rows
             and their labels that does not depend on the order of the rows.
-        seconds: Time of all checks together, in seconds.
+        seconds: Sum of the times of all checks, in seconds. Checks may run at the same time.
     """
 
     header: Header

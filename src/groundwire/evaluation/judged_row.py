@@ -107,8 +107,8 @@ class JudgedRow(JsonRecord):
             row could not be read or its check raised an error.
         error: ``type`` and ``message`` of the error, if the row could not be read or its check
             failed; else ``None``.
-        seconds: Seconds that the check took; 0 if it raised an error. If several answers were
-            checked at once, the time is divided among them.
+        seconds: Seconds that the check took; 0 if it raised an error. Other checks may have run at
+            the same time.
         sha256: Fingerprint of the row in the data.
     """
 
