@@ -87,7 +87,7 @@ class GroundednessMiddleware(AgentMiddleware):
         return check_messages(self._checks, [*system, *request.messages], answer.text)
 
     def _conclude(self, response: ModelResponse, verdict: Verdict | None) -> ModelResponse:
-        """Add the verdict to the answer, or replace the answer."""
+        """Add the verdict to the answer, or replace the answer and drop the structured response."""
         answer = _answer_of(response)
         if answer is None or verdict is None:
             return response

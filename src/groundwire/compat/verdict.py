@@ -49,7 +49,7 @@ class Verdict:
 
     @property
     def is_due(self) -> bool:
-        """Whether the answer makes claims; a greeting, for example, calls for no check."""
+        """Whether the answer calls for a check; a greeting, or an empty text, does not."""
         return self.checked.outcome is not Outcome.SKIPPED
 
     @property

@@ -204,7 +204,7 @@ def generate(
 
 
 class _Asker:
-    """Makes calls, and saves their replies in a file, by a hash of the request. Thread-safe.
+    """Makes calls, and saves each reply in a file under a hash of its request. Thread-safe.
 
     A request that has a reply is not made again, and no request is made after a final failure. API
     keys are not saved. Incomplete lines of the file are ignored.
