@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
-#: Least seconds between two lines of progress, without a terminal.
+#: Least seconds between two lines of progress, if standard error is no terminal.
 LINE_EVERY_S = 10.0
 
 #: Sources with at least this many characters take seconds to read, so a terminal shows the time.

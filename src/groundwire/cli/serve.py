@@ -32,7 +32,7 @@ PACKAGES = (
     *("prometheus_client", "sqlalchemy", "starlette", "uvicorn"),
 )
 
-#: File in ``gateway.data_dir`` for new keys if there is no terminal to show them on.
+#: File in ``gateway.data_dir`` for new keys that are not shown on a terminal.
 FIRST_KEYS = "first-keys.txt"
 
 REACHABLE = """\

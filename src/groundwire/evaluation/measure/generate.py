@@ -28,7 +28,7 @@ SYSTEM = (
     "Answer the question from the sources alone. If they do not say it, say that they do not. "
     "Answer in a few sentences, without a preamble."
 )
-#: Number of consecutive failures that ends a run.
+#: Number of consecutive failed calls that ends a run.
 MAX_IN_A_ROW = 20
 #: Length of the queue of calls, as a multiple of the number of concurrent calls.
 _AHEAD = 4
