@@ -237,7 +237,7 @@ def _spaced(lights: Iterable[str]) -> str:
 def _between(
     text: str, start: int, end: int, *, is_first: bool, is_last: bool = False
 ) -> Iterator[Part]:
-    """Yield the text before, between or after lines of evidence; leave out what is far from them."""
+    """Yield the text before, between or after lines of evidence, without what is far from them."""
     first = start if is_first and not is_last else start + _CONTEXT_CHARS
     last = end if is_last else end - _CONTEXT_CHARS
     if last - first <= _CONTEXT_CHARS:

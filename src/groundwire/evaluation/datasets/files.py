@@ -35,7 +35,7 @@ class FailedRow:
     Attributes:
         row: Number of the row, from 1, counted over all files of the table.
         id: The row's own id; its number if it has no id that can be read.
-        place: File and line of the row; the file alone if all of it is one failed row; may be empty.
+        place: File and line of the row; the file alone if the whole file failed; may be empty.
         problem: Description of what is wrong.
         sha256: Fingerprint of the row's content.
         task: The task of the row; empty if it cannot be read.
