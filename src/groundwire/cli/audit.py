@@ -88,7 +88,11 @@ def verify(
 
 
 def _configured_files(config: "Config", store: StoreOptions) -> Sequence[Path]:
-    """Return the file of the configured trail; empty with ``--store``, or if a database has it."""
+    """Return the file of the configured trail; empty with ``--store``, or if it is in a database.
+
+    Raises:
+        SettingError: If the configured trail is standard output.
+    """
     path = config.audit.path
     if store.store is not None or path is None:
         return ()

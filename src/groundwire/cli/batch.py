@@ -73,7 +73,8 @@ class InputRow:
         id: Id of the row, if it has one.
         sha256: :func:`fingerprint` of the row's content in the file.
         content: The example to check, or the error of a row that cannot be read.
-        keys: The keys of the row if it is a JSON object, else the names of its columns.
+        keys: The keys of the row's JSON object, or the names of its columns; empty if the row could
+            not be parsed.
     """
 
     number: int
@@ -154,7 +155,8 @@ class ResultsTally:
         """Add one result to the counts.
 
         Raises:
-            KeyError, TypeError, ValueError, OverflowError: If ``result`` is no result of a row.
+            KeyError, TypeError, ValueError, OverflowError: If ``result`` is no result of a row, or
+                its row does not come after :attr:`last_row`.
         """
         if result["row"] <= self.last_row:
             raise ValueError("rows are out of order")
@@ -237,8 +239,10 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
 def examine_first(row: InputRow, files: Files) -> None:
     """Look in the first row for mistakes that probably all rows have, and report them once.
 
+    If it has no question, a note names the columns that are not used.
+
     Raises:
-        InputError: If the row lacks a column, or its sources are names of files.
+        InputError: If the row lacks a column, or one of its sources is the name of a file.
     """
     if isinstance(row.content, MissingColumnError):
         raise InputError(f"No row was checked. In the first one {row.content}")

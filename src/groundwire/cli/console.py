@@ -23,7 +23,7 @@ COLOR = option(
 
 
 def show(data: object, text: Callable[[], str], *, as_json: bool) -> None:
-    """Print a result: its data as JSON, or the text that a function makes of it."""
+    """Print a result: its data as JSON, or the text that the function ``text`` returns."""
     click.echo(to_json(data, indent=2) if as_json else text(), color=False)
 
 

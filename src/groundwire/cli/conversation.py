@@ -49,6 +49,9 @@ def check_conversation(
         config: The configuration file; ``None``: defaults and environment variables alone.
         as_json: Whether to print JSON.
         color: When to use colour.
+
+    Raises:
+        InputError: If the file is no JSON, or a check was due and the response has no answer text.
     """
     refuse_shared_stdin([file, config])
     settings = _with_choice(read_config(ctx, config), choice, ctx)

@@ -61,7 +61,10 @@ class DataOptions:
         return choose(read, limit=self.limit)
 
     def count(self, data: Path) -> int | None:
-        """Count the rows to judge; ``None`` if the number is unknown."""
+        """Count the rows of the data, at most ``limit``; ``None`` if the number is unknown.
+
+        A row with slots counts once, although several answers are made from it.
+        """
         from groundwire.evaluation.datasets.lines import count_rows
 
         n = count_rows(data)

@@ -96,7 +96,7 @@ def doctor(ctx: click.Context, /, *, as_json: bool = option("--json")) -> None:
 
 
 def look_at_system() -> Checkup:
-    """Check Python, platform and processors."""
+    """Report the version of Python, the platform and the number of usable processors."""
     n_cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return Checkup(
         name="system",
@@ -117,7 +117,7 @@ def look_at_package(name: str) -> Checkup:
 
 
 def look_at_models() -> Iterator[Checkup]:
-    """Check that the embedded models are there and intact."""
+    """Check that each embedded model is intact, and that the default model is there."""
     from groundwire.engine.models import DEFAULT_MODEL, list_models, verify
 
     fix = "Install the package again, from its checkout: pip install --force-reinstall ."

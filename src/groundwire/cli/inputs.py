@@ -79,7 +79,11 @@ def name_of(path: Path) -> str:
 
 
 def read_text_option(text: str | None, path: Path | None, option: str) -> str | None:
-    """Read the text that an option such as ``--answer``, or its ``-file`` form, gives, if any."""
+    """Read the text that an option such as ``--answer``, or its ``-file`` form, gives, if any.
+
+    Raises:
+        UsageError: If both are given, or the text is the name of a file.
+    """
     if text is not None and path is not None:
         raise click.UsageError(f"{option} and {option}-file exclude each other: give one of them.")
     if text is not None:
@@ -116,7 +120,7 @@ def read_sources(texts: Sequence[str], paths: Sequence[Path]) -> list[Source]:
 
 
 def unique_names(paths: Sequence[Path], *, taken: Sequence[str] = ()) -> list[str]:
-    """Name files by their file names, or all by their paths if two would have the same name."""
+    """Name files by their file names, or all by their paths if a name is repeated or ``taken``."""
     names = [_name(path) for path in paths]
     is_unique = len({*taken, *names}) == len(taken) + len(names)
     return names if is_unique else [path.as_posix() for path in paths]

@@ -55,7 +55,8 @@ class Judged:
 
     Attributes:
         path: The file of results.
-        wall_s: Seconds that judging took; ``None`` if an earlier run judged some of the rows.
+        wall_s: Seconds that loading the detector and judging took; ``None`` if an earlier run
+            judged some of the rows.
     """
 
     path: Path
@@ -113,7 +114,11 @@ def judge(
 
 @contextmanager
 def _progress_of(count: Callable[[], int | None], *, hint: bool) -> Iterator[Callable[[int], None]]:
-    """Show the progress while the block runs; yield a function to call after each row."""
+    """Show the progress while the block runs; yield a function to call after each row.
+
+    If Ctrl-C ends the block, the number of rows done is printed, and if ``hint`` is true, also that
+    --resume continues.
+    """
     n_rows = n_new = 0
     with progress(count, is_interactive=sys.stderr.isatty()) as report:
 

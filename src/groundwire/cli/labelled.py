@@ -15,7 +15,7 @@ from groundwire.cli.inputs import READ_FILE
 from groundwire.cli.judging import Judged, OutputOptions, judge
 from groundwire.cli.options import names_of, option
 
-#: Names of the options that go with ``--data``: how it is judged, and where results are kept.
+#: Names of the options that need ``--data``: how the data are judged, and where results are kept.
 _OF_JUDGING = (*names_of(DataOptions), *names_of(OutputOptions), *names_of(DetectorChoice))
 
 

@@ -115,7 +115,7 @@ class ServerOptions:
 
         Returns:
             The variables with their values, and the name of the one whose value is a secret, if
-            there is one.
+            there is one. A missing URL of the service has a placeholder as its value.
         """
         from groundwire.config.tree import SETTINGS
         from groundwire.verify.backends import KEY_VARIABLE, URL_VARIABLES

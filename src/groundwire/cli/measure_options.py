@@ -91,7 +91,11 @@ class Generating:
         return address
 
     def to(self, questions: Questions, output: Path) -> ExitStatus:
-        """Ask for the answers that are missing, and write the table of answers."""
+        """Ask for the answers that are missing, write the table of answers, and print counts.
+
+        Returns:
+            ``FAILED`` if no row has an answer, ``FLAGGED`` if some have none, else ``PASSED``.
+        """
         from groundwire.evaluation.language_model import LanguageModel
         from groundwire.evaluation.measure.generate import SYSTEM, Prompting, generate
 

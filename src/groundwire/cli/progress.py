@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
-#: Least seconds between two lines of progress, without a terminal.
+#: Least seconds between two lines of progress, if standard error is no terminal.
 LINE_EVERY_S = 10.0
 
 #: Sources with at least this many characters take seconds to read, so a terminal shows the time.
@@ -84,8 +84,8 @@ def _drawn(*columns: "ProgressColumn") -> "Progress":
 def lines() -> Callable[..., None]:
     """Return a function that prints a line, and skips lines that follow too soon.
 
-    Two lines are at least :data:`LINE_EVERY_S` seconds apart; a line with ``is_last`` is always
-    printed.
+    Lines are at least :data:`LINE_EVERY_S` seconds apart, and the first comes no sooner after this
+    call. A line with ``is_last`` is always printed.
     """
     last = time.monotonic()
 

@@ -86,7 +86,7 @@ def regress(
 
 
 def to_text(found: "Regression") -> str:
-    """Format a comparison as a table."""
+    """Format a comparison as a table, with notes and the first answers that are newly wrong."""
     from groundwire.evaluation.table import aligned
     from groundwire.text.screen import one_line
 

@@ -32,7 +32,7 @@ PACKAGES = (
     *("prometheus_client", "sqlalchemy", "starlette", "uvicorn"),
 )
 
-#: File in ``gateway.data_dir`` for new keys if there is no terminal to show them on.
+#: File in ``gateway.data_dir`` for new keys that are not shown on a terminal.
 FIRST_KEYS = "first-keys.txt"
 
 REACHABLE = """\
@@ -130,8 +130,8 @@ def require_gateway(what: str = "The gateway") -> None:
 def with_upstream(config: "Config", given: dict[str, Any]) -> "Config":
     """Apply options to a configuration; they win over it, and over a preset that they name.
 
-    An upstream in the options replaces the configured ones. It does not get a key that the
-    configuration file has for another URL.
+    An upstream in the options replaces the configured ones. A key that the configuration file has
+    for another URL is then dropped, with a warning.
     """
     from groundwire.config.tree import PRESETS
 
@@ -150,7 +150,11 @@ def with_upstream(config: "Config", given: dict[str, Any]) -> "Config":
 
 
 def with_key(config: "Config", variable: str) -> "Config":
-    """Read the upstream's key from an environment variable into the configuration."""
+    """Read the upstream's key from an environment variable into the configuration.
+
+    Raises:
+        UsageError: If there is no ``upstream.url``, or the variable has no valid key.
+    """
     from groundwire.config.keys import Token
 
     if config.upstream.url is None:
@@ -249,7 +253,8 @@ def show_keys(
 ) -> None:
     """Print which keys are accepted; show new keys on a terminal, or else write them to a file.
 
-    Output that is JSON, or not on a terminal, may be collected, like the log of a container.
+    New keys are not printed as JSON, or where there is no terminal: such output may be collected,
+    like the log of a container.
     """
     tell(f"keys      {_keys(config, start)}", f"admin     {_admin_keys(config, start)}")
     if not start.keys:

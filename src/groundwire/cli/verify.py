@@ -155,7 +155,10 @@ def verify(
 
 
 def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any]) -> "Verify":
-    """Return the settings in effect: options win over the environment, which wins over a file."""
+    """Return the settings in effect: options win over the environment, which wins over a file.
+
+    If an option names another server, a key of the file is left out, with a warning.
+    """
     # Environment variables of endpoints are read only if an option or setting chooses an endpoint.
     chosen = given.get("verify.verifier")
     environ = os.environ | ({"GROUNDWIRE_VERIFY_VERIFIER": chosen} if chosen else {})
@@ -174,7 +177,11 @@ def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any
 
 
 def status_of(report: "VerificationReport") -> ExitStatus:
-    """Return the exit status of a report: that of its worst claim or citation."""
+    """Return the exit status of a report.
+
+    It is ``FAILED`` if the answer, a claim or a citation could not be verified, ``FLAGGED`` if the
+    answer is flagged, else ``PASSED``.
+    """
     from groundwire.verify.citations import CitationStatus
     from groundwire.verify.rule import ClaimStatus
 

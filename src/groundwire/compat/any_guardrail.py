@@ -20,7 +20,9 @@ with needs_extra("The guardrail for any-guardrail", "any-guardrail"):
 
 
 class Groundedness(Guardrail):
-    """Validates whether the context supports an answer; called as the class ``LettuceDetect`` is.
+    """Validates whether the context supports an answer.
+
+    It has the interface of any-guardrail's class ``LettuceDetect``.
 
     An answer that was not checked has ``triggered=None`` in its category ``hallucination``. It is
     not valid, unless it claims nothing.

@@ -45,7 +45,7 @@ def wrap(
     Args:
         client: A client of the package ``openai`` or ``anthropic``, synchronous or not.
         block: Whether an unsupported answer raises :class:`AnswerWithheldError`. By then, the
-            caller has read all words of a stream.
+            caller has read all words of a stream. A raw response raises a TypeError.
         block_unchecked: With ``block``, whether answers that could not be checked raise it too.
         on_verdict: Called with each verdict, before an error is raised.
         pipeline: The pipeline that checks; by default one with the default configuration.
@@ -93,7 +93,13 @@ def _checked(
     *,
     block: bool,
 ) -> Any:  # noqa: ANN401
-    """Return a response with its verdict, or a stream that gets it at its end."""
+    """Return a response with its verdict, or a stream that gets it at its end.
+
+    A response of another API, or a raw one, is returned unchecked.
+
+    Raises:
+        TypeError: If the response is a raw one and ``block`` is true.
+    """
     read = _READERS.get(path.partition("?")[0].removeprefix("/v1"))
     if read is None:
         return response

@@ -39,7 +39,7 @@ class GroundednessMetric(BaseMetric):
         return "Groundedness"
 
     def measure(self, test_case: LLMTestCase, *_: object, **__: object) -> float | None:
-        """Check the output of a test case, and return the score."""
+        """Check the output of a test case; return the score, or ``None`` if it was not checked."""
         verdict = Checks(self.pipeline).answer(
             test_case.actual_output, sources=list(_sources(test_case)), question=test_case.input
         )

@@ -170,7 +170,8 @@ class HallucinationSpanDetector:
         """Load a token classifier, or the embedded reader under the name ``groundwire``.
 
         Args:
-            model_id: Hub id, local folder, ``groundwire`` or ``reader``.
+            model_id: Hub id, local folder, ``groundwire`` or ``reader``. The last two mean the
+                embedded reader, for which revision, device and max_length are ignored.
             revision: Commit of a hub model; ``None`` or empty for the commit in
                 :data:`groundwire.engine.checkpoints.PINS`.
             device: Number of the CUDA device, or -1 for the CPU. If there is no such device, a
@@ -220,7 +221,8 @@ class HallucinationSpanDetector:
             response: The text to check. If it is ``None`` or blank, nothing is found.
 
         Raises:
-            DetectionError: If the model failed, or gave a score that is not a number.
+            DetectionError: If the model failed, gave a score that is not a number, or could not
+                judge all of the response.
         """
         if response is None or not response.strip():
             return SpanDetection(hallucinated=False)

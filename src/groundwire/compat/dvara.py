@@ -16,9 +16,9 @@ class GroundingResult:
     """The result of a check of an answer.
 
     Attributes:
-        grounded: Whether no claim is ungrounded.
+        grounded: Whether no claim has marked words.
         confidence: Confidence in ``grounded``, in [0, 1]; 1 if nothing could be compared.
-        ungrounded_claims: The texts of the ungrounded claims, in reading order.
+        ungrounded_claims: The texts of the claims with marked words, in reading order.
         overall_similarity: Mean similarity of the claims that were compared; 1 if there are none.
             For a detector that gives probabilities, the mean P(supported).
     """

@@ -42,7 +42,7 @@ class GroundednessMiddleware(AgentMiddleware):
                 the model again, with the reason, and replaces its last answer if that fails too.
             block_unchecked: Whether answers that could not be checked are replaced as well, unless
                 the action is ``flag``.
-            max_retries: Highest number of times that the model is asked again.
+            max_retries: For ``retry``, the highest number of times that the model is asked again.
             withheld: The text of a replaced answer.
             pipeline: The pipeline that checks; by default one with the default configuration.
         """
@@ -87,7 +87,7 @@ class GroundednessMiddleware(AgentMiddleware):
         return check_messages(self._checks, [*system, *request.messages], answer.text)
 
     def _conclude(self, response: ModelResponse, verdict: Verdict | None) -> ModelResponse:
-        """Add the verdict to the answer, or replace the answer."""
+        """Add the verdict to the answer, or replace the answer and drop the structured response."""
         answer = _answer_of(response)
         if answer is None or verdict is None:
             return response

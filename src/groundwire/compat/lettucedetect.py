@@ -67,7 +67,8 @@ class HallucinationDetector:
         Args:
             method: ``transformer``. Other methods of LettuceDetect are not available.
             model_path: Hub id or folder of a token classifier. ``None``, ``groundwire`` and
-                ``reader`` are the embedded reader.
+                ``reader`` are the embedded reader, for which revision, max_length and device are
+                ignored.
             revision: Commit of a hub model, 40 hexadecimal digits.
             max_length: Limit on the word pieces of one pass; a longer context is read in parts.
             device: ``cpu``, ``cuda`` or ``cuda:N``, as a text or an object such as
@@ -187,7 +188,11 @@ class HallucinationDetector:
 
 
 def _spans_of(detection: Detection) -> list[Prediction]:
-    """Return the spans of a detection; if it has none and is not grounded, raise an error."""
+    """Return the spans of a detection.
+
+    Raises:
+        DetectionError: If there are no spans, and the outcome is not grounded.
+    """
     if not detection.spans and detection.outcome is not Outcome.GROUNDED:
         reasons = ", ".join(map(str, detection.coverage.reasons)) or "no reason given"
         raise DetectionError(

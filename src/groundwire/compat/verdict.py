@@ -18,7 +18,8 @@ from groundwire.render.descriptions import OUTCOMES, describe_reasons
 #: The pipeline that checks use by default; it has the default configuration.
 _DEFAULT = Lazy(Pipeline.load)
 
-#: The sources of an answer: texts, or documents of LangChain, LlamaIndex or Haystack.
+#: The sources of an answer: texts, or documents of LangChain, LlamaIndex or Haystack; ``None`` if
+#: there are none.
 Sources: TypeAlias = Iterable[SourceLike] | None
 
 _PASSED = {Outcome.GROUNDED: True, Outcome.HALLUCINATED: False}
@@ -49,7 +50,7 @@ class Verdict:
 
     @property
     def is_due(self) -> bool:
-        """Whether the answer makes claims; a greeting, for example, calls for no check."""
+        """Whether the answer calls for a check; a greeting, or an empty text, does not."""
         return self.checked.outcome is not Outcome.SKIPPED
 
     @property

@@ -31,7 +31,8 @@ class ComparedAnswer:
             For a detector of similarities, 1 minus the lowest similarity of a claim: this is not a
             probability, but it sorts answers by doubt as well.
         characters: Numbers of characters that the detector marked, that people marked, and that
-            both marked. A character with several marks counts once.
+            both marked. A character with several marks counts once. All are 0 without
+            ``has_spans``.
         pairs: The same numbers as :func:`.metrics.count_pairs` counts them: a character with
             several marks counts several times.
         n_clean_claims: Number of claims in which people marked nothing; 0 without ``has_spans``.
@@ -142,7 +143,10 @@ def is_judged(detection: Detection) -> bool:
 
 
 def _doubt(claim: Claim) -> float:
-    """Return the doubt about a claim, in [0, 1]: its probability, or 1 minus its similarity."""
+    """Return the doubt about a claim, in [0, 1]: 1 minus its similarity, else its probability.
+
+    It is 0 if the claim has neither.
+    """
     if claim.similarity is not None:
         return min(1 - claim.similarity, 1.0)
     return claim.probability or 0.0

@@ -40,10 +40,10 @@ class Evaluation:
         counts: Numbers of all rows, and of rows without a verdict or a label.
         scores: JSON data, with ratios in [0, 1] and ``None`` where undefined: the scores of all
             labelled answers, as :func:`.scores.scores_of` computes them; ``tasks``, the same scores
-            for each task; ``labels``, the recall for each label of a gold span; ``calibration``,
-            ``coverage``, ``latency_ms``; and ``fingerprint``, a hash of the rows and their labels
-            that does not depend on the order of the rows.
-        seconds: Time of all checks together.
+            for each task; ``labels``, the recall for each label and each kind of a gold span;
+            ``calibration``, ``coverage``, ``latency_ms``; and ``fingerprint``, a hash of the rows
+            and their labels that does not depend on the order of the rows.
+        seconds: Sum of the times of all checks, in seconds. Checks may run at the same time.
     """
 
     header: Header
@@ -157,7 +157,7 @@ class _Tally:
                 yield judged
 
     def labels(self) -> dict[str, dict[str, Any]]:
-        """Count, for each label, the gold spans and those that the detector touched.
+        """Count, for each label and each kind, the gold spans and those that the detector touched.
 
         Touched means that a span of the detector shares a character with the gold span.
         """

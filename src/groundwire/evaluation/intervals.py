@@ -31,9 +31,11 @@ from groundwire.evaluation.metrics import Floats
 N_RESAMPLES, SEED = 2000, 0
 #: The fewest contexts from which a bootstrap interval is computed.
 MIN_CONTEXTS = 10
-#: Limit for the weights in memory at a time: resamples times answers.
+#: Limit on the weights in memory at a time, one for each answer in each resample. A single resample
+#: may have more.
 _MAX_WEIGHTS = 2**18
-#: Scores that differ by less than this count as equal: the difference is a rounding error.
+#: If the scores of all resamples differ by no more than this, they count as equal: the difference
+#: is a rounding error.
 _SAME = 1e-12
 
 
@@ -151,6 +153,9 @@ class Bootstrap:
         """Yield how often each context is drawn, for ``r`` resamples at a time.
 
         Each array has the shape ``(r, n_contexts)``; ``r`` is limited by :data:`_MAX_WEIGHTS`.
+
+        Raises:
+            ValueError: If there are no answers.
         """
         rng, n = np.random.default_rng(self.seed), self.n_contexts
         if not n:
@@ -215,8 +220,8 @@ class Replicates:
         """Compute the interval in which the share ``level`` of the resampled scores lies.
 
         A share, such as precision, that is 0 or 1 gets Wilson's interval instead. Any other score
-        has no interval, so the ends are ``nan``, if all resamples have the same score, or there are
-        fewer contexts than :data:`MIN_CONTEXTS`.
+        has no interval, so the ends are ``nan``, if the score is the same in all resamples or
+        undefined in all, or if there are fewer contexts than :data:`MIN_CONTEXTS`.
 
         Args:
             level: The share of resamples in the interval, in (0, 1).

@@ -92,7 +92,8 @@ class JudgedRow(JsonRecord):
         row: Number of the answer's row in the data, from 1.
         id: Id of the answer, unique within the data.
         task: The kind of question.
-        context_id: Id of the sources; answers to the same sources share it.
+        context_id: Id of the sources, which answers to the same sources share; empty if the row
+            could not be read. In a row of ``check --batch`` it is a hash of the input row.
         columns: Further columns of the row in the data, by name.
         question: The question, or ``None``.
         answer: The text of the answer; empty if the row could not be read or, for a row of
@@ -102,11 +103,12 @@ class JudgedRow(JsonRecord):
         known: How much of the answer is labelled: a :class:`.datasets.labelled.Known`.
         hallucinated: Whether the answer is hallucinated, by its label; ``None`` without a label.
         gold: ``start``, ``end``, ``label`` and ``kind`` of each stretch that people marked.
-        detection: The detection as :meth:`groundwire.Detection.to_dict` writes it, or ``None``.
+        detection: The detection as :meth:`groundwire.Detection.to_dict` writes it; ``None`` if the
+            row could not be read or its check raised an error.
         error: ``type`` and ``message`` of the error, if the row could not be read or its check
             failed; else ``None``.
-        seconds: Seconds that the check took. If several answers were checked at once, the time is
-            divided among them.
+        seconds: Seconds that the check took; 0 if it raised an error. Other checks may have run at
+            the same time.
         sha256: Fingerprint of the row in the data.
     """
 
@@ -176,7 +178,8 @@ def requiring_results(
     """Report errors of parsing as an error that names the file, the line and the problem.
 
     Raises:
-        ResultsError: If the block raises one of :data:`UNLIKE_RESULTS`.
+        ResultsError: If the block raises one of :data:`UNLIKE_RESULTS`. An error that is also an
+            InputError is passed on unchanged.
     """
     try:
         yield

@@ -42,7 +42,7 @@ class ModelReply:
     Attributes:
         answer: The text.
         finish_reason: Why the text ended: ``length`` if it was cut off at the limit of tokens;
-            empty if the endpoint gives no reason.
+            empty if the endpoint gives none, or one that is not a plain word.
         prompt_tokens: Number of tokens read, as the endpoint counts them; 0 if it does not say.
         completion_tokens: Number of tokens written, as the endpoint counts them; 0 if it does not
             say.
@@ -79,7 +79,7 @@ class EndpointAddress:
         Args:
             base_url: The URL; by default the value of ``OPENAI_BASE_URL``, else OpenAI's URL.
             environ: The environment variables.
-            variable: The variable that holds the key; ``None`` sends no key.
+            variable: The variable that holds the key; ``None`` to use :data:`NO_KEY` as the key.
 
         Raises:
             InputError: If the URL is not valid or has a secret in it; if the key is

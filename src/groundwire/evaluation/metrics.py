@@ -113,7 +113,7 @@ class Ranking:
 
     Attributes:
         order: Indices of the answers from the highest score to the lowest, shape ``(n,)``.
-        starts: For each distinct score, the place in ``order`` where its answers begin.
+        starts: For each distinct score, the index in ``order`` where its answers begin.
         hallucinated: Whether each answer is hallucinated, in the order of ``order``.
     """
 

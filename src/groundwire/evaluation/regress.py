@@ -37,7 +37,7 @@ COUNTS = {
 #: Counts that must be equal in results and baseline: JSON key → words for the rows that it counts.
 _SAME = {"n": "rows", "n_answers": "rows with a label", "n_hallucinated": "hallucinated answers"}
 
-#: Tolerance for rounding: a drop of exactly the limit is allowed.
+#: Tolerance for rounding errors, so that a drop or a rate of exactly the limit passes.
 _SLACK = 1e-9
 
 
@@ -82,7 +82,7 @@ class Regression:
     """The result of a comparison with a baseline and limits.
 
     Attributes:
-        n: Number of rows of the data.
+        n: Number of rows of the new results.
         checks: The checks: drops of scores in the order asked for, then the rate, then counts.
         n_newly_wrong: Number of answers whose verdict was right in the baseline, and is wrong or
             missing now; ``None`` unless the baseline is a file of results.
@@ -162,6 +162,7 @@ class Baseline:
 
         Raises:
             RegressError: If the file is neither.
+            ResultsError: If the file has the header of results, but a broken row.
         """
         try:
             read_header(path)
@@ -246,7 +247,9 @@ def _names(scores: Mapping[str, Any]) -> str:
 
 
 def score_of(scores: Mapping[str, Any], name: str, whose: str) -> float:
-    """Find a score of :data:`METRICS` in an evaluation's JSON data; the error quotes ``whose``.
+    """Find a score of :data:`METRICS` in an evaluation's JSON data.
+
+    ``whose`` names the evaluation in the error, such as "the baseline".
 
     Raises:
         RegressError: If the score is missing or undefined.
@@ -340,8 +343,8 @@ def _not_more(
 ) -> Iterator[RegressionCheck]:
     """Check that the numbers of failed rows and of unchecked answers have not grown.
 
-    Without a baseline, any failed row fails the check. Unchecked answers have no limit then:
-    :func:`_rate` counts each of them as possibly hallucinated.
+    Without a baseline, any failed row fails the check, and unchecked answers have no limit. A limit
+    on the rate covers unchecked answers too, except skipped ones: see :func:`_rate`.
     """
     for name, (key, what) in COUNTS.items():
         n, before = now[key], None if baseline is None else int(baseline[key])

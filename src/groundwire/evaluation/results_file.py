@@ -44,11 +44,11 @@ def read_header(path: Path) -> Header:
 def read_judged(path: Path) -> Iterator[JudgedRow]:
     """Yield the rows of results, one by one.
 
-    An incomplete last line is ignored. The output of ``groundwire check --batch`` can be read as
-    results too, although it has no header and its rows have no labels.
+    An incomplete last line is ignored, and so is the rest of a damaged gzip file. The output of
+    ``groundwire check --batch`` can be read too, although it has no header and no labels.
 
     Raises:
-        ResultsError: If a line is not a row of results.
+        ResultsError: If the first line is not a header, or another line is not a row of results.
     """
     read = JudgedRow.from_dict
     with open_lines(path) as lines, suppress(*DAMAGE):

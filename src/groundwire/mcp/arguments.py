@@ -68,7 +68,7 @@ class CallError(NotVerifiedError):
 
 
 def _from_json(value: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Parse a list or an object that a client has sent as a JSON text."""
+    """Parse a list or an object that a client has sent as a JSON text; keep any other value."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
             return json.loads(value)

@@ -17,7 +17,8 @@ from groundwire.render.descriptions import OUTCOMES, explain_outcome
 if TYPE_CHECKING:  # else it would load the models' libraries before the first call needs them
     from groundwire.explain import Explained
 
-#: Number of characters that are read between two reports of progress or checks for cancellation.
+#: Number of characters of the answer that are read at a time. After each such piece, progress is
+#: reported; before it, the call stops if it was cancelled.
 _STEP_CHARS = 1_000
 
 #: Fields of a claim in a result. Texts are left out: the agent has the answer, and the spans have
@@ -68,7 +69,11 @@ def _sources(evidence: Given) -> list[Source]:
 
 
 def _detect(backend: Backend, call: Call, example: Example) -> Detection:
-    """Check the answer in pieces, to report progress; the detection is that of the whole answer."""
+    """Check the answer in pieces, to report progress; the detection is that of the whole answer.
+
+    Raises:
+        CallError: If the call is cancelled before all pieces were read.
+    """
     answer, n_chars = example.answer, len(example.answer)
     stream = backend.models.detector.stream(
         sources=example.sources, question=example.question, tenant=call.tenant

@@ -95,7 +95,7 @@ def remote_config(client: AgentClient, url: str, *, token_env: str | None) -> st
 
 
 def _written(client: AgentClient, server: Mapping[str, Any], secret: str | None) -> str:
-    """Return the text of the file, with the questions by which the client asks for a secret."""
+    """Return the file as text, with the questions by which the client asks for a secret, if any."""
     found: dict[str, Any] = {client.key: {NAME: server}}
     if secret is not None and client.inputs:
         found["inputs"] = [

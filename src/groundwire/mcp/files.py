@@ -50,7 +50,7 @@ class Roots:
 
         Raises:
             CallError: If the file cannot be read or is in no allowed folder, or the lines are too
-                many or not in it.
+                many, in the wrong order or not in it.
         """
         if not self.folders:
             raise CallError(HOW_TO_ALLOW)
@@ -72,7 +72,8 @@ class Roots:
         """Resolve the path of a file in an allowed folder.
 
         Raises:
-            CallError: If the path is in no allowed folder, or a relative path does not exist.
+            CallError: If the path has a NUL or is in no allowed folder, or a relative path does not
+                exist.
         """
         if "\0" in path:
             raise CallError("A path has no NUL in it.")

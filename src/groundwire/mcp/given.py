@@ -50,8 +50,9 @@ def given(
         session: Session of the call; ``None`` without one.
 
     Raises:
-        CallError: If a chosen span is not held, a text of the call has an id that an answer may
-            write for a held span, or this server refuses texts of a call.
+        CallError: If a chosen span or the handle is not held; if spans are chosen without a session
+            and a handle; if a text of the call has an id that an answer may write for a held span;
+            or if this server refuses texts of a call.
     """
     stores, handle = backend.stores, arguments.evidence
     if backend.held_only and texts is not None:

@@ -97,7 +97,7 @@ def app_of(server: ToolServer, access: Access, *, path: str, limits: StoreLimits
         server: The server.
         access: The conditions under which requests are accepted.
         path: Path of the endpoint, such as ``/mcp``.
-        limits: Limits of held evidence. Sessions that are not used end after its ``idle_s``, too.
+        limits: Limits of held evidence. Of these, ``idle_s`` also ends sessions that are not used.
     """
     app: ASGIApp = server.protocol().streamable_http_app(
         streamable_http_path=path,

@@ -104,7 +104,7 @@ class Models:
         )
 
     def close(self) -> None:
-        """Close the detectors, which ends their threads."""
+        """Close the detectors that were loaded, which ends their threads."""
         with self._lock:
             for name in self._loaded.keys() & {"detector", "embedded"}:
                 self._loaded[name].close()

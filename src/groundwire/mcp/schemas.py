@@ -1,7 +1,7 @@
 """Generates short JSON Schemas of arguments and results from their models.
 
-Schemas take space in an agent's prompt. So titles, references, docstrings and useless defaults are
-left out.
+Schemas take space in an agent's prompt. So titles, references and docstrings are left out, and so
+are defaults of results and defaults that are ``null``.
 """
 
 from collections.abc import Collection, Mapping

@@ -41,10 +41,11 @@ class Stores:
     _lock: RLock = field(default_factory=RLock)
 
     def of(self, session: str | None, handle: str | None = None) -> EvidenceStore | None:
-        """Find the store under a handle or, without a handle, that of a session.
+        """Find the store under a handle or, without a handle, that of a session; it counts as used.
 
         Returns:
-            The store; ``None`` if the session holds no evidence.
+            The store; ``None`` if the session holds no evidence, or there is neither session nor
+            handle.
 
         Raises:
             CallError: If there is a handle, but no store under it.

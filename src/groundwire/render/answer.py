@@ -94,7 +94,7 @@ class Statement:
 
     @property
     def lights(self) -> str:
-        """What lights up together with this claim: its number and its findings, ``2 f1 f2``."""
+        """Numbers of the claim and its findings, which a page highlights together: ``2 f1 f2``."""
         return " ".join([str(self.number), *(f"f{each.number}" for each in self.findings)])
 
 
@@ -237,7 +237,7 @@ def _spaced(lights: Iterable[str]) -> str:
 def _between(
     text: str, start: int, end: int, *, is_first: bool, is_last: bool = False
 ) -> Iterator[Part]:
-    """Yield the text between two lines of evidence, without characters that are far from both."""
+    """Yield the text before, between or after lines of evidence, without what is far from them."""
     first = start if is_first and not is_last else start + _CONTEXT_CHARS
     last = end if is_last else end - _CONTEXT_CHARS
     if last - first <= _CONTEXT_CHARS:
@@ -336,7 +336,7 @@ def find_shown(detection: Detection, words: str, *, nth: int = 1) -> tuple[int, 
 
 
 def _laid_out(detection: Detection) -> list[str | Piece]:
-    """Divide the answer by its Markdown; keep it as plain text if that hides a marked letter."""
+    """Divide the answer by its Markdown; if this would hide a marked letter, keep it plain."""
     answer, parts = detection.answer, divide(detection.answer)
     pieces = [part for part in parts if isinstance(part, Piece)]
     gaps = zip(

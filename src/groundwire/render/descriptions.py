@@ -147,6 +147,8 @@ def highest_probability(detection: Detection) -> float | None:
 def percent(part: int, whole: int) -> str:
     """Format a share in percent, rounded down, but a share between 0 % and 1 % as ``<1%``.
 
+    If ``whole`` is 0, the share is ``100%``.
+
     >>> percent(9_999, 10_000), percent(1, 10_000), percent(2, 3)
     ('99%', '<1%', '66%')
     """
@@ -161,7 +163,7 @@ AnyMarked = TypeVar("AnyMarked", bound=MarkedStretch)
 
 
 def pieces(answer: str, spans: Iterable[AnyMarked]) -> Iterator[tuple[str, AnyMarked | None]]:
-    """Cut the answer at its spans; yield each stretch with its span or ``None``."""
+    """Cut the answer at its spans, given in order; yield each stretch with its span or ``None``."""
     position = 0
     for span in spans:
         yield answer[position : span.start], None

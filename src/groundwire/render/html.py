@@ -36,7 +36,10 @@ def page(template: str, *, style: str = "", script: str = "", **values: Any) -> 
 
 
 def render(template: str, **values: Any) -> str:  # noqa: ANN401
-    """Fill in a template without adding style or script; arguments are as in :func:`page`."""
+    """Fill in a template without adding style or script; arguments are as in :func:`page`.
+
+    In a template whose name ends in ``.txt``, texts are not escaped for HTML.
+    """
     return _templates().get_template(template).render(**values)
 
 
@@ -57,7 +60,7 @@ def read_part(name: str) -> str:
 
 @cache
 def _templates() -> "Environment":
-    # Imported here, since the import is slow and only pages need it.
+    # Imported here, since the import is slow, and only texts from templates need it.
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     made = Environment(

@@ -56,7 +56,7 @@ def plain(text: str) -> list[str | Piece]:
 
 
 class _MisplacedError(Exception):
-    """Raised if a piece of text is not found in the source, or not in reading order."""
+    """Raised if a piece is not in the source in reading order, or the parser drops some text."""
 
 
 def _in_reading_order(parts: Iterable[str | Piece]) -> Iterator[str | Piece]:

@@ -115,7 +115,7 @@ def mark_words(answer: str, spans: Iterable[MarkedStretch], *, color: bool) -> s
         elif color:
             written.append(visible(text))
         else:
-            # Escape such brackets in the answer: they would look like the report's markers.
+            # Escape ⟦ and ⟧ in the answer: they would look like the report's markers.
             inner = _MARKERS.sub(lambda found: f"\\u{ord(found.group()):04x}", visible(text))
             written.append(f"⟦{inner}⟧" if span else inner)
     return "".join(written)

@@ -43,8 +43,8 @@ def check_counts(
     Args:
         expected: The numbers on record for the split, from :attr:`.registry.Bench.expected`; empty
             if unknown.
-        total: The numbers of all answers that were read.
-        tasks: Name of a task → the numbers of its answers that were read.
+        total: Number of answers that were read, and number of hallucinated ones among them.
+        tasks: Name of a task → the same two numbers of its answers.
     """
     if not expected:
         return FileCheck()

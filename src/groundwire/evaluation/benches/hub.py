@@ -7,7 +7,7 @@ from groundwire.evaluation.benches.registry import Bench
 
 
 def fetch(bench: Bench, split: str, *, revision: str | None = None) -> Path:
-    """Fetch the files of a split; files that are in the cache are not fetched again.
+    """Fetch the files of a split, unless they are in Hugging Face's cache.
 
     Args:
         bench: The benchmark.
@@ -22,7 +22,7 @@ def fetch(bench: Bench, split: str, *, revision: str | None = None) -> Path:
     """
     if not bench.hub:
         raise _no_data(bench, "they are not on the Hugging Face hub")
-    # Imported here: it takes 200 ms, and nothing else needs it.
+    # Imported here, since the import takes 200 ms, and nothing else needs the library.
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -32,7 +32,7 @@ def fetch(bench: Bench, split: str, *, revision: str | None = None) -> Path:
             bench.hub, repo_type="dataset", revision=revision, allow_patterns=patterns
         )
         return Path(folder)
-    # OSError: LocalEntryNotFoundError and OfflineModeIsEnabled among others.
+    # OSError is a base class of LocalEntryNotFoundError and OfflineModeIsEnabled, among others.
     except (HfHubHTTPError, OSError, ValueError) as error:
         # The hub's own message is not shown: it is long, and names internal addresses.
         problem = (

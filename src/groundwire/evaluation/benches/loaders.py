@@ -36,8 +36,8 @@ _HALUEVAL = {
     "summarization": ("document", None, "summary"),
     "dialogue": ("knowledge", "dialogue_history", "response"),
 }
-#: With one of these marks, a summary of FaithBench counts as hallucinated. The other mark,
-#: "Benign", is for words that the summary adds and that are true.
+#: Labels of marks that make a summary of FaithBench count as hallucinated, up to the first dot of
+#: the label. The label "Benign" is for words that the summary adds and that are true.
 _FAITHBENCH = ("unwanted", "questionable")
 _WICE = {"supported": False, "partially_supported": True, "not_supported": True}
 
@@ -87,7 +87,8 @@ def _ragtruth_sources(path: Path) -> Mapping[str, Values]:
 def _ragtruth_content(values: Values) -> tuple[str, str | None]:
     """Return the context of a RAGTruth prompt, and its question or else its instruction.
 
-    The instruction is the text before the context; ``None`` if there is none.
+    The instruction is the text before the context; ``None`` if that is empty, or if the prompt does
+    not contain the context.
     """
     match values["source_info"]:
         case {"question": str(question), "passages": str(passages)}:

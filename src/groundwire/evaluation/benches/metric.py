@@ -26,7 +26,7 @@ class BenchScore(ScoreInterval):
     """The value of a metric with its 95 % interval, in [0, 1]; ``nan`` where it is undefined.
 
     Attributes:
-        n: Number of answers that the metric is computed from.
+        n: Number of answers that the metric is about, including those without a verdict.
     """
 
     n: int
@@ -75,7 +75,7 @@ class Metric:
         return self.statistic in (characters_f1, characters_iou)
 
     def of(self, answers: Columns) -> BenchScore:
-        """Compute the metric of answers."""
+        """Compute the metric of answers; it is ``nan`` if it applies to no answer."""
         nothing = BenchScore(value=nan, low=nan, high=nan, n=0)
         if self.task:
             if self.task not in (by_task := answers.by_task()):
@@ -91,7 +91,7 @@ class Metric:
     def of_flagging_all(self, answers: Columns) -> BenchScore | None:
         """Compute the metric of a detector that flags every answer, as a baseline.
 
-        ``None`` for metrics of characters: such a detector marks no words.
+        ``None`` for metrics of characters: flagging a whole answer marks no characters.
         """
         if self.needs_spans:
             return None
@@ -145,7 +145,7 @@ def characters_f1(answers: Columns, drawn: Bootstrap) -> Replicates:
 
 
 def characters_iou(answers: Columns, drawn: Bootstrap) -> Replicates:
-    """Compute the mean over answers of :attr:`.Columns.ious`: how well the marks match."""
+    """Compute the mean of :attr:`.Columns.ious` over the answers that scores count."""
     columns = np.column_stack([answers.ious, np.ones(len(answers))]) * answers.counted[:, None]
     return drawn.of_sums(columns, lambda sums: ratios(sums[..., 0], sums[..., 1]))
 

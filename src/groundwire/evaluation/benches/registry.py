@@ -34,7 +34,8 @@ class Bench:
         metrics: The metrics; the first is the one that the benchmark's authors report.
         hub: Name of the dataset on the Hugging Face hub; empty if it is not on the hub.
         hub_files: Patterns of a split's files on the hub, with ``{split}`` for its name.
-        files: Groups of file names. A split is read from the first group of which a file exists.
+        files: Groups of file names, which may have ``{split}`` and ``*``. A split is read from the
+            first group of which a file exists.
         columns: Field → column, for columns that do not have the usual name of the field.
         label_means: Meaning of a label of 1, true or yes: ``hallucinated`` or ``supported``.
         expected: Split → the right numbers of answers and of hallucinated answers, as far as known:
@@ -84,7 +85,7 @@ class Bench:
             split: Name of the split.
 
         Raises:
-            DatasetError: If there is no such file.
+            DatasetError: If the path does not exist, or the folder has no file of the split.
         """
         if path.is_file():
             return (path,)

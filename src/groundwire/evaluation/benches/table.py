@@ -78,7 +78,10 @@ def _printed(value: float | None) -> str:
 
 
 def _noted(notes: list[str], note: str) -> str:
-    """Add a note to the footnotes, and return its mark, such as " [1]"; equal notes share one."""
+    """Add a note to the footnotes, if it is new, and return its mark, such as " [1]".
+
+    The mark is empty if the note is.
+    """
     if not note:
         return ""
     if note not in notes:

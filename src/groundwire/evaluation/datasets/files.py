@@ -35,7 +35,7 @@ class FailedRow:
     Attributes:
         row: Number of the row, from 1, counted over all files of the table.
         id: The row's own id; its number if it has no id that can be read.
-        place: File and line of the row; empty if the problem names them.
+        place: File and line of the row; the file alone if the whole file failed; may be empty.
         problem: Description of what is wrong.
         sha256: Fingerprint of the row's content.
         task: The task of the row; empty if it cannot be read.
@@ -137,7 +137,7 @@ def read_files(
         lines: Reads the records of a file.
 
     Raises:
-        DatasetError: If there are no rows, or no file can be read.
+        DatasetError: If every file is without rows or cannot be read.
     """
     numbers, row, broken = count(1), 0, list[DatasetError]()
     for file in files:
@@ -162,7 +162,7 @@ def read_files(
 def turned_rows(
     values: Values | str, turn: Turn | None, file: Path, line: int
 ) -> Iterable[Values | str]:
-    """Convert a record to the values of rows; if that fails, return the problem as a text."""
+    """Convert a record to the values of rows, or to one text that says why it cannot be read."""
     if turn is None or isinstance(values, str):
         return [values]
     try:
@@ -201,7 +201,7 @@ def _present(lines: Iterable[Line], columns: frozenset[str]) -> set[str]:
 
 
 class RowReader(Generic[_Row]):
-    """Reads the rows of one table, and ensures that no two rows have the same id."""
+    """Reads the rows of one table; no two rows that can be read get the same id."""
 
     def __init__(
         self,

@@ -45,8 +45,8 @@ class LabelledAnswer:
         example: Sources, question and answer.
         spans: Stretches that people marked as hallucinated; they may overlap.
         known: How much of the answer is labelled. Scores of characters need labelled spans.
-        label: Whether the answer as a whole is hallucinated, if the data have such a label;
-            ``None`` if only ``spans`` say it.
+        label: Whether the answer as a whole is hallucinated; ``None`` if the data do not say it, or
+            only by ``spans``.
         columns: Further columns of the row in the data, by name, to group results by.
     """
 

@@ -95,7 +95,7 @@ def lines_of(path: Path) -> Iterator[Line]:
 def count_rows(path: Path) -> int | None:
     """Count the rows of a table, for a progress bar; ``None`` if they cannot be counted.
 
-    Blank lines of JSON Lines are counted as rows.
+    For JSON, lines are counted: blank lines too, and the lines of an array.
     """
     try:
         counts = [_count(file) for file in files_of(path)]

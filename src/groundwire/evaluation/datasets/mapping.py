@@ -49,7 +49,8 @@ _GROUNDED = (
     *("supported", "supports", "entailed", "entailment"),
     *("not hallucinated", "no hallucination", "non hallucinated"),
 )
-#: A label in lower case → whether the answer is hallucinated, if yes means hallucinated.
+#: A label in lower case, with spaces in place of hyphens and underscores → whether the answer is
+#: hallucinated, if yes means hallucinated.
 WORDS: Mapping[str, bool] = {
     **_BARE,
     **dict.fromkeys(_HALLUCINATED, True),
@@ -63,7 +64,7 @@ _CONFLICTS = ("conflict", "contradict", "intrinsic", "instrinsic")
 #: Values of further columns are kept in results if they have no more characters than this.
 _MAX_COLUMN_CHARS = 256
 
-#: Limit on the characters of a text that a message shows.
+#: Limit on the characters of a label or a marked text that an error message quotes.
 _SHOWN_CHARS = 40
 
 
@@ -72,7 +73,8 @@ class ColumnMapping:
     """The column of each field of an answer or a question, and the meaning of its label.
 
     A row without a column that the mapping names cannot be read: with a misspelt name, the field
-    would otherwise be left out silently.
+    would otherwise be left out silently. (:func:`.files.table_lines` first adds columns that other
+    rows of the table have.)
 
     Attributes:
         columns: Field → column, for columns that have none of the usual names (:data:`COLUMNS`).
@@ -96,7 +98,8 @@ class ColumnMapping:
         """Make a mapping from texts of the form ``field=column``, as options give them.
 
         Raises:
-            SettingError: If a text does not have that form, or names no field.
+            SettingError: If a text does not have that form or names no field, or ``label_means`` is
+                neither ``hallucinated`` nor ``supported``.
         """
         columns = {}
         for pair in pairs:
@@ -135,7 +138,7 @@ class ColumnMapping:
         return _name(self._get(row, "task"), "task") or ""
 
     def reason_of(self, row: Mapping[str, Any]) -> str:
-        """Read why a row has no answer, as ``measure generate`` wrote it; empty if it did not."""
+        """Return the error that ``measure generate`` wrote in place of an answer; else empty."""
         column = self._column(row, "answer")
         said = row.get("error") if column is not None and row.get(column) is None else None
         return said if isinstance(said, str) else ""
@@ -328,7 +331,11 @@ def _is_source(value: object) -> bool:
 
 
 def _spans(value: object, answer: str) -> tuple[GoldSpan, ...] | None:
-    """Parse gold spans; ``None`` if the row has none."""
+    """Parse gold spans.
+
+    Returns:
+        ``None`` if the row has no value in the column; empty if its list is empty.
+    """
     if isinstance(value, str):
         try:
             value = json.loads(value)

@@ -40,13 +40,15 @@ class MarkedAnswer:
 def each_slot(path: Path) -> Iterator[AnyRow]:
     """Read rows with the keys id, domain, context (a text or a list of texts) and answer.
 
+    The keys question and context_id are optional; by default the context id is the row's id.
+
     A row yields the faithful answer, with the row's id, and a variant for each slot, in which that
     slot alone is hallucinated; the variants' ids end in ``.1``, ``.2`` and so on. There is no
     variant for a slot without a hallucinated wording, because it has no words to mark. The domain
     becomes the task.
 
     Raises:
-        DatasetError: If the file has no rows.
+        DatasetError: If the file has no rows or cannot be read.
     """
     return read_files((path,), answer_reader(), turn=_variants)
 
@@ -85,6 +87,9 @@ def render_slots(annotated: str, hallucinated: frozenset[int]) -> MarkedAnswer:
 
     Returns:
         The text, with the ranges of the hallucinated wordings, without white space at their ends.
+
+    Raises:
+        ValueError: If a slot does not have this form.
     """
     text = ""
     spans = []

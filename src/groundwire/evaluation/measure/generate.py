@@ -28,12 +28,12 @@ SYSTEM = (
     "Answer the question from the sources alone. If they do not say it, say that they do not. "
     "Answer in a few sentences, without a preamble."
 )
-#: Number of consecutive failures that ends a run.
+#: Number of consecutive failed calls that ends a run.
 MAX_IN_A_ROW = 20
 #: Length of the queue of calls, as a multiple of the number of concurrent calls.
 _AHEAD = 4
-#: Columns with a meaning in the table of answers. Columns of the questions with such names are not
-#: copied to it.
+#: Names of columns that have a meaning in the table of answers. A column of the questions that has
+#: one of these names is not copied to that table.
 _RESERVED = frozenset(chain.from_iterable(COLUMNS.values()))
 
 
@@ -204,7 +204,7 @@ def generate(
 
 
 class _Asker:
-    """Makes calls, and saves their replies in a file, by a hash of the request. Thread-safe.
+    """Makes calls, and saves each reply in a file under a hash of its request. Thread-safe.
 
     A request that has a reply is not made again, and no request is made after a final failure. API
     keys are not saved. Incomplete lines of the file are ignored.

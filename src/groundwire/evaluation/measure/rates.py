@@ -25,7 +25,7 @@ def rates(path: Path) -> dict[str, Any]:
     """Compute the rates of a results file as JSON data; ratios are in [0, 1].
 
     Raises:
-        ResultsError: If the file is not a results file.
+        ResultsError: If the file is not a results file, or has no rows.
     """
     header, answers = read_verdicts(path)
     models = {

@@ -10,7 +10,7 @@ from groundwire.evaluation.metrics import AnswerCounts, Floats, Ranking
 
 Point = tuple[float, float]
 
-#: Limit on the points of a curve: more would look the same on a screen.
+#: Limit on the points of a curve, without an added end point: more would look the same on a screen.
 MAX_POINTS = 300
 
 

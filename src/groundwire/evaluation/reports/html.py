@@ -79,7 +79,10 @@ def _parts(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 def sentence(summary: Summary) -> str:
-    """Say how many answers were flagged rightly, flagged wrongly, and not scored."""
+    """Say how many answers were flagged rightly, flagged wrongly, and not scored.
+
+    If no row has a label, it says how many answers were flagged and how many were not.
+    """
     scores = summary.scores
     if not scores["example"]:
         flagged, passed = (summary.counts[k] for k in (RowKind.FLAGGED, RowKind.UNLABELLED))
@@ -120,7 +123,7 @@ def _counts(scores: Mapping[str, Any]) -> dict[RowKind, int]:
 
 
 def _figures(summary: Summary) -> Iterator[Plot]:
-    """Plot the curves of what is gained and lost as the threshold changes."""
+    """Plot the curves over all thresholds, with captions; nothing without labelled answers."""
     if not (scores := summary.scores["example"]):
         return
     says = (

@@ -32,11 +32,11 @@ MAX_CODE = 400
 _AROUND = 160
 
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
-#: Matches a short text of words and numbers, which needs no escape in Markdown.
+#: Matches a text of words and numbers, of at most 40 characters, which needs no escape in Markdown.
 _PLAIN = re.compile(r"(?:[^\W_]|[ ,:()%+−-]|(?<=\d)\.(?=\d)){0,40}")
 
 
-#: Ends a part of the report. No text of strangers can contain it: punctuation is escaped.
+#: Separates the parts of the report. Untrusted texts cannot contain it: punctuation is escaped.
 _PART = "<!-- part -->\n"
 
 
@@ -75,7 +75,7 @@ def to_markdown(summary: Summary) -> str:
 
 
 def code(text: str) -> Markup:
-    """Write a text of models or strangers as code, which is cut if it is long."""
+    """Write an untrusted text as code; what exceeds :data:`MAX_CODE` is cut off."""
     return Markup(f"<code>{_cut(one_line(visible(text)), MAX_CODE)}</code>")
 
 
@@ -104,7 +104,7 @@ def _cell(text: str) -> Markup:
 
 
 def _cut(text: str, n_chars: int) -> str:
-    """Escape a text, and cut it so that the escaped text has at most ``n_chars`` characters."""
+    """Escape a text, cut to at most ``n_chars`` escaped characters; "…" follows if it was cut."""
     ends = [*accumulate(len(_escaped(character)) for character in text[: n_chars + 1])]
     n_kept = bisect_right(ends, n_chars)
     return _escaped(text) if n_kept == len(text) else f"{_escaped(text[:n_kept])}…"

@@ -90,7 +90,7 @@ def prevalence_table(scores: Mapping[str, Any]) -> ReportTable:
 
 
 def bins_table(scores: Mapping[str, Any]) -> ReportTable:
-    """Make the table of the reliability diagram, with a row for each bin."""
+    """Make the table of the reliability diagram, with a row for each bin that is not empty."""
     rows = tuple(
         (
             f"{100 * each['low']:.0f} to {100 * each['high']:.0f}",

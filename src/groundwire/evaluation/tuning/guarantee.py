@@ -33,8 +33,8 @@ from groundwire.evaluation.tuning.binomial import least_trials, lower_tail, most
 from groundwire.evaluation.tuning.sample import Ints, LabelledSample
 from groundwire.evaluation.tuning.target import Aim, TuningTarget
 
-#: For precision, the share of contexts that choose the first threshold to test; the other contexts
-#: are for the tests.
+#: For precision, the share of contexts by which the first threshold to test is chosen; the other
+#: contexts are used for the tests.
 CHOOSING_SHARE = 1 / 3
 
 #: Tolerance for rounding: a rate of exactly the limit is allowed.

@@ -69,8 +69,8 @@ class ThresholdCandidates:
         if self.score is Score.SIMILARITY:
             entries = np.searchsorted(self.values, scores, side="right")
         else:
-            # A float32 score may be a little below the threshold and be printed like it. It then
-            # counts as having reached the threshold, as in spans.reduce_tokens.
+            # A float32 score that is printed like the threshold may be slightly lower. It counts as
+            # having reached the threshold, as in spans.reduce_tokens.
             lowest = np.minimum(self.values, self.values.astype(np.float32).astype(np.float64))
             entries = np.searchsorted(-lowest, -scores, side="left")
         return np.where(np.isnan(scores), len(self.values), entries)

@@ -16,7 +16,7 @@ TENANT = "tenant"
 
 
 def to_yaml(tuning: Tuning) -> str:
-    """Write the lines: the threshold of the detector, and those of tenants if they were tuned.
+    """Write the YAML: the threshold of the detector, and those of tenants if they were tuned.
 
     The text is empty if there is no threshold.
     """

@@ -6,7 +6,8 @@ from typing import Self
 
 from groundwire.errors import SettingError
 
-#: Default threshold at which ``groundwire tune`` judges answers; lower thresholds cannot be chosen.
+#: Default threshold at which ``groundwire tune`` judges answers; for probabilities, no lower
+#: threshold can then be chosen.
 LOW = 0.05
 
 

@@ -23,7 +23,7 @@ from groundwire.evaluation.tuning.sample import (
 )
 from groundwire.evaluation.tuning.target import LOW, Aim, TuningTarget
 
-#: Number of folds of cross-fitting: each fold is scored at the threshold that other folds choose.
+#: Number of folds of cross-fitting: each is scored at the threshold that is best for the others.
 N_FOLDS = 5
 
 #: Names of the scores that are reported for a threshold.
@@ -83,8 +83,8 @@ class Tuned:
             answers were judged at a higher one.
         guarantee: The guarantee of the threshold; ``None`` for ``f1``.
         cost: Scores at the threshold; ``None`` if there is no threshold.
-        crossed: For ``f1``, scores with each answer flagged at a threshold that other answers
-            chose; ``None`` for other targets.
+        crossed: For ``f1``, scores by cross-fitting: the threshold for an answer was chosen by
+            other answers. ``None`` for other targets.
         curve: Scores at each threshold; thresholds that flag the same answers are one entry.
     """
 
@@ -128,7 +128,7 @@ class Tuning:
     Attributes:
         header: The detector and the data.
         target: The target of the thresholds.
-        confidence: The confidence of each guarantee by itself, in (0.5, 1).
+        confidence: The confidence of each guarantee alone, not of all together, in (0.5, 1).
         by: The column by which answers are grouped; ``None`` without groups.
         seed: Seed of the random draws.
         groups: The threshold for all answers, followed by those of the groups.
