@@ -51,8 +51,8 @@ def bracketed(
 ) -> tuple[Citation, ...]:
     """Find the citations in brackets that ``parse_citations`` does not find.
 
-    A single word at the end of a sentence, such as ``[intro]``, is a citation even if no span has
-    this id.
+    A single word beside a citation or at the end of a sentence, such as ``[intro]``, is a citation
+    even if no span has this id, unless it is an editor's word such as ``[sic]``.
 
     >>> [each.ids for each in bracketed("A [intro]. B [S0, nope].", frozenset({"S0"}), taken=())]
     [('intro',), ('S0', 'nope')]
@@ -97,7 +97,10 @@ def masked(text: str, citations: Iterable[Citation], fill: str = "\0") -> str:
 
 
 def _is_where_citations_stand(hidden: str, match: re.Match[str]) -> bool:
-    """Return whether a bracket stands beside a citation, or after or at the end of a sentence."""
+    """Return whether a bracket is beside a citation, after a sentence, or at the end of one.
+
+    The end of a line or of a table's cell counts as the end of a sentence.
+    """
     before = hidden[max(0, match.start() - 8) : match.start()]
     if _AFTER_CITATION.search(before):
         return not hidden[match.end() : match.end() + 1].isalnum()

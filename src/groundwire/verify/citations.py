@@ -101,10 +101,10 @@ class CitationFinding(JsonRecord):
         decorative: Cited spans that add nothing.
         bits: Id of a cited span → bits that it adds to the others, KL(with all ‖ without it);
             negative if the claim is likelier without it.
-        unsupported: Stretches of the claim that its citations do not support; empty if the verifier
-            does not read word by word.
+        unsupported: Stretches of the claim that its citations do not support; empty if the status
+            is supported, decorative or uncited, or if the verifier does not read word by word.
         probability: P(YES) with all cited spans; ``None`` if the verifier gave none.
-        error: Why the citations could not be checked; ``None`` if they were.
+        error: Why the citations could not be checked; ``None`` unless the status is ``unchecked``.
     """
 
     idx: int
@@ -195,7 +195,8 @@ def _completing(
 ) -> str | None:
     """Return the uncited span that completes the support of the cited ones; ``None`` without one.
 
-    The span and the cited spans together must make the claim clearly likelier than either alone.
+    The span and the cited spans together must make the claim clearly likelier than the span alone
+    does, and than the cited spans do.
     """
     if not readings.beside:
         return None

@@ -171,7 +171,10 @@ def _ask(
     cases: Sequence[CitationCase],
     wanted: Callable[[CitationCase], Sequence[frozenset[str]]],
 ) -> None:
-    """Ask about all claims at once, so that verifiers can share work among questions."""
+    """Ask about the wanted sets of spans of all claims at once, and keep the answers in the cases.
+
+    Sets that a case has an answer for are not asked about again.
+    """
     pairs = [(case, sids) for case in cases for sids in wanted(case) if sids not in case.answers]
     pairs = list(dict.fromkeys(pairs))
     answers = ask(verifier, [case.question(sids) for case, sids in pairs])

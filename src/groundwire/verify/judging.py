@@ -17,7 +17,11 @@ from groundwire.verify.verifier import ClaimQuestion, Judged, Readout, Verifier,
 def judge_claims(
     claims: Sequence[VerifiableClaim], contexts: Contexts, verifier: Verifier, settings: Verify
 ) -> tuple[ClaimReport, ...]:
-    """Verify claims: read each with its evidence and, if the verifier answers, without it too."""
+    """Verify claims, and return a report on each.
+
+    A claim that :func:`before_reading` does not decide is read with its evidence and, if the
+    verifier answers, without the cited spans too.
+    """
     decides_by, units = rule.DecisionRule(settings.rule), Units(settings.units)
     targets = [settings.target if each.target is None else each.target for each in claims]
     decisions = [before_reading(each, contexts, settings) for each in claims]
