@@ -327,7 +327,7 @@ def _read_tokenizer(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
 def _longest(
     config: Mapping[str, Any], tokenizer_config: Mapping[str, Any], asked: int | None
 ) -> int:
-    """Return the most word pieces of one pass, by the limits of model, tokenizer and caller."""
+    """Return the most word pieces of one pass: the lowest limit of model, tokenizer and caller."""
     limits = [MAX_LENGTH if asked is None else asked]
     positions = config.get("max_position_embeddings")
     if isinstance(positions, int) and positions > 0:

@@ -80,7 +80,8 @@ class Manifest:
         """Read the manifest of a model folder.
 
         Raises:
-            ModelError: If there is no manifest, or a key is missing or has a wrong type.
+            ModelError: If the manifest is missing or not valid JSON, or a key is missing or has a
+                value that is not possible.
         """
         path = folder / MANIFEST_NAME
         try:
@@ -220,7 +221,8 @@ def verify(manifest: Manifest) -> None:
     """Hash every file of a model and compare it with the manifest.
 
     Raises:
-        CorruptModelError: At the first file that is missing or has another hash.
+        CorruptModelError: At the first file that is missing, cannot be read or has another
+            hash.
     """
     for name, file in sorted(manifest.files.items()):
         path = manifest.folder / name
