@@ -83,11 +83,11 @@ _LIST_KEYS = words("""
 """)
 # Keys of the title of a record, in order of preference.
 _TITLE_KEYS = ("title", "name", "source")
-# A shorter value of a record is not the text of a passage, whatever its key.
+# A value of fewer characters, quotes included, is not the text of a passage, whatever its key.
 _MIN_TEXT_CHARS = 60
-# A shorter value is not cut into sentences: "Available. Released 2023".
+# A value of fewer characters is not cut into sentences: "Available. Released 2023".
 _MIN_CUT_CHARS = 60
-# A longer value is always cut into sentences.
+# A value of more characters is always cut into sentences.
 _MAX_WHOLE_CHARS = 200
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*\s+\S|\n\s*\S")
 _NOTHING = ("empty", "null")
@@ -146,7 +146,7 @@ def _passage_listings(fields: Sequence[records.DataField]) -> set[int]:
 
 
 def _is_text(field: records.DataField) -> bool:
-    """Return whether a field is the text of a passage, judging by its length and its key."""
+    """Return whether a field is the text of a passage: a long item, or long with a key for texts."""
     return (
         field.kind == "string"
         and field.end - field.value_start >= _MIN_TEXT_CHARS
@@ -236,7 +236,10 @@ class _Walk:
         return self.lines
 
     def _prose(self, end: int, *, resume: int | None = None) -> None:
-        """Cut the pending prose before ``end`` into lines; later prose begins at ``resume``."""
+        """Cut the pending prose before ``end`` into lines.
+
+            The next prose begins at ``resume``, or at ``end`` if that is ``None``.
+        """
         prose = self.text[self.pending : end]
         last = 0
         for part in segment(prose):

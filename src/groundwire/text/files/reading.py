@@ -92,7 +92,8 @@ def decode(data: bytes, name: str) -> str:
     """Decode bytes as UTF-8, without a byte order mark at the start.
 
     Raises:
-        NotUtf8Error: If the bytes are not UTF-8; ``offset`` is the place of the first wrong byte.
+        NotUtf8Error: If the bytes are not UTF-8; ``offset`` is that of the first wrong byte, or 0
+            if the beginning shows another encoding.
         InputError: If the bytes are a file of a known kind that is not text, such as a PDF.
     """
     if what := no_text(data):

@@ -92,8 +92,8 @@ class QuantityIndex:
     def _has_twin(self, quantity: Quantity) -> bool:
         """Return whether the evidence has the same number with a unit that may mean the same unit.
 
-        "°" may mean degrees of any scale, which all have the base unit "°C", and the other way
-        round. "55 pounds", read as a weight, may be money, and is then the same as "£55".
+        "20°" may mean 20 degrees of any scale, and "20 °C" may be written as "20°"; the base unit
+        of all scales is "°C". "55 pounds", read as a weight, may be money, the same as "£55".
         """
         unit, name = _DEGREES.get(quantity.unit or ""), _POUNDS.get(quantity.name or "")
         return any(
