@@ -56,14 +56,14 @@ class Problems:
 
 
 def describe_unknown(what: str, word: str, known: Collection[str]) -> str:
-    """Return the message that a name is unknown, with the closest name and all known names."""
+    """Return the message that a name is unknown, with all known names and one that is close."""
     near = guess(word, known)
     meant = f"; did you mean {near!r}?" if near else "."
     return f"there is no {what}{meant} Known: {', '.join(known)}."
 
 
 def describe_wrong(name: str, raw: object, error: KindError) -> str:
-    """Return the message that a value is wrong, with the closest value and all possible values."""
+    """Return the message that a value is wrong, with all possible values and one that is close."""
     return f"{name} = {describe_refused(raw, error)}"
 
 
