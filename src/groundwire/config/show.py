@@ -14,7 +14,7 @@ from groundwire.policy.signals import Condition, HallucinationRule, KeywordRule,
 
 
 def to_data(config: Config) -> dict[str, Any]:
-    """Return a configuration as JSON data: settings with origins, signals, decisions and so on."""
+    """Return a configuration as JSON data, such as its settings, each with its origin."""
     return {
         "formats": [str(each) for each in config.formats],
         "warnings": list(config.warnings),

@@ -211,8 +211,8 @@ class ReaderSession:
     """The check of one answer by the reader, claim by claim.
 
     The scores of a claim depend on its own text, the three parts before it (a claim is one part
-    unless it exceeds 254 word pieces), the question and the sources. They do not depend on the
-    scores of other claims.
+    unless it exceeds 254 word pieces), the question, the sources and the threshold. They do not
+    depend on the scores of other claims.
     """
 
     is_incremental = True

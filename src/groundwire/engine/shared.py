@@ -43,7 +43,7 @@ class SharedResources:
 
     @classmethod
     def of(cls, threads: int, *, cache_mb: float, ttl_s: float) -> Self:
-        """Make threads and caches; ``cache_mb`` is the size of both caches together, in 10^6 bytes."""
+        """Make threads and caches; ``cache_mb`` is the total size of the caches, in 10^6 bytes."""
         budget = int(cache_mb * 1e6)
         # A source's word pieces take a hundredth of the memory of its attention keys and values, so
         # a tenth of the budget is enough.

@@ -43,7 +43,7 @@ class Line:
             its passage. At most 80 characters, and empty if there is none. The offsets do not
             cover it.
         group: Number of the group of the line. Lines of different groups never share a passage. In
-            a source that is a list of passages, each of them is a group.
+            a source that is a list of passages, each passage is a group.
     """
 
     start: int
@@ -146,7 +146,7 @@ def _passage_listings(fields: Sequence[records.DataField]) -> set[int]:
 
 
 def _is_text(field: records.DataField) -> bool:
-    """Return whether a field is the text of a passage: a long item, or long with a key for texts."""
+    """Return whether a field is the text of a passage: long, and an item or of a key for texts."""
     return (
         field.kind == "string"
         and field.end - field.value_start >= _MIN_TEXT_CHARS
@@ -238,7 +238,7 @@ class _Walk:
     def _prose(self, end: int, *, resume: int | None = None) -> None:
         """Cut the pending prose before ``end`` into lines.
 
-            The next prose begins at ``resume``, or at ``end`` if that is ``None``.
+        The next prose begins at ``resume``, or at ``end`` if that is ``None``.
         """
         prose = self.text[self.pending : end]
         last = 0

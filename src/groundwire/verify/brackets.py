@@ -113,7 +113,7 @@ class _Grammar:
     """Regular expressions for the ids in a bracket, made from the ids of the spans.
 
     Attributes:
-        plain: The map from written ids to spans, without counting from 1.
+        plain: The map from written ids to spans, for an answer that does not count from 1.
         named: Matches an id that cannot be an ordinary word, with or without a place in its source
             (``S1: p. 3``), or a range of such ids.
         one: Matches one id; plain numbers are ids too.

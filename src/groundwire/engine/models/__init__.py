@@ -39,7 +39,7 @@ _ROOT = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFile:
-    """The SHA-256, in lower-case hexadecimal, and the size that a model file must have."""
+    """The SHA-256 that a model file must have, in lower-case hexadecimal, and its size in bytes."""
 
     sha256: str
     bytes: int
