@@ -94,7 +94,7 @@ class Config(Sections):
 
     @property
     def limits(self) -> SourceLimits:
-        """The limits of evidence for tenants whose settings have no limits."""
+        """The limits of evidence for tenants that have set no limits of their own."""
         own = self.evidence
         return SourceLimits(max_sources=own.max_sources, max_source_chars=own.max_source_chars)
 

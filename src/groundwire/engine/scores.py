@@ -107,7 +107,7 @@ class ClaimScores:
         labels: Calibrated probabilities of supported, unsupported and contradicted for each word
             piece, shape ``(n, 3)``, float32: the model's own, until :meth:`with_rules` is called.
         evidence: The evidence that the claim was checked with, best match first.
-        reason: Why the claim was not judged; such a claim has no scores.
+        reason: Why the claim was not judged, and so has no scores; ``None`` if it was judged.
         n_unread: Characters of a judged claim that the model could not read.
         similarity: Cosine to the nearest source, in [-1, 1], by the similarity detector, which
             gives no scores of word pieces.

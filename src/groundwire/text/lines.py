@@ -338,8 +338,8 @@ class _Walk:
         self._prose(row.start, resume=min(row.end + 1, len(self.text)))
         outer = [(level, title) for level, title in self.headings if level < found.level]
         self._set_headings([*outer, (found.level, layout.shortened(found.title))])
-        # The line of a title has that title as its heading, like the text below it, so that both
-        # share a passage.
+        # The line of a title has that title as its heading, like the text below it, so that the
+        # title and the text share a passage.
         start = row.start + found.start
         self._add(start, start + len(found.title))
         return i + 1

@@ -35,9 +35,9 @@ class CitationThresholds:
 
     Attributes:
         supports: Least P(YES) at which spans support a claim. The default is the documented target
-            of a verification; a verification with another target uses that one here.
+            of a verification; a verification with another target uses its own.
         adds_bits: Least rise of the probability, in bits, by which a cited span adds something to
-            the others.
+            the other cited spans.
         corroborates: Least P(YES) with a cited span alone at which the span is not decorative,
             although it adds nothing to the other cited spans.
         attributes: Least gain in log-odds, in nats, of an uncited span alone over the cited spans,
@@ -76,7 +76,7 @@ class ClaimProbabilities:
 
     @property
     def bits(self) -> dict[str, float]:
-        """The bits that each cited span adds to the others; negative if it adds doubt."""
+        """The bits that each cited span adds to the rest of them; negative if it adds doubt."""
         cited = self.cited
         if cited is None:
             return {}
@@ -99,7 +99,7 @@ class CitationFinding(JsonRecord):
         supported_by: Spans that the claim rests on: the cited spans that it needs, the span that
             it should have cited, or both.
         decorative: Cited spans that add nothing.
-        bits: Id of a cited span → bits that it adds to the others, KL(with all ‖ without it);
+        bits: Id of a cited span → bits it adds to the other cited spans, KL(all ‖ without it);
             negative if the claim is likelier without it.
         unsupported: Stretches of the claim that its citations do not support; empty if the status
             is supported, decorative or uncited, or if the verifier does not read word by word.

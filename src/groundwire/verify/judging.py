@@ -84,6 +84,6 @@ def _answers(
     wanted: Sequence[bool],
     question: Callable[[VerifiableClaim], ClaimQuestion],
 ) -> list[Judged | None]:
-    """Ask the verifier about some of the claims, and return ``None`` for each other claim."""
+    """Ask the verifier about the claims in ``wanted``; the other claims have ``None`` as answer."""
     answers = iter(ask(verifier, [question(each) for each in compress(claims, wanted)]))
     return [next(answers) if is_wanted else None for is_wanted in wanted]

@@ -22,7 +22,10 @@ from groundwire.verify.verifier import ClaimQuestion, FailureKind, Judged, Verif
 
 @dataclass(slots=True, eq=False)
 class OpenAIVerifier:
-    """Asks an endpoint about claims: equal questions once, claims with equal evidence in one call.
+    """Asks an endpoint about claims: equal questions once, claims with equal evidence together.
+
+    If a call about several claims has no usable answer, each of them is asked about alone. Settings
+    limit the size of the groups, or turn them off.
 
     Attributes:
         endpoint: The endpoint to ask.

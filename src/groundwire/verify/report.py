@@ -250,7 +250,7 @@ class VerificationReport:
 def passing_of(verifier: object) -> Mapping[str, Mapping[str, float]]:
     """Return the shares of right and of wrong claims that a verifier passes.
 
-    Only a verifier with a fitted map knows them; for others the mapping is empty.
+    The mapping is empty for a verifier that has no fitted map.
     """
     claim_map = getattr(verifier, "claim_map", None)
     return {} if claim_map is None else claim_map.passing

@@ -28,7 +28,7 @@ READER_VARIABLE = "GROUNDWIRE_READER"
 BASE_PACKAGE = "groundwire_reader_base"
 ENCODER = "minilm"
 GATE = "gate"
-#: Names of the detectors whose models are inside this package or the one of ``reader-base``.
+#: Names of the detectors that need no files but those of this package and of ``reader-base``.
 DETECTORS = (*READERS, "similarity", "similarity:hash")
 #: Name of the similarity detector → the embedder that the detector then uses.
 EMBEDDERS = {"similarity": "neural", "similarity:neural": "neural", "similarity:hash": "hash"}
