@@ -142,7 +142,8 @@ def read_fields(
 def entries_of(part: Part, *, where: str, problems: Problems) -> tuple[DocumentEntry, ...]:
     """Return the entries of a table.
 
-    If the part is no table, add this problem and return no entries.
+    If the part is no table, add this problem and return no entries. ``where`` names the part in
+    the message.
     """
     if isinstance(part, DocumentTable):
         return part.entries
@@ -153,7 +154,8 @@ def entries_of(part: Part, *, where: str, problems: Problems) -> tuple[DocumentE
 def items_of(part: Part, *, where: str, problems: Problems) -> tuple[Part, ...]:
     """Return the items of a list; ``null`` is read as an empty list.
 
-    If the part is neither, add the problem and return no items.
+    If the part is neither, add the problem and return no items. ``where`` names the part in the
+    message.
     """
     if isinstance(part, List):
         return part.items

@@ -248,7 +248,11 @@ def open_session(graph: Path, *, device: str, threads: int | None) -> ort.Infere
 
 
 def _fetch(model: str, commit: str, cache_dir: Path | None) -> Path:
-    """Fetch the files of a hub model; the weights only if graph or tokenizer must be exported."""
+    """Fetch the files of a hub model; the weights only if graph or tokenizer must be exported.
+
+    Raises:
+        ModelError: If the files cannot be fetched.
+    """
     # Imported here, since the import takes 200 ms and only hub models need it.
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled

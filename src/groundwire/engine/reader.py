@@ -493,6 +493,8 @@ class ReaderSession:
     ) -> RawScores | None:
         """Read a part with the cross-encoder, together with its closest lines in some passages.
 
+        The lines have at most ``budget`` word pieces together, headings included.
+
         Returns:
             The scores; ``None`` if the reader has no cross-encoder.
         """

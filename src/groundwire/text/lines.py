@@ -97,7 +97,8 @@ _ATOMS = {"None": "null", "True": "true", "False": "false"}
 def _field_lines(text: str, fields: Sequence[records.DataField], depth: int = 0) -> list[Line]:
     """Return a line for each field, or for each sentence of a field with a long text.
 
-    The groups of the lines are numbered from 0 without a gap.
+    The groups of the lines are numbered from 0 without a gap. ``depth`` is that of the text, as in
+    :class:`_Walk`.
     """
     titles = _titles(text, fields)
     listings = _passage_listings(fields)

@@ -44,7 +44,10 @@ def decide_at_terminator(view: View, start: int, position: int) -> BoundaryDecis
 
 
 def _weak_stop(view: View, start: int, position: int, run_end: int) -> int | None:
-    """Return the end of the sentence if it ends at the marks in ``[position, run_end)``."""
+    """Return the end of the sentence; ``None`` if it goes on after the marks.
+
+    The marks are in ``[position, run_end)``, and none of them is in ``STRONG``.
+    """
     closed = view.run(_CLOSERS, run_end)
     stop = _tail_end(view, closed)
     following = _spacing_end(view, stop)
