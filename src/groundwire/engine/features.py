@@ -21,7 +21,7 @@ N_FEATURES = 6
 CODES = 24
 #: Codes of [CLS] and [SEP] of a claim: the first code of each feature.
 NEUTRAL = tuple(range(0, N_FEATURES * CODES, CODES))
-#: Rows of the embedding table; the last row is always zero, for texts without features.
+#: Number of rows of the embedding table. The last row is zero, for texts without features.
 TABLE_ROWS = N_FEATURES * CODES + 1
 #: Version of the codes. Raise it when codes change: weights are trained on them.
 FEATURE_RULES = 2

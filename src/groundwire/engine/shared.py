@@ -28,7 +28,7 @@ class SharedResources:
         cache: Encoded texts: attention keys and values for the reader, vectors for the similarity
             detector. The cache keys name the tenant and the model, so no tenant and no model gets
             an entry of another.
-        sources: Sources that were cut into passages. Its cache keys name tenant and model too.
+        sources: Sources that were cut into passages, also by tenant and model.
     """
 
     def __init__(

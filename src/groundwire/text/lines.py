@@ -147,7 +147,10 @@ def _passage_listings(fields: Sequence[records.DataField]) -> set[int]:
 
 
 def _is_text(field: records.DataField) -> bool:
-    """Return whether a field is the text of a passage: long, and an item or of a key for texts."""
+    """Return whether a field is the text of a passage.
+
+    It is if it is long, and is an item of a numbered list or the value of a key like ``content``.
+    """
     return (
         field.kind == "string"
         and field.end - field.value_start >= _MIN_TEXT_CHARS

@@ -174,8 +174,8 @@ _grammar_of = lru_cache(maxsize=16)(_Grammar)
 def _tidy(inside: str) -> str:
     """Normalize the text of a bracket, so that ids can be compared.
 
-    Full-width characters become plain ones; invisible characters, carets before ids (``^1``) and
-    text after a dagger (``1†source``) are removed.
+    Full-width characters become plain ones; invisible characters, carets before ids (``^1``), and
+    a dagger with the text after it (``1†source``) are removed.
     """
     plain = unicodedata.normalize("NFKC", inside)
     seen = "".join(char for char in plain if unicodedata.category(char) != "Cf")
