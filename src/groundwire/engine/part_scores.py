@@ -11,7 +11,7 @@ from groundwire.engine.runtime import RawScores
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """The fitted map from logits to P(not supported): ``sigmoid(scale * logit + offset)``."""
+    """The fitted map from logits to P(not supported): ``sigmoid(scale * log-odds + offset)``."""
 
     scale: float = 1.0
     offset: float = 0.0

@@ -175,10 +175,10 @@ def agreeing(finding: CitationFinding, status: ClaimStatus) -> CitationFinding:
 def _decorative(
     claim: VerifiableClaim, readings: ClaimProbabilities, thresholds: CitationThresholds
 ) -> tuple[str, ...]:
-    """Return the cited spans that add nothing to the others and do not support the claim alone.
+    """Return the cited spans that add nothing to the rest of them, nor support the claim alone.
 
-    Two spans that both state the claim add nothing to each other, but each supports it alone, so
-    neither is decorative. If this rule would return all cited spans, none is returned.
+    If two spans state the claim, neither adds anything to the other, but each supports the claim
+    alone, so neither is decorative. If this rule would return all cited spans, none is returned.
     """
     bits = readings.bits
     idle = tuple(

@@ -145,7 +145,7 @@ class QuantityIndex:
         """Numbers that can be computed from any two numbers or years of the evidence, ascending.
 
         These are sums, differences, products, ratios, shares and changes in per cent. The list is
-        empty if the evidence has more than ``_FEW`` numbers.
+        empty if the evidence has fewer than two or more than ``_FEW`` numbers and years.
         """
         years = {float(date[0]) for date in self._dates if date[0] is not None}
         stated = {e.number for e in self._entries if e.kind is QuantityKind.NUMBER and e.number}

@@ -1,4 +1,4 @@
-"""Decides whether a sentence ends at a full stop, and after which character.
+"""Decides whether a sentence ends at a full stop or the like, and after which character.
 
 Closing quotes, brackets and citations after the full stop belong to the sentence.
 """
@@ -32,7 +32,7 @@ _WORD = re.compile(rf"[^\W_]{{0,{MAX_WORD_CHARS}}}")
 
 
 def decide_at_terminator(view: View, start: int, position: int) -> BoundaryDecision:
-    """Decide whether the sentence from ``start`` on ends at the full stop at ``position``."""
+    """Decide whether the sentence from ``start`` on ends at the terminator at ``position``."""
     run_end = view.run(_RUN, position)
     stop = None
     if ALNUM.search(view.text, start, position):
