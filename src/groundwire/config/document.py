@@ -71,8 +71,8 @@ def read_document(text: str, name: str) -> DocumentTable:
         name: The name of the file, for messages.
 
     Raises:
-        ConfigError: If the text is not YAML or not a mapping, repeats a key, is too large, or is
-            nested too deeply.
+        ConfigError: If the text is not YAML or not a mapping, repeats a key, has a tag for an
+            object, is too large, or is nested too deeply.
     """
     empty = DocumentTable((), LinePlace(name, 1))
     if not text:

@@ -56,14 +56,14 @@ class Problems:
 
 
 def describe_unknown(what: str, word: str, known: Collection[str]) -> str:
-    """Return the message that a name is unknown, with the closest name and all known names."""
+    """Return the message that a name is unknown, with all known names and one that is close."""
     near = guess(word, known)
     meant = f"; did you mean {near!r}?" if near else "."
     return f"there is no {what}{meant} Known: {', '.join(known)}."
 
 
 def describe_wrong(name: str, raw: object, error: KindError) -> str:
-    """Return the message that a value is wrong, with the closest value and all possible values."""
+    """Return the message that a value is wrong, with all possible values and one that is close."""
     return f"{name} = {describe_refused(raw, error)}"
 
 
@@ -142,7 +142,8 @@ def read_fields(
 def entries_of(part: Part, *, where: str, problems: Problems) -> tuple[DocumentEntry, ...]:
     """Return the entries of a table.
 
-    If the part is no table, add this problem and return no entries.
+    If the part is no table, add this problem and return no entries. ``where`` names the part in
+    the message.
     """
     if isinstance(part, DocumentTable):
         return part.entries
@@ -153,7 +154,8 @@ def entries_of(part: Part, *, where: str, problems: Problems) -> tuple[DocumentE
 def items_of(part: Part, *, where: str, problems: Problems) -> tuple[Part, ...]:
     """Return the items of a list; ``null`` is read as an empty list.
 
-    If the part is neither, add the problem and return no items.
+    If the part is neither, add the problem and return no items. ``where`` names the part in the
+    message.
     """
     if isinstance(part, List):
         return part.items

@@ -93,7 +93,11 @@ def _refusing_most(config: Config, tenants: Mapping[str, Overrides]) -> Iterator
 def _refuses_most(
     config: Config, own: Overrides | None, plugins: list[HallucinationPlugin | None]
 ) -> str:
-    """Return the message that a policy withholds most answers; empty if it does not."""
+    """Return the message that a policy withholds most answers; empty if it does not.
+
+    The policy is that of the configuration, or of a tenant with the settings ``own``, under
+    decisions with these plugins. The message is empty too if the detector's name is wrong.
+    """
     policy = resolve(config.policy, plugins=plugins, tenant=own)
     blocks = decide(policy, Outcome.HALLUCINATED, label=Label.UNSUPPORTED) is Action.BLOCK
     if not blocks or (policy.explain and config.explain.drops_entailed):

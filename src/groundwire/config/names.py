@@ -112,7 +112,10 @@ def _read_span_device(raw: Any) -> str:  # noqa: ANN401
 
 
 def _embedded(theirs: str, ours: str) -> Conversion:
-    """Return a conversion that replaces a model name of HaluGate by that of an embedded model."""
+    """Return a conversion that replaces ``theirs``, a model of HaluGate, by the embedded ``ours``.
+
+    It refuses the names of HaluGate's other models, and leaves any other value as it is.
+    """
 
     def read(raw: Any) -> Any:  # noqa: ANN401
         if isinstance(raw, str) and raw.startswith("models/halugate-") and raw != theirs:

@@ -46,7 +46,7 @@ class SettingOrigin:
 
     @property
     def is_default(self) -> bool:
-        """Whether the value is a default, given by no file, variable or option."""
+        """Whether the value is a default, given by no file, variable, preset or option."""
         return self in (type(self)(), type(self).default_of(self.format))
 
     def __str__(self) -> str:
@@ -94,7 +94,7 @@ class Config(Sections):
 
     @property
     def limits(self) -> SourceLimits:
-        """The limits of evidence for tenants whose settings have no limits."""
+        """The limits of evidence for tenants that have set no limits of their own."""
         own = self.evidence
         return SourceLimits(max_sources=own.max_sources, max_source_chars=own.max_source_chars)
 
@@ -143,7 +143,8 @@ def load(path: Path | None = None, *, environ: Mapping[str, str] | None = None) 
 def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> Config:
     """Read a configuration from the text of a file and from environment variables.
 
-    ``name`` is the name of the file in messages.
+    ``name`` is the name of the file in messages. A wrong name or value raises a ``ConfigError``,
+    which has all errors that were found.
 
     >>> config = parse("check: {action: BLOCK}", name="example.yaml")
     >>> config.check.action, str(config.origins["check.action"])
@@ -292,7 +293,8 @@ class _Reader:
     def read_environment(self, environ: Mapping[str, str]) -> None:
         """Read the environment variables, whose values replace those of the file.
 
-        If two variables set the same setting, their values must be equal.
+        If two variables set the same setting, their values must be equal. Variables that other
+        programs read too (:attr:`.Alias.is_shared`) never replace a value.
         """
         file, self.found = self.found, {}
         shared = []
@@ -330,7 +332,8 @@ class _Reader:
         """Decide whether the listed upstreams are used.
 
         If ``upstream.url`` comes from an environment variable, it replaces the listed upstreams. If
-        it comes from the file, a list beside it is an error.
+        it comes from the file, a list beside it is an error, and so is ``upstream.api_key`` beside
+        a list without ``upstream.url``.
         """
         if not self.upstreams:
             return
@@ -352,7 +355,7 @@ class _Reader:
             self.problems.add(url.origin.source, f"{text} Move it to the list.")
 
     def finish(self) -> Config:
-        """Build the configuration from all that was read, with defaults for all other settings."""
+        """Build the configuration from all that was read; a preset or defaults give the rest."""
         origins = dict.fromkeys(SETTINGS, SettingOrigin())
         values = {path: setting.default for path, setting in SETTINGS.items()}
         for whose in sorted(self.formats):

@@ -122,7 +122,8 @@ class RuleReader:
 
     problems: Problems
     formats: set[Format]
-    # Name of each signal → its rule; ``None`` if it needs none, or its definition is wrong.
+    # Type → name of each signal of the type → its rule; ``None`` if the signal needs none, or its
+    # definition is wrong.
     _rules: dict[SignalType, dict[str, Any]] = field(
         default_factory=lambda: {type_: {} for type_ in SignalType}
     )

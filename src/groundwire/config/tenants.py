@@ -25,7 +25,7 @@ def _read_detector(raw: object) -> str:
     return raw
 
 
-#: The name of a tenant's detector. Any text is accepted here: which names are valid depends on
+#: The name of a tenant's detector. Any printable text is accepted here: what is valid depends on
 #: ``detector.name``, and is checked later.
 _DETECTOR = Read(
     _read_detector,
@@ -52,7 +52,7 @@ KINDS: dict[str, Kind] = {
     "false_block_budget": Kind(Budget),
 }
 
-#: The type of a tenant's API keys, which only a file can set.
+#: The type of a tenant's API keys in a file.
 KEYS = Kind(Annotated[tuple[KeyText, ...], OneOrMore()])
 
 _WHOLE = Kind(Whole)
@@ -93,7 +93,7 @@ def overrides_from_metadata(metadata: Mapping[str, object]) -> tuple[Overrides, 
 
     Returns:
         The settings, and a warning for each name or value that cannot be read. Such a setting is
-        left unset.
+        left unset. A limit below 0 becomes 0: no limit.
     """
     read: dict[str, Any] = {}
     warnings: list[str] = []
@@ -118,7 +118,10 @@ def overrides_from_metadata(metadata: Mapping[str, object]) -> tuple[Overrides, 
 def read_tenants(
     entry: DocumentEntry, problems: Problems
 ) -> tuple[dict[str, Overrides], dict[str, tuple[Secret, ...]]]:
-    """Read the section ``tenants``; return settings and API keys of the tenants, by their ids."""
+    """Read the section ``tenants``; return settings and API keys of the tenants, by their ids.
+
+    A tenant with a wrong setting is left out, and its errors are added to ``problems``.
+    """
     tenants: dict[str, Overrides] = {}
     tenant_keys: dict[str, tuple[Secret, ...]] = {}
     fields = [TableField(name, kind) for name, kind in (KINDS | {"keys": KEYS}).items()]

@@ -41,7 +41,7 @@ _FIELDS = [
 
 
 def read_upstreams(entry: DocumentEntry, problems: Problems) -> tuple[Upstream, ...]:
-    """Read the list ``upstreams``."""
+    """Read the list ``upstreams``; leave out wrong items, and add their errors to ``problems``."""
     found = []
     for part in items_of(entry.part, where="upstreams", problems=problems):
         values = read_fields(part, _FIELDS, where="an upstream", problems=problems)

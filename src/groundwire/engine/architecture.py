@@ -51,7 +51,6 @@ class Architecture:
 
         Raises:
             TypeError: If a size is missing or unknown.
-            ValueError: If the heads cannot share the width evenly.
         """
         stated = raw.get("architecture")
         return cls(**stated) if isinstance(stated, dict) else MINILM

@@ -68,7 +68,7 @@ class ByteCache(Generic[V]):
     def get(self, key: Hashable, compute: Callable[[], V]) -> V:
         """Return the value of a key: from the cache, from a thread that computes it, or computed.
 
-        A value that is computed here is kept for later calls.
+        A value that is computed here is kept for later calls, unless it exceeds the whole cache.
         """
         with self._lock:
             found = self._store.get(key)
@@ -87,7 +87,7 @@ class ByteCache(Generic[V]):
             return key not in self._store and key not in self._in_flight
 
     def read_ahead(self, key: Hashable, compute: Callable[[], V]) -> V | None:
-        """Compute a value, unless it is cached or another thread computes it; never wait.
+        """Compute and keep a value, unless it is cached or another thread computes it.
 
         Returns:
             The value if this call computed it, else ``None``.

@@ -248,7 +248,11 @@ def open_session(graph: Path, *, device: str, threads: int | None) -> ort.Infere
 
 
 def _fetch(model: str, commit: str, cache_dir: Path | None) -> Path:
-    """Fetch the files of a hub model; the weights only if graph or tokenizer must be exported."""
+    """Fetch the files of a hub model; the weights only if graph or tokenizer must be exported.
+
+    Raises:
+        ModelError: If the files cannot be fetched.
+    """
     # Imported here, since the import takes 200 ms and only hub models need it.
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
@@ -327,7 +331,7 @@ def _read_tokenizer(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
 def _longest(
     config: Mapping[str, Any], tokenizer_config: Mapping[str, Any], asked: int | None
 ) -> int:
-    """Return the most word pieces of one pass, by the limits of model, tokenizer and caller."""
+    """Return the most word pieces of one pass: the lowest limit of model, tokenizer and caller."""
     limits = [MAX_LENGTH if asked is None else asked]
     positions = config.get("max_position_embeddings")
     if isinstance(positions, int) and positions > 0:

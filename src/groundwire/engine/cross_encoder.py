@@ -2,7 +2,7 @@
 
 The reader encodes passages before the answer exists, so they cannot attend to the claim. In a
 cross-encoder, claim and evidence attend to each other in every layer, as in pretraining. So it is
-better at roles, negation and neighbouring values, but each claim costs a pass of the model.
+better at who did what, negation and neighbouring values, but each claim costs a pass of the model.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,8 @@
 """Embedders: they turn texts into vectors, which the similarity detector compares.
 
 There are two. ``neural`` is the embedded encoder, all-MiniLM-L6-v2 as published. ``hash`` knows no
-language: it counts words and parts of words, so only texts that share some are near each other.
+language: it counts words and parts of words, so only texts that share words or parts are near each
+other.
 """
 
 import re

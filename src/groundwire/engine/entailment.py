@@ -27,7 +27,7 @@ _NAMES = (
 
 
 def entailment_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
-    """Find the classes of an NLI model by their names in ``id2label``, in any case.
+    """Find the classes of an NLI model by their names in ``id2label``, in upper or lower case.
 
     Args:
         config: A model's ``config.json``.

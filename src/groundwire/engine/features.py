@@ -21,7 +21,7 @@ N_FEATURES = 6
 CODES = 24
 #: Codes of [CLS] and [SEP] of a claim: the first code of each feature.
 NEUTRAL = tuple(range(0, N_FEATURES * CODES, CODES))
-#: Rows of the embedding table; the last row is always zero, for texts without features.
+#: Number of rows of the embedding table. The last row is zero, for texts without features.
 TABLE_ROWS = N_FEATURES * CODES + 1
 #: Version of the codes. Raise it when codes change: weights are trained on them.
 FEATURE_RULES = 2
@@ -139,13 +139,14 @@ def line_support(
 ) -> NDArray[np.int64]:
     """Return for each piece a code: how well the lines that have the piece fit its neighbours.
 
-    "Alice" may occur in the evidence, and yet not in the line that says who founded Acme. Of the
-    IDF of a piece's neighbours, up to twelve on each side, a line's score is the share of those
-    that the line has. The best score of all lines is compared with that of the lines that have the
-    piece.
+    "Alice" may occur in the evidence, and yet not in the line that says who founded Acme. For each
+    piece, the score of a line is the share of the piece's neighbours that the line has: up to
+    twelve on each side, weighted by IDF. The best score of all lines is compared with the best of
+    the lines that have the piece.
 
     Returns:
-        Codes by :func:`_support_code`, shape ``(n,)``; 0 where a piece has no known neighbours.
+        Codes by :func:`_support_code`, shape ``(n,)``; 0 where a piece has no known neighbours,
+        and everywhere if there are no lines.
     """
     n = len(ids)
     found = np.zeros(n, np.int64)

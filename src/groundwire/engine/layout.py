@@ -26,7 +26,8 @@ def row_of(
 
     Args:
         claim: Word pieces of the claim, at most 254.
-        question: Word pieces of the question; may be empty.
+        question: Word pieces of the question; may be empty. Of more than 32, the middle is left
+            out.
         excerpts: The evidence, in canonical order.
         cls_id: Id of ``[CLS]``, which begins the sequence.
         sep_id: Id of ``[SEP]``, which ends each text.

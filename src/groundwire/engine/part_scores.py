@@ -11,7 +11,7 @@ from groundwire.engine.runtime import RawScores
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """The fitted map from logits to P(not supported): ``sigmoid(scale * logit + offset)``."""
+    """The fitted map from logits to P(not supported): ``sigmoid(scale * log-odds + offset)``."""
 
     scale: float = 1.0
     offset: float = 0.0
@@ -93,7 +93,10 @@ class PartScores:
 
 
 def least_supported(parts: Sequence[PartScores]) -> NDArray[np.float32]:
-    """Return the logits of the least supported part: a claim is only supported if all parts are."""
+    """Return the logits of the part that is least supported as a whole, shape ``(3,)``.
+
+    They stand for the claim, because a claim is only supported if all its parts are.
+    """
     return min(parts, key=lambda part: part.support).sentence
 
 

@@ -23,7 +23,7 @@ PROMPT_RULES = 2
 #: Number of components that counted features are hashed to.
 N_HASHED = 1 << 15
 #: In a long prompt, words are counted in this many characters at each end, since nearly all long
-#: prompts make their request at one end. The embedding reads the whole prompt.
+#: prompts make their request at one end. The embedding reads the middle too.
 EDGE_CHARS = 600
 #: Weight of the embedding in each of its views; see :func:`_view_weights`.
 _VIEWS = (5.0, 1.5, 3.0, 3.0, 3.0)
@@ -139,7 +139,11 @@ def _word_parts(found: list[str]) -> list[int]:
 
 
 def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> Iterator[str]:
-    """Name the features of a prompt's cues, pairs of cues, first and last words, and shape."""
+    """Name the features of a prompt's cues, pairs of cues, first and last words, and shape.
+
+    ``found`` has the words of the prompt, ``placed`` its cues, each with the index of its first
+    word. Shape means length, punctuation, numbers, line breaks and script.
+    """
     placed = list(placed)
     names = sorted({cue for _, cue in placed})
     yield from (f"q:{cue}" for cue in names)

@@ -143,7 +143,11 @@ class Reader:
     def load_alone(
         cls, manifest: Manifest, *, threads: int | None = None, cache_bytes: int
     ) -> "Reader":
-        """Open a model folder, as :meth:`load` does, with threads and caches of its own."""
+        """Open a model folder, as :meth:`load` does, with threads and caches of its own.
+
+        ``cache_bytes`` limits the cache of encoded texts; the cache of cut sources gets a tenth of
+        it in addition.
+        """
         shared = SharedResources(
             n_threads(threads), cache=ByteCache(cache_bytes), sources=ByteCache(cache_bytes // 10)
         )
@@ -165,7 +169,11 @@ class Reader:
     def open(
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> "ReaderSession":
-        """Begin the check of an answer: index the sources of its request."""
+        """Begin the check of an answer: index the sources of its request.
+
+        A claim with a word piece whose P(not supported) is ``threshold`` or more is read again,
+        with the passages that match next best. ``tenant`` is part of the cache keys.
+        """
         cut = partial(self.shared.cut, pieces=self.pieces, owner=(tenant, self.revision))
         evidence = Evidence.of(sources, cut, self.words)
         return ReaderSession(self, evidence, question, threshold=threshold, tenant=tenant)
@@ -203,8 +211,8 @@ class ReaderSession:
     """The check of one answer by the reader, claim by claim.
 
     The scores of a claim depend on its own text, the three parts before it (a claim is one part
-    unless it exceeds 254 word pieces), the question and the sources. They do not depend on the
-    scores of other claims.
+    unless it exceeds 254 word pieces), the question, the sources and the threshold. They do not
+    depend on the scores of other claims.
     """
 
     is_incremental = True
@@ -240,7 +248,7 @@ class ReaderSession:
         self._closed, self._reads_ahead = Event(), False
 
     def prefetch(self) -> None:
-        """Read the passages that match the question best, or the first ones, in the background."""
+        """Read passages in the background: the best for the question, or else the first ones."""
         order = (
             self.evidence.rank(Query.of(self._question_ids))
             if len(self._question_ids)
@@ -396,10 +404,11 @@ class ReaderSession:
     def _findings(
         self, part: ClaimPart, query: Query, selections: Sequence[Selection], before: str
     ) -> RuleFindings:
-        """Apply the rules to a claim; the offsets of the findings are those of the answer.
+        """Apply the rules to a claim, unless ``finds_conflicts`` is false.
 
-        The rules read the passages of both selections, or all passages if these are short. A rule
-        that reports a missing value must know the second selection too, even if the model reads
+        The offsets of the findings are those of the answer. The rules read the passages of the
+        first and the second selection of each part, or all passages if all are short together: a
+        rule that reports a missing value must know the second selection even if the model reads
         only the first.
         """
         if not self._reader.finds_conflicts:
@@ -427,6 +436,8 @@ class ReaderSession:
     ) -> tuple[PartScores, tuple[NDArray[np.float32], ...]]:
         """Read a part with the first selection; if it is found unsupported, also with the second.
 
+        A cross-encoder, if there is one, reads the closest lines of the two selections at once.
+
         Returns:
             The scores of all models together, and the logits of each, uncalibrated.
         """
@@ -442,8 +453,8 @@ class ReaderSession:
         scores = self._read_with_passages(part, selection.first, context, features)
         mixed = scores.mixed_with(crossed, weights)
         if selection.second and self._is_doubted(mixed):
-            # The evidence need only be in one of the selections. A true claim is scored as
-            # unsupported with the other one, so the better scores count.
+            # The evidence need only be in one of the two selections. With the other one, a true
+            # claim is scored as unsupported, so the better scores count.
             self._reader.counter.add(second_looks=1)
             second = self._features(part, selection.second)
             scores = scores.piecewise_best(
@@ -481,6 +492,8 @@ class ReaderSession:
         budget: int = LINE_PIECES,
     ) -> RawScores | None:
         """Read a part with the cross-encoder, together with its closest lines in some passages.
+
+        The lines have at most ``budget`` word pieces together, headings included.
 
         Returns:
             The scores; ``None`` if the reader has no cross-encoder.

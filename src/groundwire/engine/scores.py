@@ -107,18 +107,19 @@ class ClaimScores:
         labels: Calibrated probabilities of supported, unsupported and contradicted for each word
             piece, shape ``(n, 3)``, float32: the model's own, until :meth:`with_rules` is called.
         evidence: The evidence that the claim was checked with, best match first.
-        reason: Why the claim was not judged; such a claim has no scores.
+        reason: Why the claim was not judged, and so has no scores; ``None`` if it was judged.
         n_unread: Characters of a judged claim that the model could not read.
         similarity: Cosine to the nearest source, in [-1, 1], by the similarity detector, which
             gives no scores of word pieces.
         entailment: Probabilities of the claim as a whole; ``None`` if the detector gives none.
-        conflicts: Conflicts with the evidence that rules find, with offsets in the answer.
+        conflicts: Conflicts with the evidence that rules find, with offsets in the answer; after
+            :meth:`with_rules` only those that count.
         settled: Ranges of the answer, ``[start, end)``, that plainly follow from the evidence, such
             as a sum of two of its numbers.
         is_line: Whether the claim is a line of the evidence, word for word.
-        logits: Logits of the word pieces, before calibration, each of shape ``(n, 3)``: those of
-            the reader, then those of the cross-encoder for each piece and for the whole claim.
-            Calibration is fitted on them.
+        logits: Logits before calibration, each of shape ``(n, 3)``: those of the reader, and with
+            a cross-encoder also its logits of each piece and of the whole claim. Calibration is
+            fitted on them. Empty for detectors other than the reader.
         is_remark: Function that reads the claim without evidence and says whether it claims
             nothing; ``None`` if the detector cannot tell.
     """

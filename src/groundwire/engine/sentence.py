@@ -44,7 +44,7 @@ class ClaimPart:
 
 
 def has_statement(answer: str, segment: Segment) -> bool:
-    """Return whether a segment states anything; a segment of only citations, ``[1]``, does not."""
+    """Return whether a segment may state anything; one of only citations, ``[1]``, does not."""
     return not segment.citations or _ALNUM.search(without_citations(answer, segment)) is not None
 
 

@@ -28,7 +28,7 @@ class SharedResources:
         cache: Encoded texts: attention keys and values for the reader, vectors for the similarity
             detector. The cache keys name the tenant and the model, so no tenant and no model gets
             an entry of another.
-        sources: Sources that were cut into passages. Its cache keys name tenant and model too.
+        sources: Sources that were cut into passages, also by tenant and model.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class SharedResources:
 
     @classmethod
     def of(cls, threads: int, *, cache_mb: float, ttl_s: float) -> Self:
-        """Make threads and caches; ``cache_mb`` is the size of both caches in 1,000,000 bytes."""
+        """Make threads and caches; ``cache_mb`` is the total size of the caches, in 10^6 bytes."""
         budget = int(cache_mb * 1e6)
         # A source's word pieces take a hundredth of the memory of its attention keys and values, so
         # a tenth of the budget is enough.

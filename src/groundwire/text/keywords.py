@@ -53,7 +53,11 @@ def has_word(text: str, word: str) -> bool:
 
 
 def has_pattern(text: str, pattern: str, *, is_case_sensitive: bool) -> bool:
-    """Return whether a regular expression, in RE2's syntax, matches somewhere in a text."""
+    """Return whether a regular expression, in RE2's syntax, matches somewhere in a text.
+
+    Raises:
+        PatternError: As :func:`compile_pattern` raises it.
+    """
     return _compile_once(pattern, is_case_sensitive=is_case_sensitive).search(text) is not None
 
 

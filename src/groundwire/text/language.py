@@ -48,7 +48,8 @@ _MIN_FOREIGN = 2
 #: Least number of such words in a text of more than ``_SHORT_CHARS`` characters. It is higher,
 #: because a long text may contain lists of foreign names.
 _MIN_FOREIGN_LONG, _SHORT_CHARS = 4, 200
-# In a short text, a longer word in lower case with an accent is a sign of a foreign text.
+# In a short text, a word in lower case with an accent and more characters than this is a sign of a
+# foreign text.
 _SMALL_CHARS = 3
 
 
@@ -85,7 +86,8 @@ def identify(text: str) -> str | None:
 def is_foreign(text: str) -> bool:
     """Return whether a text in Latin letters is in a language other than English; false in doubt.
 
-    Foreign names do not make a text foreign: only common words within sentences count, each once.
+    Foreign names do not make a text foreign: only common words within sentences count, each once,
+    and in a short text also a word in lower case with an accent.
 
     >>> is_foreign("Der Turm ist 330 Meter hoch."), is_foreign("Die Zeit and La Repubblica agree.")
     (True, False)

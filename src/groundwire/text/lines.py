@@ -43,7 +43,7 @@ class Line:
             its passage. At most 80 characters, and empty if there is none. The offsets do not
             cover it.
         group: Number of the group of the line. Lines of different groups never share a passage. In
-            a source that is a list of passages, each of them is a group.
+            a source that is a list of passages, each passage is a group.
     """
 
     start: int
@@ -83,11 +83,11 @@ _LIST_KEYS = words("""
 """)
 # Keys of the title of a record, in order of preference.
 _TITLE_KEYS = ("title", "name", "source")
-# A shorter value of a record is not the text of a passage, whatever its key.
+# A value of fewer characters, quotes included, is not the text of a passage, whatever its key.
 _MIN_TEXT_CHARS = 60
-# A shorter value is not cut into sentences: "Available. Released 2023".
+# A value of fewer characters is not cut into sentences: "Available. Released 2023".
 _MIN_CUT_CHARS = 60
-# A longer value is always cut into sentences.
+# A value of more characters is always cut into sentences.
 _MAX_WHOLE_CHARS = 200
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*\s+\S|\n\s*\S")
 _NOTHING = ("empty", "null")
@@ -97,7 +97,8 @@ _ATOMS = {"None": "null", "True": "true", "False": "false"}
 def _field_lines(text: str, fields: Sequence[records.DataField], depth: int = 0) -> list[Line]:
     """Return a line for each field, or for each sentence of a field with a long text.
 
-    The groups of the lines are numbered from 0 without a gap.
+    The groups of the lines are numbered from 0 without a gap. ``depth`` is that of the text, as in
+    :class:`_Walk`.
     """
     titles = _titles(text, fields)
     listings = _passage_listings(fields)
@@ -146,7 +147,10 @@ def _passage_listings(fields: Sequence[records.DataField]) -> set[int]:
 
 
 def _is_text(field: records.DataField) -> bool:
-    """Return whether a field is the text of a passage, judging by its length and its key."""
+    """Return whether a field is the text of a passage.
+
+    It is if it is long, and is an item of a numbered list or the value of a key like ``content``.
+    """
     return (
         field.kind == "string"
         and field.end - field.value_start >= _MIN_TEXT_CHARS
@@ -236,7 +240,10 @@ class _Walk:
         return self.lines
 
     def _prose(self, end: int, *, resume: int | None = None) -> None:
-        """Cut the pending prose before ``end`` into lines; later prose begins at ``resume``."""
+        """Cut the pending prose before ``end`` into lines.
+
+        The next prose begins at ``resume``, or at ``end`` if that is ``None``.
+        """
         prose = self.text[self.pending : end]
         last = 0
         for part in segment(prose):
@@ -335,8 +342,8 @@ class _Walk:
         self._prose(row.start, resume=min(row.end + 1, len(self.text)))
         outer = [(level, title) for level, title in self.headings if level < found.level]
         self._set_headings([*outer, (found.level, layout.shortened(found.title))])
-        # The line of a title has that title as its heading, like the text below it, so that both
-        # share a passage.
+        # The line of a title has that title as its heading, like the text below it, so that the
+        # title and the text share a passage.
         start = row.start + found.start
         self._add(start, start + len(found.title))
         return i + 1

@@ -11,7 +11,7 @@ _FEW_WORDS = 6
 
 
 def both_ends(prompt: str, most: int = MAX_CHARS) -> str:
-    r"""Join the beginning and the end of a long prompt, where the request usually stands.
+    r"""Join both ends of a prompt of more than ``most`` characters; the request is usually there.
 
     >>> both_ends("abcdefgh", most=4)
     'ab\ngh'
@@ -25,7 +25,8 @@ def with_previous(question: str, previous: str | None) -> str | None:
     """Put the previous question before a short question, which may refer to it.
 
     Returns:
-        Both questions, or ``None`` if the question is long enough to stand alone or is the first.
+        The previous question, shortened to its two ends if it is long, and the question on the
+        next line; ``None`` if the question has more than six words or is the first.
     """
     if not previous or len(question.split(maxsplit=_FEW_WORDS)) > _FEW_WORDS:
         return None

@@ -31,7 +31,8 @@ def stretch(text: str, *, around: str, width: int = QUOTE_CHARS) -> tuple[int, i
 
     Returns:
         Start and end. The stretch consists of whole words. If no word is short enough for
-        ``width``, it is the beginning of the text.
+        ``width``, it is the beginning of the text. Words of up to three letters do not count as
+        words in common.
     """
     wanted = {
         word.casefold() for word in _WORD.findall(around) if len(word) > 3 or not word.isalpha()

@@ -171,7 +171,7 @@ def fields_of(text: str) -> list[DataField] | None:
         text: Any text. Data is one object or list, or several on lines of their own.
 
     Returns:
-        The leaves in reading order, or ``None`` if any part of the text is not data.
+        The leaves in reading order, or ``None`` if the text is empty or any part is not data.
     """
     scan = _Scan(text)
     start, end = len(text) - len(text.lstrip().removeprefix("\ufeff")), len(text.rstrip())
@@ -243,7 +243,11 @@ class _Scan:
         self.n_owners = self.n_items = self.n_listings = self.n_documents = 0
 
     def document(self, position: int, end: int) -> int:
-        """Read one object or list, and return the offset after it."""
+        """Read one object or list, add its leaves to ``fields``, and return the offset after it.
+
+        Raises:
+            _NotDataError: If the text at ``position`` is not an object or a list.
+        """
         while found := _TOKEN.match(self.text, position, end):
             kind = found.lastgroup or ""
             if kind not in _EXPECTED[self.expected]:

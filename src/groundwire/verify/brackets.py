@@ -51,8 +51,8 @@ def bracketed(
 ) -> tuple[Citation, ...]:
     """Find the citations in brackets that ``parse_citations`` does not find.
 
-    A single word at the end of a sentence, such as ``[intro]``, is a citation even if no span has
-    this id.
+    A single word beside a citation or at the end of a sentence, such as ``[intro]``, is a citation
+    even if no span has this id, unless it is an editor's word such as ``[sic]``.
 
     >>> [each.ids for each in bracketed("A [intro]. B [S0, nope].", frozenset({"S0"}), taken=())]
     [('intro',), ('S0', 'nope')]
@@ -97,7 +97,10 @@ def masked(text: str, citations: Iterable[Citation], fill: str = "\0") -> str:
 
 
 def _is_where_citations_stand(hidden: str, match: re.Match[str]) -> bool:
-    """Return whether a bracket stands beside a citation, or after or at the end of a sentence."""
+    """Return whether a bracket is beside a citation, after a sentence, or at the end of one.
+
+    The end of a line or of a table's cell counts as the end of a sentence.
+    """
     before = hidden[max(0, match.start() - 8) : match.start()]
     if _AFTER_CITATION.search(before):
         return not hidden[match.end() : match.end() + 1].isalnum()
@@ -110,7 +113,7 @@ class _Grammar:
     """Regular expressions for the ids in a bracket, made from the ids of the spans.
 
     Attributes:
-        plain: The map from written ids to spans, without counting from 1.
+        plain: The map from written ids to spans, for an answer that does not count from 1.
         named: Matches an id that cannot be an ordinary word, with or without a place in its source
             (``S1: p. 3``), or a range of such ids.
         one: Matches one id; plain numbers are ids too.
@@ -171,8 +174,8 @@ _grammar_of = lru_cache(maxsize=16)(_Grammar)
 def _tidy(inside: str) -> str:
     """Normalize the text of a bracket, so that ids can be compared.
 
-    Full-width characters become plain ones; invisible characters, carets before ids (``^1``) and
-    text after a dagger (``1†source``) are removed.
+    Full-width characters become plain ones; invisible characters, carets before ids (``^1``), and
+    a dagger with the text after it (``1†source``) are removed.
     """
     plain = unicodedata.normalize("NFKC", inside)
     seen = "".join(char for char in plain if unicodedata.category(char) != "Cf")

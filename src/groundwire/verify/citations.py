@@ -35,9 +35,9 @@ class CitationThresholds:
 
     Attributes:
         supports: Least P(YES) at which spans support a claim. The default is the documented target
-            of a verification; a verification with another target uses that one here.
+            of a verification; a verification with another target uses its own.
         adds_bits: Least rise of the probability, in bits, by which a cited span adds something to
-            the others.
+            the other cited spans.
         corroborates: Least P(YES) with a cited span alone at which the span is not decorative,
             although it adds nothing to the other cited spans.
         attributes: Least gain in log-odds, in nats, of an uncited span alone over the cited spans,
@@ -76,7 +76,7 @@ class ClaimProbabilities:
 
     @property
     def bits(self) -> dict[str, float]:
-        """The bits that each cited span adds to the others; negative if it adds doubt."""
+        """The bits that each cited span adds to the rest of them; negative if it adds doubt."""
         cited = self.cited
         if cited is None:
             return {}
@@ -99,12 +99,12 @@ class CitationFinding(JsonRecord):
         supported_by: Spans that the claim rests on: the cited spans that it needs, the span that
             it should have cited, or both.
         decorative: Cited spans that add nothing.
-        bits: Id of a cited span → bits that it adds to the others, KL(with all ‖ without it);
+        bits: Id of a cited span → bits it adds to the other cited spans, KL(all ‖ without it);
             negative if the claim is likelier without it.
-        unsupported: Stretches of the claim that its citations do not support; empty if the verifier
-            does not read word by word.
+        unsupported: Stretches of the claim that its citations do not support; empty if the status
+            is supported, decorative or uncited, or if the verifier does not read word by word.
         probability: P(YES) with all cited spans; ``None`` if the verifier gave none.
-        error: Why the citations could not be checked; ``None`` if they were.
+        error: Why the citations could not be checked; ``None`` unless the status is ``unchecked``.
     """
 
     idx: int
@@ -175,10 +175,10 @@ def agreeing(finding: CitationFinding, status: ClaimStatus) -> CitationFinding:
 def _decorative(
     claim: VerifiableClaim, readings: ClaimProbabilities, thresholds: CitationThresholds
 ) -> tuple[str, ...]:
-    """Return the cited spans that add nothing to the others and do not support the claim alone.
+    """Return the cited spans that add nothing to the rest of them, nor support the claim alone.
 
-    Two spans that both state the claim add nothing to each other, but each supports it alone, so
-    neither is decorative. If this rule would return all cited spans, none is returned.
+    If two spans state the claim, neither adds anything to the other, but each supports the claim
+    alone, so neither is decorative. If this rule would return all cited spans, none is returned.
     """
     bits = readings.bits
     idle = tuple(
@@ -195,7 +195,8 @@ def _completing(
 ) -> str | None:
     """Return the uncited span that completes the support of the cited ones; ``None`` without one.
 
-    The span and the cited spans together must make the claim clearly likelier than either alone.
+    The span and the cited spans together must make the claim clearly likelier than the span alone
+    does, and than the cited spans do.
     """
     if not readings.beside:
         return None

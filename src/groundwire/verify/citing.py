@@ -1,7 +1,7 @@
 """Maps the ids that an answer writes in its citations to the ids of spans.
 
 An id means the span with this id. If there is no such span, ``[12]`` may mean ``S12``, and
-``[S12]`` the span ``12``. If these do not exist either, ``[12]`` may be counted from 1 and mean
+``[S12]`` the span ``12``. If there is no such span either, ``[12]`` may be counted from 1 and mean
 ``S11``. This is assumed only if there is a span ``S0``, all citations of the answer are plain
 numbers, and none of them names a span in one of the ways above. Each id that is not taken
 literally is recorded.

@@ -229,7 +229,7 @@ def _read(answer: str, known: frozenset[str], settings: Verify) -> tuple[str, li
 
     Returns:
         The answer with square brackets in place of East Asian ones and blanks in place of lines
-        with addresses of spans; and the pieces, whose offsets are the same in both texts.
+        with addresses of spans; and the pieces, whose offsets are valid in ``answer`` as well.
     """
     read = _without_definitions(answer.translate(_AS_BRACKETS), known)
     marks = find_citations(read, known, settings.citation_regex)
@@ -266,7 +266,8 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 def _assigned(pieces: list[_Piece], marks: Iterable[Citation], text: str) -> list[_Piece]:
     """Give each citation to the piece that contains it, or else to the piece before it.
 
-    A citation between two pieces that opens a line belongs to the piece after it.
+    A citation belongs to the piece after it if no piece is before it, or if it opens the line in
+    which that piece begins.
     """
     at = 0
     for mark in marks:

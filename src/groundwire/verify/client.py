@@ -76,7 +76,7 @@ class ChatClient:
         self.close()
 
     def create(self, body: Mapping[str, Any]) -> bytes:
-        """Ask for a chat completion, and return the reply as it came.
+        """Ask for a chat completion, and return the body of the reply, decompressed.
 
         If the model refuses ``max_tokens``, the call is repeated with ``max_completion_tokens``,
         and later calls use this name from the start. In the same way, ``max_tokens`` replaces a
@@ -100,7 +100,7 @@ class ChatClient:
         return content
 
     def post(self, path: str, body: Mapping[str, Any]) -> bytes:
-        """Send JSON to a path below the base URL, and return the reply as it came.
+        """Send JSON to a path below the base URL; return the body of the reply, decompressed.
 
         Raises:
             Exception: Whatever the official client raises.

@@ -40,7 +40,7 @@ def complete(endpoint: ChatClient, prompt: Prompt, *, model: str, settings: Veri
     """Send a prompt to an endpoint, and return its answer.
 
     Raises:
-        NotVerifiedError: If the call fails, or the answer has no logprobs.
+        NotVerifiedError: If the call fails, or its answer is not a chat completion with logprobs.
     """
     body: dict[str, Any] = {
         "model": model,

@@ -2,7 +2,7 @@
 
 
 class NotVerifiedError(ValueError):
-    """Raised if nothing could be verified.
+    """Raised if a verification cannot take place, or a call has no usable answer.
 
     Reports show its type and message, which quote no claim, evidence or key.
 

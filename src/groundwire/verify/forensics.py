@@ -99,7 +99,7 @@ class CitationCase:
         self.answers: dict[frozenset[str], Judged] = {}
 
     def first(self) -> list[frozenset[str]]:
-        """Return the sets to ask about first: all cited spans, all but one, and each alone."""
+        """Return the sets of cited spans to ask about first: all, all but one, and each alone."""
         cites = self.claim.cites
         if not cites:
             return []
@@ -135,7 +135,7 @@ class CitationCase:
     def finding(self, thresholds: CitationThresholds) -> CitationFinding:
         """Return the finding; its status is ``unchecked`` if the verifier failed.
 
-        If the claim cites an unknown id, the status is ``fabricated_id`` in any case.
+        If the claim cites an unknown id, the status is ``fabricated_id`` even then.
         """
         failures = [each for each in self.answers.values() if isinstance(each, VerifierFailure)]
         if failures and not self.claim.unknown:
@@ -171,7 +171,10 @@ def _ask(
     cases: Sequence[CitationCase],
     wanted: Callable[[CitationCase], Sequence[frozenset[str]]],
 ) -> None:
-    """Ask about all claims at once, so that verifiers can share work among questions."""
+    """Ask about the wanted sets of spans of all claims at once, and keep the answers in the cases.
+
+    Sets that a case has an answer for are not asked about again.
+    """
     pairs = [(case, sids) for case in cases for sids in wanted(case) if sids not in case.answers]
     pairs = list(dict.fromkeys(pairs))
     answers = ask(verifier, [case.question(sids) for case, sids in pairs])

@@ -55,8 +55,8 @@ class _Piece(NamedTuple):
     kind: NonEvidence | None
 
 
-# Only "Q:" and "Question:" alone make a question: "Q3: Revenue rose" and "Task 3: completed" are
-# statements.
+# Only "Q:" and "Question:", without a number, always begin a question: "Q3: Revenue rose" and
+# "Task 3: completed" are statements.
 _PREFIXED = re.compile(
     r"(?P<name>question|q|prompt|task)\s*(?P<number>\d{0,3})\s*[:.)](?!\w)\s*(?P<rest>.*)", re.I
 )
@@ -184,9 +184,12 @@ def _shown(piece: _Piece) -> str:
 def _pieces(line: str, *, after: NonEvidence | None) -> Iterator[_Piece]:
     """Divide a line into sentences with their kinds; a piece ends where the next sentence begins.
 
+    A line that is not evidence as a whole, such as a heading, is a single piece.
+
     Args:
         line: The line.
-        after: Kind of the last sentence before the line; ``None`` for evidence.
+        after: Kind of the last sentence before the line; ``None`` if it is evidence, or for the
+            first line.
     """
     if (kind := _kind_of_line(line, after=after)) is not None:
         yield _Piece(line, kind)
@@ -220,7 +223,10 @@ def _kind_of_line(line: str, *, after: NonEvidence | None) -> NonEvidence | None
 
 
 def kind_of(sentence: str) -> NonEvidence | None:
-    """Return the kind of a sentence that is not evidence; ``None`` if it is evidence."""
+    """Return why a sentence is not evidence; ``None`` if it is, or has no letters and digits.
+
+    Headings and options are not found here, but by :func:`_kind_of_line`.
+    """
     tidy = " ".join(sentence.split())  # on long runs of blanks, patterns take quadratic time
     lead = _LEAD.match(tidy)
     bare = tidy[lead.end() if lead else 0 :]

@@ -17,7 +17,11 @@ from groundwire.verify.verifier import ClaimQuestion, Judged, Readout, Verifier,
 def judge_claims(
     claims: Sequence[VerifiableClaim], contexts: Contexts, verifier: Verifier, settings: Verify
 ) -> tuple[ClaimReport, ...]:
-    """Verify claims: read each with its evidence and, if the verifier answers, without it too."""
+    """Verify claims, and return a report on each.
+
+    A claim that :func:`before_reading` does not decide is read with its evidence and, if the
+    verifier answers, without the cited spans too.
+    """
     decides_by, units = rule.DecisionRule(settings.rule), Units(settings.units)
     targets = [settings.target if each.target is None else each.target for each in claims]
     decisions = [before_reading(each, contexts, settings) for each in claims]
@@ -80,6 +84,6 @@ def _answers(
     wanted: Sequence[bool],
     question: Callable[[VerifiableClaim], ClaimQuestion],
 ) -> list[Judged | None]:
-    """Ask the verifier about some of the claims, and return ``None`` for each other claim."""
+    """Ask the verifier about the claims in ``wanted``; the other claims have ``None`` as answer."""
     answers = iter(ask(verifier, [question(each) for each in compress(claims, wanted)]))
     return [next(answers) if is_wanted else None for is_wanted in wanted]

@@ -54,9 +54,9 @@ _MAX_WAITING = 8
 #: words is at least this. In validation answers, annotators marked 92 to 100 % of the numbers,
 #: dates and fields in such conflicts.
 _DOUBTED = 0.6
-#: The highest P(YES) of a claim with a conflict, lower than targets that users choose.
+#: The highest P(YES) of a claim with a conflict, lower than any usual target.
 DENIED = 0.1
-#: The lowest P(YES) of a claim that a line of the evidence states word for word.
+#: The lowest P(YES) of a claim without a conflict that a line of the evidence states word for word.
 REPEATED = 0.97
 
 
@@ -149,7 +149,7 @@ class LocalVerifier:
 
         Args:
             detector: The detector with the reader.
-            model: The model that the detector was loaded from.
+            model: The model that the detector was loaded from; ``None`` for an installed reader.
 
         Raises:
             ModelError: If the detector has no reader, its reader is not that of ``model``, or the
@@ -189,7 +189,7 @@ class LocalVerifier:
         return self._reader.work
 
     def claims_nothing(self, text: str) -> bool:
-        """Return whether the model finds no claim in a part of an answer; false if in doubt."""
+        """Return whether the model finds no claim in a text; false if it cannot tell."""
         return self._reader.knows_remarks and self._reader.claims_nothing(text)
 
     def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
@@ -300,7 +300,7 @@ class LocalVerifier:
 
 
 def _label(looked: Looked, span: FlaggedSpan) -> Label:
-    """Return the label of a span: that of a conflict there, or else the model's likelier one."""
+    """Return ``unsupported`` or ``contradicted``: by a conflict in the span, else by the model."""
     if looked.measured.is_bare:
         # Without evidence, nothing can contradict the claim.
         return Label.UNSUPPORTED
@@ -314,7 +314,7 @@ def _label(looked: Looked, span: FlaggedSpan) -> Label:
 
 
 def _verdict(doubts: Sequence[Doubt], yes: float) -> Verdict:
-    """Return the verdict that a detector would give at its balanced threshold.
+    """Return the verdict on a claim without conflicts: by its gravest doubt, or else by P(YES).
 
     The verdict need not be the likeliest of the three: few claims are wrong, so YES is likelier
     than NO even where a word is contradicted.
@@ -329,7 +329,10 @@ _Key = tuple[str, tuple[str, ...]]
 
 
 def _key(question: ClaimQuestion) -> _Key:
-    """Return the claim and the texts of evidence, sorted: the order of spans changes no answer."""
+    """Return the claim and the distinct texts that are evidence, sorted.
+
+    So neither the order of the spans nor a repeated span changes the answer.
+    """
     texts = (each.text for each in question.evidence if not each.is_redacted)
     return question.claim, tuple(sorted({text for text in texts if ALNUM.search(text)}))
 

@@ -115,6 +115,7 @@ class ClaimMap(BaseModel):
 
         A claim passes if its probability reaches the default of ``verify.target``. The shares are
         cross-validated: no claim was judged by a map that was fitted on claims of the same context.
+        Empty if they were not measured.
         """
         found: Mapping[str, Mapping[str, float]] = self.provenance.get("passing", {})
         return found

@@ -22,7 +22,10 @@ from groundwire.verify.verifier import ClaimQuestion, FailureKind, Judged, Verif
 
 @dataclass(slots=True, eq=False)
 class OpenAIVerifier:
-    """Asks an endpoint about claims: equal questions once, claims with equal evidence in one call.
+    """Asks an endpoint about claims: equal questions once, claims with equal evidence together.
+
+    If a call about several claims has no usable answer, each of them is asked about alone. Settings
+    limit the size of the groups, or turn them off.
 
     Attributes:
         endpoint: The endpoint to ask.
@@ -73,7 +76,11 @@ class OpenAIVerifier:
                 pool.shutdown(cancel_futures=True)  # after an interrupt, waiting calls are not made
 
     def _ask(self, group: tuple[ClaimQuestion, ...]) -> tuple[Judged, ...]:
-        """Make one call about claims with the same evidence, or read its answers in the cache."""
+        """Make one call about claims with the same evidence, or take its answers from the cache.
+
+        Each claim gets the failure as its answer if the call fails. The call is not made if an
+        earlier one failed in a way of ``_FINAL``, or the caller has given up.
+        """
         n, own, cost = len(group), self.settings, verifier.CallCost()
         is_cached = own.use_cache and own.temperature == 0
         prompt = prompt_for([each.claim for each in group], group[0].evidence)

@@ -27,11 +27,11 @@ class ClaimReport:
         target: Probability that the claim had to reach.
         decision: Status of the claim, with reasons.
         measures: Measures of the verifier's answers, such as required and observed information.
-        posterior: The verifier's answer with the evidence; ``None`` if it was not asked.
-        prior: The verifier's answer without the evidence; ``None`` if it was not asked.
+        posterior: The verifier's answer with the evidence; ``None`` if there is none.
+        prior: The verifier's answer without the cited spans; ``None`` if there is none.
         is_missing_citations: Whether the claim cites nothing although citations are required.
         has_empty_context: Whether the claim had no spans as its evidence.
-        evidence: Ids of the spans that the claim was read with.
+        evidence: Ids of the spans that are its evidence; empty in the report of a service.
         units: Units of the amounts of information.
     """
 
@@ -154,7 +154,7 @@ class VerificationReport:
         n_lost: Number of claims that should have been scored and have no report.
         lost: Failures of the verifier about claims that have no report; each is counted as a call.
         citations: Findings about the citations, which never flag the report; ``None`` if the call
-            did not ask for them.
+            did not ask for them, or nothing was verified.
         error: Why nothing was verified; ``details`` is then empty. ``None`` without an error.
         error_type: The kind of error, one word.
     """
@@ -181,7 +181,7 @@ class VerificationReport:
 
     @property
     def cost(self) -> CallCost:
-        """The cost of all answers of the verifier."""
+        """The cost of all answers about claims; the cost of ``citations`` is not included."""
         return sum((each.cost for each in self._judged()), FREE)
 
     @property
@@ -250,7 +250,7 @@ class VerificationReport:
 def passing_of(verifier: object) -> Mapping[str, Mapping[str, float]]:
     """Return the shares of right and of wrong claims that a verifier passes.
 
-    Only a verifier with a fitted map knows them; for others the mapping is empty.
+    The mapping is empty for a verifier that has no fitted map.
     """
     claim_map = getattr(verifier, "claim_map", None)
     return {} if claim_map is None else claim_map.passing

@@ -1,10 +1,10 @@
 """Decides the status of each claim by the verifier's answers: the first status that applies.
 
 By the rule ``signed`` (default), a claim passes if it is believed with its evidence and not without
-it: P(yes) reaches the target, the prior stays below the target, and the evidence raises the
-log-odds enough. The rule ``kl`` only compares amounts of information, which have no sign: a claim
-that its evidence contradicts passes if the contradiction is informative enough. By neither rule
-does a claim pass without an answer of the verifier.
+it: P(yes) reaches the target, the verdict is not NO, the prior stays below the target, and the
+evidence raises the log-odds enough. The rule ``kl`` only compares amounts of information, which
+have no sign: a claim that its evidence contradicts passes if the contradiction is informative
+enough. By neither rule does a claim pass without an answer of the verifier.
 """
 
 from dataclasses import dataclass

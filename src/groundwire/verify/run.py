@@ -96,9 +96,9 @@ def run(
 
 
 def _without_remarks(job: _Job, judge: Verifier) -> tuple[_Job, tuple[tuple[AsideKind, str], ...]]:
-    """Take out the uncited parts of an answer in which the verifier finds no claim.
+    """Make asides of the uncited claims of an answer that, by the verifier, claim nothing.
 
-    Verifiers without a method ``claims_nothing`` find none.
+    Nothing changes for a trace, or if the verifier has no method ``claims_nothing``.
 
     Raises:
         NotVerifiedError: If no claim is left.
@@ -199,7 +199,7 @@ def _citations(
 
 
 def _by_service(job: _Job, setup: VerificationSetup) -> VerificationReport:
-    """Ask a service for the report, in which the service decides by its own rule."""
+    """Ask a service for the report; it decides by its own rule. Without claims, nothing is sent."""
     if not job.claims:
         return VerificationReport(setup=setup)
     from groundwire.verify.service import ask_service

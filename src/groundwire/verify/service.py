@@ -38,7 +38,7 @@ _DOCUMENTED = (
     *("require_citations", "context_mode", "timeout_s"),
 )
 
-#: A gap of at most this size is treated as 0, since it may come from rounding.
+#: A budget gap of at most this size does not speak against a pass: it may come from rounding.
 _ROUNDING = 1e-6
 
 _Number = Annotated[float, Field(ge=-1e9, le=1e9)]

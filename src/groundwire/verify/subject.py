@@ -83,8 +83,9 @@ class TraceSubject:
         ``cites``, and those in the citations of its text.
 
         Raises:
-            NotVerifiedError: ``malformed_steps`` if a step cannot be read or two have the same
-                ``idx``; ``invalid_argument`` if ``citation_regex`` cannot be used.
+            NotVerifiedError: ``malformed_steps`` if the steps are not a list, one cannot be read,
+                or two have the same ``idx``; ``invalid_argument`` if ``citation_regex`` cannot be
+                used.
         """
         steps = self.steps.get("steps") if isinstance(self.steps, Mapping) else self.steps
         if isinstance(steps, str | bytes) or not isinstance(steps, Sequence):

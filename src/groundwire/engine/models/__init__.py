@@ -28,7 +28,7 @@ READER_VARIABLE = "GROUNDWIRE_READER"
 BASE_PACKAGE = "groundwire_reader_base"
 ENCODER = "minilm"
 GATE = "gate"
-#: Names of the detectors whose models are inside this package or the one of ``reader-base``.
+#: Names of the detectors that need no files but those of this package and of ``reader-base``.
 DETECTORS = (*READERS, "similarity", "similarity:hash")
 #: Name of the similarity detector → the embedder that the detector then uses.
 EMBEDDERS = {"similarity": "neural", "similarity:neural": "neural", "similarity:hash": "hash"}
@@ -39,7 +39,7 @@ _ROOT = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFile:
-    """The SHA-256, in lower-case hexadecimal, and the size that a model file must have."""
+    """The SHA-256 that a model file must have, in lower-case hexadecimal, and its size in bytes."""
 
     sha256: str
     bytes: int
@@ -80,7 +80,8 @@ class Manifest:
         """Read the manifest of a model folder.
 
         Raises:
-            ModelError: If there is no manifest, or a key is missing or has a wrong type.
+            ModelError: If the manifest is missing or not valid JSON, or a key is missing or has a
+                value that is not possible.
         """
         path = folder / MANIFEST_NAME
         try:
@@ -220,7 +221,8 @@ def verify(manifest: Manifest) -> None:
     """Hash every file of a model and compare it with the manifest.
 
     Raises:
-        CorruptModelError: At the first file that is missing or has another hash.
+        CorruptModelError: At the first file that is missing, cannot be read or has another
+            hash.
     """
     for name, file in sorted(manifest.files.items()):
         path = manifest.folder / name

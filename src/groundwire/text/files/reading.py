@@ -1,4 +1,4 @@
-"""Reads files of rows: lines of UTF-8, gzip or not, in blocks of bounded size."""
+"""Opens files of rows: lines of UTF-8, gzip or not. Also has the sizes of blocks of rows."""
 
 import codecs
 import gzip
@@ -24,11 +24,12 @@ STDIN = Path("-")
 DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
-#: Number of rows at which a block is complete.
+#: Number of rows at which a block, the rows that are processed together, is complete.
 MAX_BLOCK_ROWS = 256
 
 
-#: Number of bytes at which a block is complete, even with fewer rows. This bounds the memory.
+#: Size of the texts in a block, in characters, at which the block is complete even with fewer rows.
+#: This bounds the memory.
 MAX_BLOCK_BYTES = 16 * 2**20
 
 
@@ -92,7 +93,8 @@ def decode(data: bytes, name: str) -> str:
     """Decode bytes as UTF-8, without a byte order mark at the start.
 
     Raises:
-        NotUtf8Error: If the bytes are not UTF-8; ``offset`` is the place of the first wrong byte.
+        NotUtf8Error: If the bytes are not UTF-8; ``offset`` is that of the first wrong byte, or 0
+            if the beginning shows another encoding.
         InputError: If the bytes are a file of a known kind that is not text, such as a PDF.
     """
     if what := no_text(data):

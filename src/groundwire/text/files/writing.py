@@ -80,8 +80,8 @@ def to_json(data: object, *, indent: int | None = None) -> str:
 def replacing(path: Path) -> Iterator[IO[str]]:
     """Open a new file for writing, which replaces the file at ``path`` when it is complete.
 
-    Even if the power fails, the file at ``path`` is the old one or the new one as a whole. The new
-    file gets the permissions of the old one.
+    Even if the power fails, the file at ``path`` is the old one or the new one as a whole; if the
+    block raises, it is the old one. The new file gets the permissions of the old one.
     """
     path = path.resolve()  # replace the file that a link points to, not the link
     fresh = path.with_name(f".{path.name}.part")

@@ -76,7 +76,11 @@ def _magnitude_at(text: str, position: int, *, is_money: bool) -> tuple[float, i
 def _unit_of(
     text: str, position: int, magnitude: float, currency: str | None
 ) -> tuple[Unit | None, int]:
-    """Return the unit of a number that ends at ``position``, and where the amount ends."""
+    """Return the unit of a number that ends at ``position``, and where the amount ends.
+
+    A currency before the number counts, unless a unit with the same base unit follows. ``None``
+    means no unit.
+    """
     unit, end = unit_at(text, position)
     if unit is not None and unit.name == "year" and (age := _AGE.match(text, end)):
         unit, end = None, age.end()  # "15 years old" equals "aged 15", which has no unit

@@ -92,8 +92,8 @@ class QuantityIndex:
     def _has_twin(self, quantity: Quantity) -> bool:
         """Return whether the evidence has the same number with a unit that may mean the same unit.
 
-        "°" may mean degrees of any scale, which all have the base unit "°C", and the other way
-        round. "55 pounds", read as a weight, may be money, and is then the same as "£55".
+        "20°" may mean 20 degrees of any scale, and "20 °C" may be written as "20°"; the base unit
+        of all scales is "°C". "55 pounds", read as a weight, may be money, the same as "£55".
         """
         unit, name = _DEGREES.get(quantity.unit or ""), _POUNDS.get(quantity.name or "")
         return any(
@@ -145,7 +145,7 @@ class QuantityIndex:
         """Numbers that can be computed from any two numbers or years of the evidence, ascending.
 
         These are sums, differences, products, ratios, shares and changes in per cent. The list is
-        empty if the evidence has more than ``_FEW`` numbers.
+        empty if the evidence has fewer than two or more than ``_FEW`` numbers and years.
         """
         years = {float(date[0]) for date in self._dates if date[0] is not None}
         stated = {e.number for e in self._entries if e.kind is QuantityKind.NUMBER and e.number}

@@ -49,7 +49,8 @@ def _with_half_of_day(first: FoundQuantity, second: FoundQuantity) -> FoundQuant
     """Return the first end of a range such as "9-11 PM" as a time of day.
 
     The first end is in the same half of the day if it is earlier there than the second ("9-11 PM"),
-    otherwise in the other half ("9-5 PM").
+    otherwise in the other half ("9-5 PM"). It is unchanged if it is not an hour from 1 to 12, or
+    states its own half.
     """
     left, ending = first.quantity, second.quantity.value
     is_clock = left.kind is QuantityKind.TIME and first.states_half is False
@@ -65,7 +66,7 @@ def _with_half_of_day(first: FoundQuantity, second: FoundQuantity) -> FoundQuant
 
 
 def _with_month(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
-    """Return the first end of a range such as "29-31 March 2015" as a date."""
+    """Return the first end of "29-31 March 2015" as a date; unchanged if it cannot be a day."""
     left, date = first.quantity, second.quantity.value
     if not isinstance(date, tuple) or date[2] is None or first.raw not in range(1, 32):
         return first
@@ -92,7 +93,7 @@ def _with_unit(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
 
 
 def _with_currency(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
-    """Return the second end of a range such as "$10-15" with the currency of the first."""
+    """Return the second end of "$10-15" with the first's currency; unchanged if it has a unit."""
     left, right = first.quantity, second.quantity
     if not first.is_money_first or right.unit is not None or right.name is not None:
         return second

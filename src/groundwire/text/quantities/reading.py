@@ -14,7 +14,8 @@ class FoundQuantity:
 
     Attributes:
         quantity: The quantity.
-        raw: The number without its magnitude: 5.0 for "5 million". For a time, the hour.
+        raw: The number without its magnitude: 5.0 for "5 million"; the hour of a time such as
+            "16:30". 0.0 for dates, ordinals, decades, heights and "noon".
         magnitude: Factor by which the number was multiplied: 1e6 for "5 million".
         is_money_first: Whether a currency stands before the number: "$5".
         states_half: Whether a time states its half of the day: "9 PM". ``None`` for other kinds.

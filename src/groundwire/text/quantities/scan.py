@@ -54,7 +54,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     """Find the numbers, times and dates of a text.
 
     Args:
-        text: Any text: none is refused. Time is linear in its length.
+        text: Any text. Time is linear in its length.
 
     Returns:
         The quantities in reading order. They never overlap.

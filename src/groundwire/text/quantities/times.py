@@ -39,7 +39,7 @@ def read_named(text: str, match: re.Match[str]) -> QuantityReading:
 
 
 def read_clock(text: str, match: re.Match[str]) -> QuantityReading:
-    """Read a time in digits, with the "AM", "PM" or "o'clock" after it."""
+    """Read a time in digits, with the "AM", "PM" or "o'clock" after it; skip "25:00" or "9:75"."""
     start, end = match.span()
     hour, minute, second, *_ = [*map(float, match[0].rstrip("Z").split(":")), 0.0, 0.0]
     meridiem = None
@@ -54,7 +54,7 @@ def read_clock(text: str, match: re.Match[str]) -> QuantityReading:
 
 
 def read_hour_in_words(text: str, start: int, end: int, hour: float) -> QuantityReading | None:
-    """Read "nine o'clock" and "nine p.m."; ``None`` if the number is not an hour.
+    """Read "nine o'clock" and "nine p.m."; ``None`` for any other number in letters.
 
     Args:
         text: The text.

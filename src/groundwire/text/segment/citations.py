@@ -123,7 +123,10 @@ def written_out(part: str) -> list[str]:
 
 
 def citations_end(view: View, position: int) -> int:
-    """Return the offset after the citations at ``position``; blanks may stand before each."""
+    """Return the offset after the citations at ``position``, or ``position`` if there are none.
+
+    Blanks may stand before each citation.
+    """
     while True:
         bracket = view.run(BLANKS, position)
         char = view.at(bracket)

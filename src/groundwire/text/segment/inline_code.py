@@ -15,6 +15,9 @@ def code_end(view: View, position: int) -> int:
     """Return the offset after the inline code that opens at ``position``.
 
     If its backticks are not closed, return the offset after these backticks.
+
+    Raises:
+        UndecidedError: If the closing backticks may be in text that has not arrived.
     """
     stop = view.run(BACKTICKS, position)
     span = code_span_end(view.text, position, stop, view.end)

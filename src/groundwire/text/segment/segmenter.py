@@ -132,7 +132,13 @@ class Segmenter:
             self._start = self._cursor
 
     def _read_piece(self, start: int) -> Segment | None:
-        """Read on to the next place where the open piece may end; if it ends, return the piece."""
+        """Read on to the next place where the open piece may end; if it ends, return the piece.
+
+        ``None`` means that it goes on, or ended without an alphanumeric character.
+
+        Raises:
+            UndecidedError: If the decision needs text that has not arrived.
+        """
         text, limit = self._view.text, start + MAX_CLAIM_CHARS
         events = _EVENT if self._line.kind in (LineKind.TEXT, LineKind.HEADING) else LINE_BREAK
         event = events.search(text, self._cursor, min(len(text), limit))

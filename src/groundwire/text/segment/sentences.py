@@ -1,4 +1,4 @@
-"""Decides whether a sentence ends at a full stop, and after which character.
+"""Decides whether a sentence ends at a full stop or the like, and after which character.
 
 Closing quotes, brackets and citations after the full stop belong to the sentence.
 """
@@ -32,7 +32,7 @@ _WORD = re.compile(rf"[^\W_]{{0,{MAX_WORD_CHARS}}}")
 
 
 def decide_at_terminator(view: View, start: int, position: int) -> BoundaryDecision:
-    """Decide whether the sentence from ``start`` on ends at the full stop at ``position``."""
+    """Decide whether the sentence from ``start`` on ends at the terminator at ``position``."""
     run_end = view.run(_RUN, position)
     stop = None
     if ALNUM.search(view.text, start, position):
@@ -44,7 +44,10 @@ def decide_at_terminator(view: View, start: int, position: int) -> BoundaryDecis
 
 
 def _weak_stop(view: View, start: int, position: int, run_end: int) -> int | None:
-    """Return the end of the sentence if it ends at the marks in ``[position, run_end)``."""
+    """Return the end of the sentence; ``None`` if it goes on after the marks.
+
+    The marks are in ``[position, run_end)``, and none of them is in ``STRONG``.
+    """
     closed = view.run(_CLOSERS, run_end)
     stop = _tail_end(view, closed)
     following = _spacing_end(view, stop)
