@@ -87,7 +87,7 @@ def problem_response(problem: Problem, *, trace_id: str, is_anthropic: bool = Fa
 def as_problem(error: BaseException) -> Problem:
     """Return the error that a client gets for an exception.
 
-    Exceptions that are not known here become status 500, without a description.
+    Other exceptions become status 500, with a message that says nothing about the exception.
     """
     if isinstance(error, Problem):
         return error
