@@ -60,6 +60,8 @@ class Authentication(Guard):
     async def check(self, scope: Scope) -> None:
         """Find the tenant of a request, and store it as the caller.
 
+        A request for one of the :data:`OPEN` paths needs no key and gets no caller.
+
         Raises:
             Problem: If the request has no valid key, if keys are not known in time, or in a demo if
                 the request is not addressed to this machine.
@@ -95,8 +97,8 @@ class Authentication(Guard):
 def candidates(scope: Scope) -> Iterator[bytes]:
     """Yield the credentials that may be a gateway key.
 
-    If ``X-Groundwire-Key`` was sent, only its value is yielded: other credentials are for the
-    upstream.
+    If ``X-Groundwire-Key`` was sent, only its first value is yielded: other credentials are for
+    the upstream.
     """
     if own := values(scope, OWN_HEADER):
         yield own[0]
@@ -104,7 +106,8 @@ def candidates(scope: Scope) -> Iterator[bytes]:
     yield from _authorization(scope, b"bearer")
     for name in (b"x-api-key", b"api-key", b"ocp-apim-subscription-key"):
         yield from values(scope, name)
-    yield from (password for _, password in _logins(scope))  # a URL can carry no other credentials
+    # A client whose URL is http://name:KEY@host sends the key as a password.
+    yield from (password for _, password in _logins(scope))
 
 
 def may_pass(scope: Scope, keyring: Directory) -> bool:
