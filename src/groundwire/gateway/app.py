@@ -49,7 +49,7 @@ DESCRIPTION = (
     "the upstream has."
 )
 
-#: The exceptions that become a response with an error; any other is an error of the gateway.
+#: The exceptions whose responses this app makes; for any other, :class:`.Tracing` sends status 500.
 ERRORS = (Problem, GroundwireError, HTTPException, RequestValidationError, ClientDisconnect)
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

@@ -140,10 +140,11 @@ class ControlPlane:
         await asyncio.shield(self._opening)
 
     async def require_open(self) -> None:
-        """Make sure that tenants and keys are known; wait while they are read for the first time.
+        """Make sure that tenants and keys are known; wait for the first attempt to read them.
 
         Raises:
-            Problem: 503, if they are not known after :data:`.control_state.PATIENCE_S` seconds.
+            Problem: 503, if this attempt has failed and no later one has succeeded, or if it takes
+                more than :data:`.control_state.PATIENCE_S` seconds.
         """
         if self._is_open:
             return
