@@ -49,7 +49,7 @@ DESCRIPTION = (
     "the upstream has."
 )
 
-#: The exceptions whose responses this app makes; for any other, :class:`.Tracing` sends status 500.
+#: The exceptions that this app turns into responses; :class:`.Tracing` logs and answers all others.
 ERRORS = (Problem, GroundwireError, HTTPException, RequestValidationError, ClientDisconnect)
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

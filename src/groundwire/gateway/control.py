@@ -82,7 +82,8 @@ class ControlPlane:
         Args:
             config: The configuration.
             is_local_demo: Whether requests need no key; if so, the first start makes no keys.
-            on_start: Called once the database is open, with the keys that this start made.
+            on_start: Called once the database is open, with the keys that this start made; never
+                called in a local demo.
 
         Raises:
             ConfigError: If a configured key or ``audit.redact`` is invalid, or the audit log has no
@@ -123,7 +124,10 @@ class ControlPlane:
     # Opening and closing.
 
     async def begin(self) -> None:
-        """Begin to open the database, and wait up to :data:`_FIRST_S` seconds for the first try."""
+        """Open the audit log, and begin to open the database.
+
+        The first attempt to open the database is waited for, up to :data:`_FIRST_S` seconds.
+        """
         await self.audit.open()
         self._opening = asyncio.create_task(self._open(), name="open the store")
         self._telling = asyncio.create_task(self._tell(), name="tell of logins and answers")
@@ -154,7 +158,10 @@ class ControlPlane:
             raise store_unavailable()
 
     async def close(self) -> None:
-        """Finish running changes, write waiting audit events and counts, and close the database."""
+        """Finish running changes, write waiting audit events and counts, and close the database.
+
+        Changes and audit events have ``gateway.shutdown_s`` seconds together.
+        """
         limit_s = self.config.gateway.shutdown_s
         deadline = time.monotonic() + limit_s
         begun = [task for task in (self._opening, self._telling) if task is not None]
@@ -304,7 +311,10 @@ class ControlPlane:
     # Logins.
 
     def note_login(self, key_id: str, role: Role, address: str, *, trace_id: str) -> None:
-        """Record the use of an admin key, unless the same address used the key shortly before."""
+        """Record the use of an admin key, unless one from the same address was recorded lately.
+
+        That is within :data:`.logins.LOGIN_S` seconds.
+        """
         if self._logins.is_new(key_id, address, now=time.monotonic()):
             self.audit.add(self.events(key_id, trace_id=trace_id).login(role, address))
 

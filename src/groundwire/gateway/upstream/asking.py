@@ -49,9 +49,10 @@ class UpstreamRequest:
         return [(name, _as_utf8(value)) for name, value in headers]
 
     def _key_names(self, upstream: Upstream) -> tuple[str, ...]:
-        """Return the headers in which an upstream gets its key.
+        """Return the names of the headers in which an upstream gets its key.
 
-        Anthropic gets it in ``x-api-key``; other upstreams with Anthropic's API in both headers.
+        For Anthropic's API (the path ``messages``), the header is ``x-api-key``. Servers of others
+        may expect the key in ``authorization`` even there, so they get both headers.
         """
         if self.path.partition("/")[0] != "messages":
             return ("authorization",)
