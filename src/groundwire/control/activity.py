@@ -43,7 +43,7 @@ _SHORTEST_MS, _GROWTH = 0.05, 1.25
 
 _Key: TypeAlias = tuple[int | str, ...]
 
-#: Selects numbers of answers; PostgreSQL sums them as decimals.
+#: Selects the sum of numbers of answers, as an integer: PostgreSQL's sums are decimals.
 _SUM = cast(func.sum(activity.c.n), BigInteger).label("n")
 
 

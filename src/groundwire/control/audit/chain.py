@@ -60,7 +60,8 @@ class Chain:
         """Append an event, and return its record.
 
         Raises:
-            TypeError, ValueError: If the event is not JSON data; the chain then stays as it was.
+            TypeError, ValueError, RecursionError: If the event is not JSON data; the chain then
+                stays as it was.
         """
         return self.add(Draft.of(event))
 

@@ -20,6 +20,8 @@ FILE = "audit.jsonl"
 def audit_log(config: Config, *, is_stored: bool) -> AuditLog:
     """Make the audit log of a configuration; nothing is started yet.
 
+    If ``audit.enabled`` is false, the log has no sink, and drops all events.
+
     Args:
         config: The configuration.
         is_stored: Whether there is a store. The log uses it unless a path is configured.

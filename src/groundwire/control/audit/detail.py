@@ -21,7 +21,7 @@ from groundwire.pipeline.conversation.request import OfferedSource
 #: The version of the detail's shape.
 VERSION = 1
 
-#: The largest number of claims, of spans, of explanations, of sources and of redactions.
+#: The most entries of a list in a detail, such as claims or sources, that has no limit below.
 MAX_ROWS = 1000
 #: Limits: references to evidence that a claim or span keeps; citations that a claim keeps.
 MAX_EVIDENCE, MAX_CITATIONS = 3, 20

@@ -173,7 +173,10 @@ def _finding(
 
 
 def _drawn(answer: Checked, keeping: Keeping) -> tuple[EventType, dict[str, Any]] | None:
-    """Draw an answer at random; return type and payload of its event, ``None`` if not drawn."""
+    """Draw a checked answer at random, and return type and payload of its event.
+
+    Return ``None`` if the answer is not drawn or was not checked.
+    """
     if answer.detection is None or random.random() >= keeping.sample:
         return None
     return EventType.ANSWER_SAMPLED, {"sample": keeping.sample, **_outcome_payload(answer)}

@@ -56,7 +56,7 @@ class FoundRecord:
 
     @property
     def answer_key(self) -> tuple[object, ...]:
-        """A key that is the same for all events about one answer, if their details were read."""
+        """A value that all events about one answer share, if their details were read."""
         detail = self.detail or {}
         answer = detail.get("answer") or {}
         return self.event["trace_id"], detail.get("index"), answer.get("hash")

@@ -96,7 +96,8 @@ class Retention:
         """Remove the records and details that have expired.
 
         Returns:
-            Name of a table → how many of its rows were removed.
+            ``audit_records`` and ``audit_details`` → how many of their rows were removed; empty if
+            nothing had expired.
 
         Raises:
             RetentionError: If the removal could not be announced.
@@ -230,7 +231,7 @@ async def _last_expired(
 async def _remove(store: Store, table: Table, condition: ColumnElement[bool]) -> int:
     """Remove the rows that match a condition, and return their number.
 
-    Each transaction removes a batch from the beginning of a chain, so the rest is a valid trail.
+    Each transaction removes a batch from the beginnings of chains, so the rest is a valid trail.
     """
     key = (table.c.writer, table.c.seq)
     some = select(*key).where(condition).order_by(*key).limit(BATCH)
@@ -250,7 +251,10 @@ def _is_of(columns: Any, writer: str, seq: int) -> ColumnElement[bool]:  # noqa:
 
 
 def _days_before(now: datetime, days: float | None) -> datetime | None:
-    """Return the moment ``days`` before ``now``, in whole milliseconds; ``None`` without days."""
+    """Return the moment ``days`` before ``now``, in whole milliseconds; ``None`` without days.
+
+    If a datetime cannot be that early, return the earliest one.
+    """
     if days is None:
         return None
     try:

@@ -74,7 +74,7 @@ def _doubt_of(detail: Mapping[str, Any]) -> Doubt | None:
 
 
 def is_kept_in_full(detail: Mapping[str, Any]) -> bool:
-    """Return whether a detail has the texts of the answer and of all its sources in full.
+    """Return whether a detail has the answer and all sources in full, and omits no claim or span.
 
     Raises:
         LookupError: If somebody has changed the detail.

@@ -150,6 +150,8 @@ class Changes:
     async def begin(self) -> AsyncIterator[Change]:
         """Begin a change, which is kept if the block ends, and not kept if the block raises.
 
+        If the block has changed a tenant or a key, the counter in the table ``changes`` grows by 1.
+
         Raises:
             StoreError: If the database fails, or other changes take too long.
         """
