@@ -111,7 +111,7 @@ class Activity:
         self._counts[check_times][_slot(), stage, _range_of(ms)] += 1
 
     async def write(self) -> None:
-        """Add the counts since the last write to the store.
+        """Add the counts since the last write to the store; once an hour, roll up its old rows.
 
         Raises:
             StoreError: If the database fails; the counts are kept for the next write.

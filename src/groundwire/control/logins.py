@@ -14,7 +14,7 @@ FAILURE_S = 60.0
 #: Most pairs of key and address that are remembered, and most addresses of failed logins.
 _MAX_SEEN = 1000
 
-#: Once :data:`_MAX_SEEN` addresses are remembered, failures from others count under this name.
+#: Once :data:`_MAX_SEEN` addresses are remembered, this stands in events for all other addresses.
 OTHERS = "others"
 
 

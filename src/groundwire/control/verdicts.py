@@ -26,7 +26,8 @@ class Verdict(StrEnum):
 class Mark:
     """A stretch of an answer with a reviewer's verdict.
 
-    ``start`` and ``end`` are offsets in the text of the answer that the audit trail keeps.
+    ``start`` and ``end`` are offsets in the text of the answer that the audit trail keeps. For a
+    finding, ``label`` is the label of the finding; for a missed stretch, it is ``unsupported``.
     """
 
     start: int

@@ -86,8 +86,9 @@ class ControlPlane:
                 called in a local demo.
 
         Raises:
-            ConfigError: If a configured key or ``audit.redact`` is invalid, or the audit log has no
-                key to sign with and none can be made.
+            ConfigError: If the admin key is also a tenant's key, or a key of the audit log cannot
+                be used or made.
+            KindError: If ``audit.redact`` is invalid.
             SettingError: If the audit log cannot be written.
         """
         self.config, self.is_local_demo, self._on_start = config, is_local_demo, on_start

@@ -1,4 +1,4 @@
-"""A chain of records: each is signed together with the signature of the one before it.
+"""A chain of records, each of which is signed together with the signature of the record before.
 
 Somebody who can write to the database or the file, but has no key, cannot make a record, and cannot
 change, remove or move one without a trace. The signed bytes begin with their purpose and contain

@@ -81,7 +81,8 @@ def response_events(
     """Build the events of a response.
 
     Args:
-        answers: All answers of the response. If there are several, each event names its ``choice``.
+        answers: All answers of the response. If there are several, each event has the index of its
+            answer as ``choice``.
         tenant: The tenant of the request.
         trace_id: The id of the request.
         keeping: The settings for how much of the answers' texts is kept.
@@ -159,7 +160,7 @@ def _event(
 def _finding(
     answer: Checked, keeping: Keeping, *, is_streamed: bool
 ) -> tuple[EventType, dict[str, Any]] | None:
-    """Return type and payload of the event about an outcome; ``None`` if it makes no event."""
+    """Return type and payload of the event about an answer's outcome; ``None`` if there is none."""
     if answer.action is Action.NONE:
         return None
     if answer.outcome in _INCOMPLETE:

@@ -24,7 +24,7 @@ class FoundRecord:
             ``trace_id``, ``payload``. If the line is not a valid event any more, the values come
             from the record's columns, and the payload is empty.
         writer: The id of the record's chain.
-        seq: The number of the record in its chain.
+        seq: The number of the record in its chain; -1 if the stored value is not an integer.
         mac: The MAC of the record, which is not verified here; ``audit verify`` does that.
         has_detail: Whether the detail of the record is kept.
         detail: The detail, if it was asked for and can be read.

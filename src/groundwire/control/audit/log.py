@@ -78,8 +78,8 @@ class AuditLog:
             key: The key that signs the records.
             queue_size: The number of events that may wait, including those being written.
             keeps_details: Whether details are kept.
-            linger_s: Seconds that an event waits for others to be written with it, if no caller
-                waits for it.
+            linger_s: Seconds that an event waits for further events to be written with it, if no
+                caller waits for it.
             patience_s: The most seconds that :meth:`settle` waits for a write.
             backoff_s: Seconds of the pause after a failure: the first pause, and the longest. The
                 pause doubles with each failure.

@@ -31,8 +31,8 @@ from groundwire.errors import GroundwireError
 
 log = logging.getLogger(__name__)
 
-#: Most rows that one transaction removes, and seconds of the pause after each transaction, in which
-#: others can write.
+#: Most rows that one transaction removes, and seconds of the pause after each of these
+#: transactions, in which other transactions can write.
 BATCH, PAUSE_S = 1000, 0.05
 #: Seconds between two removals, and the share by which this time varies at random.
 EVERY_S, JITTER = 3600.0, 0.1
@@ -94,6 +94,9 @@ class Retention:
 
     async def prune(self, now: datetime) -> Counter[str]:
         """Remove the records and details that have expired.
+
+        The rows in ``audit_writers`` of chains that had lost all records before are removed, too.
+        PostgreSQL's statistics are renewed.
 
         Returns:
             ``audit_records`` and ``audit_details`` → how many of their rows were removed; empty if

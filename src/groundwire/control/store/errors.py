@@ -43,7 +43,7 @@ class StoreUnavailableError(StoreError):
 
 
 class StoreBusyError(StoreError):
-    """Others have locked the database, or used all connections to it, for too long."""
+    """Other transactions locked the database, or used all connections to it, for too long."""
 
     is_passing = True
 

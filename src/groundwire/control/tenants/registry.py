@@ -230,7 +230,7 @@ class Registry:
     async def keys(self, tenant: str | None) -> tuple[KeyRecord, ...]:
         """Return the keys of a tenant or of the admin plane.
 
-        Configured keys come first, then stored ones; of these, the latest comes first.
+        Configured keys come before stored keys; stored keys are sorted, the newest first.
 
         Args:
             tenant: The id of the tenant; ``None``: the keys of the admin plane.
