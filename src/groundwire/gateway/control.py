@@ -178,7 +178,7 @@ class ControlPlane:
         if self._is_open:
             with suppress(StoreError):
                 await self.activity.write()
-        # The queue may be full: events that do not fit into it when the log closes count as lost.
+        # `add` does not wait if the queue is full. Events that cannot be written count as lost.
         self.audit.add(*_failed(self._logins.due(now=math.inf)))
         # If the log is failing and no event waits, only the end of the chain is unwritten, which is
         # not worth a long wait.

@@ -1,8 +1,8 @@
 """Authentication: finds the tenant of a request by its key, before the body is read.
 
 A key comes as ``Authorization: Bearer``, as the password of ``Authorization: Basic``, as
-``X-API-Key``, as Azure's ``api-key`` or ``Ocp-Apim-Subscription-Key``, or as ``X-Groundwire-Key``;
-with the last one, Authorization belongs to the upstream.
+``X-API-Key``, as Azure's ``api-key`` or ``Ocp-Apim-Subscription-Key``, or as ``X-Groundwire-Key``.
+If a request has ``X-Groundwire-Key``, the key in any other header is for the upstream.
 """
 
 import re

@@ -79,7 +79,7 @@ class Readiness:
 
 
 class Waiting(Guard):
-    """Middleware that makes requests wait for the start; those for :data:`OPEN` paths pass."""
+    """Middleware that makes requests wait for the start; requests for :data:`OPEN` paths pass."""
 
     def __init__(self, app: ASGIApp, *, readiness: Readiness) -> None:
         super().__init__(app)

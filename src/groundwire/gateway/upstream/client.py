@@ -131,7 +131,7 @@ class Upstreams:
                 try:
                     reply = await self._ask(upstream, ask)
                 except errors.UnansweredError as error:
-                    # After a time-out the model may still be working: asking another costs twice.
+                    # The model may still be working: asking another upstream would cost twice.
                     if error.kind == "timeout":
                         raise error.problem from error
                     failure = error
