@@ -103,7 +103,7 @@ class ControlPlane:
         self.trail = Trail(self.store)
         self.activity = Activity(self.store)
         own = config.audit
-        self._retention: Retention | None = None  # without an audit log in the database
+        self._retention: Retention | None = None  # None if the database has no audit log
         if own.enabled and own.path is None:
             self._retention = Retention(
                 self.store,

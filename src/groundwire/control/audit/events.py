@@ -129,7 +129,7 @@ def unchecked_endpoint_event(
         trace_id: The id of the request.
         path: The path that the client sent; its beginning is kept.
         model: The model that the client named; its beginning is kept.
-        decision: ``mark`` (the answer says that it is not checked) or ``refuse``.
+        decision: ``mark`` (a header says that the response is not checked) or ``refuse``.
         keeping: The settings for what is redacted in path and model.
     """
     name = Quotes(keeping, max_chars=0).name

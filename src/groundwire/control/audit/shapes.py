@@ -138,8 +138,8 @@ def ips(text: str) -> Iterator[Range]:
 def folded(text: str) -> str:
     """Replace digits, blanks and dashes of all scripts by ASCII ones; the length does not change.
 
-    So are letters and signs of full width, as in Japanese. A lone surrogate, which RE2 cannot read,
-    becomes a replacement character.
+    Letters and signs of full width, as in Japanese, are replaced, too. A lone surrogate, which RE2
+    cannot read, becomes a replacement character.
     """
     return text if text.isascii() else text.translate(_Fold())
 

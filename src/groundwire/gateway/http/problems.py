@@ -180,7 +180,7 @@ def _of_ours(error: errors.GroundwireError) -> Problem:
 
 
 def _of_http(error: HTTPException) -> Problem:
-    """Return the problem for an HTTP error of the framework, which may wrap another error."""
+    """Return the problem for an HTTP error of the framework, or for the error that it wraps."""
     cause = error.__cause__
     if isinstance(cause, UnicodeDecodeError):
         return invalid_json()

@@ -50,8 +50,8 @@ class Authentication(Guard):
             keyring: The directory of all keys: those of tenants and those of the admin plane.
             tenants: The current settings of tenants by id.
             is_local_demo: Whether requests need no key.
-            until_known: Waits until the keys are known, and raises a problem if that takes too
-                long; ``None`` if they are known from the start.
+            until_known: Waits until the keys are known, and raises a problem if they cannot be
+                read in time; ``None`` if they are known from the start.
         """
         super().__init__(app)
         self._keyring, self._tenants = keyring, tenants
