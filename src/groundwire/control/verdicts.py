@@ -50,7 +50,10 @@ class WorstScore(NamedTuple):
 
 
 def _scores(worst: object) -> object:
-    """Read what earlier versions stored: one score, which counts as that of a contradiction."""
+    """Read the field ``worst``, in which earlier versions stored a single score, or null.
+
+    A single score counts as that of a contradiction.
+    """
     if isinstance(worst, float):
         return (WorstScore(Label.CONTRADICTED, SEVERITY[Label.CONTRADICTED], worst),)
     return () if worst is None else worst

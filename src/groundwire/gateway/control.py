@@ -266,7 +266,7 @@ class ControlPlane:
         work: Callable[[Registry], Awaitable[_T]],
         events: Callable[[_T], Sequence[AuditEvent]],
     ) -> _T:
-        """Change the database, such as a tenant or key; apply the change here, and record it.
+        """Make a change in the database, such as of a tenant; apply it here, and record it.
 
         If the database or the audit log fails after the change, this process applies or records
         the change later.
@@ -312,9 +312,9 @@ class ControlPlane:
     # Logins.
 
     def note_login(self, key_id: str, role: Role, address: str, *, trace_id: str) -> None:
-        """Record the use of an admin key, unless one from the same address was recorded lately.
+        """Record the use of an admin key from an address.
 
-        That is within :data:`.logins.LOGIN_S` seconds.
+        Further uses from there are not recorded for :data:`.logins.LOGIN_S` seconds.
         """
         if self._logins.is_new(key_id, address, now=time.monotonic()):
             self.audit.add(self.events(key_id, trace_id=trace_id).login(role, address))

@@ -116,7 +116,7 @@ class KeyRecord:
         expires_at: The moment from which on the key is not valid; ``None``: it does not expire.
         revoked_at: The moment when the key was revoked; ``None`` if it was not.
         last_used_at: The moment when the key was used last; ``None`` if never, and for a configured
-            key. A use of the last half a minute may be missing.
+            key. A use within the last half minute may be missing.
         is_configured: Whether the key is in the configuration; it can only be removed there.
     """
 

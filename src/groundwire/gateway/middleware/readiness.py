@@ -44,7 +44,7 @@ class Readiness:
         self._is_settled.set()
 
     def fail(self, error: Exception) -> None:
-        """Record that the start has failed, and call ``on_failure``."""
+        """Record and log that the start has failed, and call ``on_failure`` if it was given."""
         self.failure = error
         log.error("The gateway cannot start: %s", type(error).__name__)
         self._is_settled.set()

@@ -51,14 +51,14 @@ class UpstreamRequest:
     def _key_names(self, upstream: Upstream) -> tuple[str, ...]:
         """Return the names of the headers in which an upstream gets its key.
 
-        For Anthropic's API (the path ``messages``), the header is ``x-api-key``. Servers of others
-        may expect the key in ``authorization`` even there, so they get both headers.
+        For Anthropic's API (the path ``messages``), the header is ``x-api-key``. Other servers with
+        this API may expect the key in ``authorization``, so they get both headers.
         """
         if self.path.partition("/")[0] != "messages":
             return ("authorization",)
         if (urlsplit(upstream.url).hostname or "").endswith("anthropic.com"):
             return ("x-api-key",)
-        return ("x-api-key", "authorization")  # other servers of this API accept one of the two
+        return ("x-api-key", "authorization")
 
 
 def _as_utf8(value: str) -> str:
