@@ -110,7 +110,10 @@ class SavedAccount:
 
 
 class InvalidAccountError(GroundwireError, ValueError):
-    """The name or password for an account is not valid, or the name is taken."""
+    """A change of accounts is refused: a name or password is not valid, or no admin would be left.
+
+    A name is also not valid if a new account was asked for and the name is taken.
+    """
 
     def __str__(self) -> str:
         return f"{self.args[0]}."
@@ -127,7 +130,7 @@ class Accounts:
     """Reads and changes accounts and sessions in a store. Any method may raise StoreError."""
 
     def __init__(self, store: Store, *, hasher: PasswordHasher = _HASHER) -> None:
-        """Take the store; nothing is read yet.
+        """Prepare to use a store; nothing is read yet.
 
         Args:
             store: The store.
@@ -294,7 +297,7 @@ class Accounts:
 
     @cached_property
     def _dummy_hash(self) -> str:
-        """A hash for unknown names, so that checking one takes as long as checking a known name."""
+        """A hash to check passwords of unknown names with, so that this takes the usual time."""
         return self._hasher.hash(secrets.token_urlsafe(32))
 
     def _matches(self, hashed: str, password: str) -> bool:

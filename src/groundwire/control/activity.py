@@ -43,7 +43,7 @@ _SHORTEST_MS, _GROWTH = 0.05, 1.25
 
 _Key: TypeAlias = tuple[int | str, ...]
 
-#: Selects numbers of answers; PostgreSQL sums them as decimals.
+#: Selects the sum of numbers of answers, as an integer: PostgreSQL's sums are decimals.
 _SUM = cast(func.sum(activity.c.n), BigInteger).label("n")
 
 
@@ -111,7 +111,7 @@ class Activity:
         self._counts[check_times][_slot(), stage, _range_of(ms)] += 1
 
     async def write(self) -> None:
-        """Add the counts since the last write to the store.
+        """Add the counts since the last write to the store; once an hour, roll up its old rows.
 
         Raises:
             StoreError: If the database fails; the counts are kept for the next write.

@@ -69,5 +69,5 @@ def hide_keys(text: str) -> str:
 
 
 def new_key(prefix: str = PREFIX) -> str:
-    """Make a key of 32 random bytes."""
+    """Make a key: the prefix, then 32 random bytes as text."""
     return f"{prefix}{secrets.token_urlsafe(32)}"

@@ -14,7 +14,7 @@ FAILURE_S = 60.0
 #: Most pairs of key and address that are remembered, and most addresses of failed logins.
 _MAX_SEEN = 1000
 
-#: Failures from further addresses count under this name once :data:`_MAX_SEEN` are remembered.
+#: Once :data:`_MAX_SEEN` addresses are remembered, this stands in events for all other addresses.
 OTHERS = "others"
 
 
@@ -63,7 +63,7 @@ class Logins:
         """Return the addresses for which an event is due, with the numbers of new failures.
 
         An event is due :data:`FAILURE_S` after the last one. Returned failures are not returned
-        again; an address without new failures is forgotten. At the end of time all are due.
+        again; an address without new failures is forgotten. If ``now`` is infinite, all are due.
         """
         over = [
             (address, each)

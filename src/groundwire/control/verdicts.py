@@ -26,7 +26,8 @@ class Verdict(StrEnum):
 class Mark:
     """A stretch of an answer with a reviewer's verdict.
 
-    ``start`` and ``end`` are offsets in the text of the answer that the audit trail keeps.
+    ``start`` and ``end`` are offsets in the text of the answer that the audit trail keeps. For a
+    finding, ``label`` is the label of the finding; for a missed stretch, it is ``unsupported``.
     """
 
     start: int
@@ -49,7 +50,10 @@ class WorstScore(NamedTuple):
 
 
 def _scores(worst: object) -> object:
-    """Read what earlier versions stored: one score, which counts as that of a contradiction."""
+    """Read the field ``worst``, in which earlier versions stored a single score, or null.
+
+    A single score counts as that of a contradiction.
+    """
     if isinstance(worst, float):
         return (WorstScore(Label.CONTRADICTED, SEVERITY[Label.CONTRADICTED], worst),)
     return () if worst is None else worst

@@ -1,10 +1,10 @@
 """The gateway as an ASGI app: its routes, and the middleware around them.
 
-The middleware, from the outside in: it counts requests, gives each a trace id and, if traces are
-enabled, a span, authenticates it, limits its size and the number of requests at a time, and lets it
-wait while models are being loaded. Routes of the proxy are plain Starlette endpoints, which receive
-the bytes of a request unchanged. Routes of the gateway's own API are FastAPI's, and make up the
-OpenAPI document.
+The middleware does this, from the outside in: count the request; give it a trace id; make a span
+for it, if traces are enabled; find its tenant by the key; limit its size, and the number of
+requests at a time; wait for the models. Routes of the proxy are plain Starlette endpoints, which
+get the bytes of a request unchanged. Routes of the gateway's own API are FastAPI's, and make up
+the OpenAPI document.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ DESCRIPTION = (
     "the upstream has."
 )
 
-#: The exceptions that become a response with an error; any other is an error of the gateway.
+#: The exceptions that this app turns into responses; :class:`.Tracing` logs and answers all others.
 ERRORS = (Problem, GroundwireError, HTTPException, RequestValidationError, ClientDisconnect)
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

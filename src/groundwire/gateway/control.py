@@ -82,11 +82,13 @@ class ControlPlane:
         Args:
             config: The configuration.
             is_local_demo: Whether requests need no key; if so, the first start makes no keys.
-            on_start: Called once the database is open, with the keys that this start made.
+            on_start: Called once the database is open, with the keys that this start made; never
+                called in a local demo.
 
         Raises:
-            ConfigError: If a configured key or ``audit.redact`` is invalid, or the audit log has no
-                key to sign with and none can be made.
+            ConfigError: If the admin key is also a tenant's key, or a key of the audit log cannot
+                be used or made.
+            KindError: If ``audit.redact`` is invalid.
             SettingError: If the audit log cannot be written.
         """
         self.config, self.is_local_demo, self._on_start = config, is_local_demo, on_start
@@ -101,7 +103,7 @@ class ControlPlane:
         self.trail = Trail(self.store)
         self.activity = Activity(self.store)
         own = config.audit
-        self._retention: Retention | None = None  # without an audit log in the database
+        self._retention: Retention | None = None  # None if the database has no audit log
         if own.enabled and own.path is None:
             self._retention = Retention(
                 self.store,
@@ -123,7 +125,10 @@ class ControlPlane:
     # Opening and closing.
 
     async def begin(self) -> None:
-        """Begin to open the database, and wait up to :data:`_FIRST_S` seconds for the first try."""
+        """Open the audit log, and begin to open the database.
+
+        The first attempt to open the database is waited for, up to :data:`_FIRST_S` seconds.
+        """
         await self.audit.open()
         self._opening = asyncio.create_task(self._open(), name="open the store")
         self._telling = asyncio.create_task(self._tell(), name="tell of logins and answers")
@@ -140,10 +145,11 @@ class ControlPlane:
         await asyncio.shield(self._opening)
 
     async def require_open(self) -> None:
-        """Make sure that tenants and keys are known; wait while they are read for the first time.
+        """Make sure that tenants and keys are known; wait for the first attempt to read them.
 
         Raises:
-            Problem: 503, if they are not known after :data:`.control_state.PATIENCE_S` seconds.
+            Problem: 503, if this attempt has failed and no later one has succeeded, or if it takes
+                more than :data:`.control_state.PATIENCE_S` seconds.
         """
         if self._is_open:
             return
@@ -153,7 +159,10 @@ class ControlPlane:
             raise store_unavailable()
 
     async def close(self) -> None:
-        """Finish running changes, write waiting audit events and counts, and close the database."""
+        """Finish running changes, write waiting audit events and counts, and close the database.
+
+        Changes and audit events have ``gateway.shutdown_s`` seconds together.
+        """
         limit_s = self.config.gateway.shutdown_s
         deadline = time.monotonic() + limit_s
         begun = [task for task in (self._opening, self._telling) if task is not None]
@@ -169,7 +178,7 @@ class ControlPlane:
         if self._is_open:
             with suppress(StoreError):
                 await self.activity.write()
-        # The queue may be full: events that do not fit into it when the log closes count as lost.
+        # `add` does not wait if the queue is full. Events that cannot be written count as lost.
         self.audit.add(*_failed(self._logins.due(now=math.inf)))
         # If the log is failing and no event waits, only the end of the chain is unwritten, which is
         # not worth a long wait.
@@ -257,7 +266,7 @@ class ControlPlane:
         work: Callable[[Registry], Awaitable[_T]],
         events: Callable[[_T], Sequence[AuditEvent]],
     ) -> _T:
-        """Change the database, such as a tenant or key; apply the change here, and record it.
+        """Make a change in the database, such as of a tenant; apply it here, and record it.
 
         If the database or the audit log fails after the change, this process applies or records
         the change later.
@@ -303,7 +312,10 @@ class ControlPlane:
     # Logins.
 
     def note_login(self, key_id: str, role: Role, address: str, *, trace_id: str) -> None:
-        """Record the use of an admin key, unless the same address used the key shortly before."""
+        """Record the use of an admin key from an address.
+
+        Further uses from there are not recorded for :data:`.logins.LOGIN_S` seconds.
+        """
         if self._logins.is_new(key_id, address, now=time.monotonic()):
             self.audit.add(self.events(key_id, trace_id=trace_id).login(role, address))
 

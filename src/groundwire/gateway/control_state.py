@@ -14,7 +14,8 @@ class ControlState:
     Attributes:
         is_up: Whether the last attempt to read the database succeeded.
         problem: The reason why the database cannot be used; ``None`` if it is up.
-        revision: Revision of the tenants and keys that this process knows.
+        revision: Revision of the tenants and keys that this process knows; -1 before they have been
+            read.
         age_s: Seconds since this process last compared its tenants and keys with the database; 0
             before they have been read.
         is_audit_failing: Whether the audit log currently fails to write its events.

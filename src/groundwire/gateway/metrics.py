@@ -32,7 +32,7 @@ Mode: TypeAlias = Literal["complete", "stream", "native"]
 
 _OTHER = "other"
 #: Paths after ``/v1/`` that have a label of their own: the path, with ``_`` for ``/``. All other
-#: paths under ``/v1`` share the label ``passed_through``.
+#: paths under ``/v1``, except ``models/NAME``, share the label ``passed_through``.
 _ENDPOINTS = frozenset(
     {
         *("chat/completions", "completions", "responses", "messages", "embeddings", "models"),
@@ -64,8 +64,8 @@ _ADMIN_ENDPOINTS = {
 _STATUS_CLASSES = {1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
 _STAGES = frozenset({"evidence", "gate", "decide", "index", "read", "explain"})
 
-#: Bounds of histograms in seconds: of the time that a check adds to a response, of the stages of a
-#: check, and of requests that a model answers.
+#: Upper bounds of the ranges of histograms, in seconds: for the time that a check adds to a
+#: response, for stages of a check, and for requests of clients and to upstreams.
 _ADDED_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _STAGE_S = (0.0001, 0.0005, *_ADDED_S)
 _REQUEST_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)

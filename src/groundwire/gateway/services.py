@@ -143,7 +143,7 @@ def tenants_of(config: Config, control: "ControlPlane | None") -> Mapping[str, O
 
 
 def with_larger_cache(config: Config) -> Config:
-    """Return a configuration with a cache of :data:`CACHE_MB`, unless it sets a size."""
+    """Return a configuration with a cache of :data:`CACHE_MB`, unless the given one sets a size."""
     origin = config.origins.get("detector.cache_mb")
     if origin is not None and not origin.is_default:
         return config

@@ -192,7 +192,7 @@ class Traced:
 def new_provider() -> TracerProvider:
     """Return a provider whose new traces get the trace id that the response has, if possible.
 
-    If that id has other than 32 hexadecimal digits, the traces get random ids.
+    The traces get random ids if that id is not 32 hexadecimal digits, or only zeros.
     """
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
@@ -211,7 +211,10 @@ def new_provider() -> TracerProvider:
 
 
 def _traces_url(endpoint: str | None) -> str | None:
-    """Return the URL for traces at a collector: ``/v1/traces``, unless the endpoint has a path."""
+    """Return the URL for traces at a collector: ``/v1/traces``, unless the endpoint has a path.
+
+    ``None`` leaves the choice of the URL to OpenTelemetry.
+    """
     if endpoint is None or urlsplit(endpoint).path.strip("/"):
         return endpoint
     return f"{endpoint.rstrip('/')}/v1/traces"

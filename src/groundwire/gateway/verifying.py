@@ -65,10 +65,10 @@ class Verifications:
         scope: Scope,
         with_citations: bool,
     ) -> VerificationReport:
-        """Verify an answer or a trace, in the thread of the caller.
+        """Verify an answer, or the steps of a plan or reasoning, in the thread of the caller.
 
         Args:
-            subject: The answer or the trace.
+            subject: The answer or the steps.
             spans: The evidence, as it was sent.
             knobs: Settings of the request, which win over the configuration.
             scope: The tenant, and a function that returns whether the caller has given up.

@@ -1,4 +1,4 @@
-"""A chain of records: each is signed together with the signature of the one before it.
+"""A chain of records, each of which is signed together with the signature of the record before.
 
 Somebody who can write to the database or the file, but has no key, cannot make a record, and cannot
 change, remove or move one without a trace. The signed bytes begin with their purpose and contain
@@ -60,7 +60,8 @@ class Chain:
         """Append an event, and return its record.
 
         Raises:
-            TypeError, ValueError: If the event is not JSON data; the chain then stays as it was.
+            TypeError, ValueError, RecursionError: If the event is not JSON data; the chain then
+                stays as it was.
         """
         return self.add(Draft.of(event))
 

@@ -9,8 +9,8 @@ from groundwire.control.audit.store_sink import StoreSink
 from groundwire.control.folder import data_folder
 from groundwire.control.store import Store
 
-#: Seconds that an event waits for others to be written with it, if no response waits for it. A busy
-#: gateway then commits ten times a second, and not with every answer.
+#: Seconds that an event waits for further events to be written with it, if no response waits for
+#: it. A busy gateway then commits ten times a second, and not with every answer.
 LINGER_S = 0.1
 
 #: The default file of the audit log if there is no store, in the data folder of the gateway.
@@ -19,6 +19,8 @@ FILE = "audit.jsonl"
 
 def audit_log(config: Config, *, is_stored: bool) -> AuditLog:
     """Make the audit log of a configuration; nothing is started yet.
+
+    If ``audit.enabled`` is false, the log has no sink, and drops all events.
 
     Args:
         config: The configuration.

@@ -21,9 +21,9 @@ from groundwire.pipeline.conversation.request import OfferedSource
 #: The version of the detail's shape.
 VERSION = 1
 
-#: The largest number of claims, of spans, of explanations, of sources and of redactions.
+#: The most entries of a list in a detail, such as claims or sources, that has no limit below.
 MAX_ROWS = 1000
-#: Limits: references to evidence that a claim or span keeps; citations that a claim keeps.
+#: The most references to evidence in one claim or span, and the most citations in one claim.
 MAX_EVIDENCE, MAX_CITATIONS = 3, 20
 #: Most characters of texts that are kept whole, together; further texts are cut.
 MAX_CHARS = 500_000

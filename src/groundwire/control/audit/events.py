@@ -81,7 +81,8 @@ def response_events(
     """Build the events of a response.
 
     Args:
-        answers: All answers of the response. If there are several, each event names its ``choice``.
+        answers: All answers of the response. If there are several, each event has the index of its
+            answer as ``choice``.
         tenant: The tenant of the request.
         trace_id: The id of the request.
         keeping: The settings for how much of the answers' texts is kept.
@@ -128,7 +129,7 @@ def unchecked_endpoint_event(
         trace_id: The id of the request.
         path: The path that the client sent; its beginning is kept.
         model: The model that the client named; its beginning is kept.
-        decision: ``mark`` (the answer says that it is not checked) or ``refuse``.
+        decision: ``mark`` (a header says that the response is not checked) or ``refuse``.
         keeping: The settings for what is redacted in path and model.
     """
     name = Quotes(keeping, max_chars=0).name
@@ -159,7 +160,7 @@ def _event(
 def _finding(
     answer: Checked, keeping: Keeping, *, is_streamed: bool
 ) -> tuple[EventType, dict[str, Any]] | None:
-    """Return type and payload of the event about an outcome; ``None`` if it makes no event."""
+    """Return type and payload of the event about an answer's outcome; ``None`` if there is none."""
     if answer.action is Action.NONE:
         return None
     if answer.outcome in _INCOMPLETE:
@@ -173,7 +174,10 @@ def _finding(
 
 
 def _drawn(answer: Checked, keeping: Keeping) -> tuple[EventType, dict[str, Any]] | None:
-    """Draw an answer at random; return type and payload of its event, ``None`` if not drawn."""
+    """Draw a checked answer at random, and return type and payload of its event.
+
+    Return ``None`` if the answer is not drawn or was not checked.
+    """
     if answer.detection is None or random.random() >= keeping.sample:
         return None
     return EventType.ANSWER_SAMPLED, {"sample": keeping.sample, **_outcome_payload(answer)}

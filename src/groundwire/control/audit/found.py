@@ -24,7 +24,7 @@ class FoundRecord:
             ``trace_id``, ``payload``. If the line is not a valid event any more, the values come
             from the record's columns, and the payload is empty.
         writer: The id of the record's chain.
-        seq: The number of the record in its chain.
+        seq: The number of the record in its chain; -1 if the stored value is not an integer.
         mac: The MAC of the record, which is not verified here; ``audit verify`` does that.
         has_detail: Whether the detail of the record is kept.
         detail: The detail, if it was asked for and can be read.
@@ -56,7 +56,7 @@ class FoundRecord:
 
     @property
     def answer_key(self) -> tuple[object, ...]:
-        """A key that is the same for all events about one answer, if their details were read."""
+        """A value that all events about one answer share, if their details were read."""
         detail = self.detail or {}
         answer = detail.get("answer") or {}
         return self.event["trace_id"], detail.get("index"), answer.get("hash")

@@ -1,7 +1,8 @@
 """The audit log: takes events from coroutines, and writes them in a task of its own.
 
-A full queue drops no event: callers wait for a place in it. Events that cannot be written stay in
-the queue, in order, and are tried again until the log is closed.
+A full queue drops no event: most callers wait for a place in it, and rare events are added beyond
+its size. Events that cannot be written stay in the queue, in order, and are tried again until the
+log is closed.
 """
 
 import asyncio
@@ -77,8 +78,8 @@ class AuditLog:
             key: The key that signs the records.
             queue_size: The number of events that may wait, including those being written.
             keeps_details: Whether details are kept.
-            linger_s: Seconds that an event waits for others to be written with it, if no caller
-                waits for it.
+            linger_s: Seconds that an event waits for further events to be written with it, if no
+                caller waits for it.
             patience_s: The most seconds that :meth:`settle` waits for a write.
             backoff_s: Seconds of the pause after a failure: the first pause, and the longest. The
                 pause doubles with each failure.
@@ -143,8 +144,8 @@ class AuditLog:
         for a place in the queue, since otherwise the queue would have no limit.
 
         Returns:
-            Whether the events are on disk; also true if there is no audit log. If not, valid events
-            are tried again until the log is closed.
+            Whether the events are on disk; also true if there is no audit log, or no event. If not,
+            valid events are tried again until the log is closed.
         """
         began, n_lost = time.monotonic(), self._n_lost
         self.add(*events)

@@ -51,7 +51,7 @@ class Keeping:
         """Read the section ``audit`` of a configuration.
 
         Raises:
-            ConfigError: If ``audit.redact`` names something that cannot be redacted.
+            KindError: If ``audit.redact`` names something that cannot be redacted.
         """
         keeps_answers = settings.text == AuditText.FULL and settings.detail_days != 0
         return cls(

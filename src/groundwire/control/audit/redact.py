@@ -68,7 +68,7 @@ class Redaction:
         """Read ``audit.redact``: names with commas between, or ``none``.
 
         Raises:
-            KindError: If a name is unknown, or there are others beside ``none``.
+            KindError: If a name is unknown, or there are names beside ``none``.
         """
         names = SETTINGS["audit.redact"].kind.read(setting).split(",")
         return cls(tuple(kind for kind in RedactionKind if kind in names))

@@ -31,8 +31,8 @@ from groundwire.errors import GroundwireError
 
 log = logging.getLogger(__name__)
 
-#: Most rows that one transaction removes, and seconds of the pause after each transaction, in which
-#: others can write.
+#: Most rows that one transaction removes, and seconds of the pause after each of these
+#: transactions, in which other transactions can write.
 BATCH, PAUSE_S = 1000, 0.05
 #: Seconds between two removals, and the share by which this time varies at random.
 EVERY_S, JITTER = 3600.0, 0.1
@@ -95,8 +95,12 @@ class Retention:
     async def prune(self, now: datetime) -> Counter[str]:
         """Remove the records and details that have expired.
 
+        The rows in ``audit_writers`` of chains that had lost all records before are removed, too.
+        PostgreSQL's statistics are renewed.
+
         Returns:
-            Name of a table → how many of its rows were removed.
+            ``audit_records`` and ``audit_details`` → how many of their rows were removed; empty if
+            nothing had expired.
 
         Raises:
             RetentionError: If the removal could not be announced.
@@ -230,7 +234,7 @@ async def _last_expired(
 async def _remove(store: Store, table: Table, condition: ColumnElement[bool]) -> int:
     """Remove the rows that match a condition, and return their number.
 
-    Each transaction removes a batch from the beginning of a chain, so the rest is a valid trail.
+    Each transaction removes a batch from the beginnings of chains, so the rest is a valid trail.
     """
     key = (table.c.writer, table.c.seq)
     some = select(*key).where(condition).order_by(*key).limit(BATCH)
@@ -250,7 +254,10 @@ def _is_of(columns: Any, writer: str, seq: int) -> ColumnElement[bool]:  # noqa:
 
 
 def _days_before(now: datetime, days: float | None) -> datetime | None:
-    """Return the moment ``days`` before ``now``, in whole milliseconds; ``None`` without days."""
+    """Return the moment ``days`` before ``now``, in whole milliseconds; ``None`` without days.
+
+    If a datetime cannot be that early, return the earliest one.
+    """
     if days is None:
         return None
     try:

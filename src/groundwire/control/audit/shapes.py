@@ -35,7 +35,7 @@ _SECRET = "|".join(
     )
 )
 #: Secrets after a name such as ``password:``, and passwords in URLs. Ordinary words may follow such
-#: a name, too, so a match counts only if it has a digit or ends a URL's password.
+#: a name, too, so a match counts only if it has a digit, or ends with the "@" after a password.
 _NAMED_SECRET = "|".join(
     (
         r"(?i:\b(?:bearer|basic)[ \t]+)[A-Za-z0-9._~+/=-]{16,}",
@@ -138,7 +138,8 @@ def ips(text: str) -> Iterator[Range]:
 def folded(text: str) -> str:
     """Replace digits, blanks and dashes of all scripts by ASCII ones; the length does not change.
 
-    A lone surrogate, which RE2 cannot read, becomes a replacement character.
+    Letters and signs of full width, as in Japanese, are replaced, too. A lone surrogate, which RE2
+    cannot read, becomes a replacement character.
     """
     return text if text.isascii() else text.translate(_Fold())
 

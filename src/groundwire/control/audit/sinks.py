@@ -22,7 +22,7 @@ _TAIL_BYTES = 2**20
 class Sink(Protocol):
     """The interface of places that keep records, in order. Only one task calls a sink.
 
-    A sink that inherits from this class cannot read what it wrote.
+    The :meth:`heads` of this class is for sinks that cannot read what they wrote.
     """
 
     async def heads(self) -> Sequence[Head]:
@@ -56,7 +56,7 @@ class FileSink:
         """Make the file and its folder, if they do not exist.
 
         Args:
-            path: The file. Only its owner can read it.
+            path: The file. If it is made here, only its owner can read it.
             is_synced: Whether records are on the disk when :meth:`append` returns, so that they
                 survive a power cut; otherwise they survive only the end of the process.
 

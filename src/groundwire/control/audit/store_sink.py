@@ -49,6 +49,8 @@ class StoreSink:
     async def heads(self) -> Sequence[Head]:
         """Return the signed ends of other chains; the chain that started last comes first.
 
+        At most :data:`MAX_NAMED` ends are read. An end that no key has signed is only logged.
+
         Raises:
             ForeignTrailError: If the sink refuses the trail that is in the database.
             StoreError: If the database fails.
@@ -72,7 +74,7 @@ class StoreSink:
         return genuine
 
     async def append(self, records: Sequence[AuditRecord]) -> None:
-        """Keep records in one transaction.
+        """Keep records that are not kept already, and the end of their chain, in one transaction.
 
         Raises:
             StoreError: If the database fails.

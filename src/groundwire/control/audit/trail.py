@@ -103,7 +103,7 @@ class Trail:
         Args:
             filter: Selects the events.
             cursor: ``next`` of the page before, with the same filter and order.
-            limit: The number of events on the page.
+            limit: The most events on the page.
             newest_first: Whether the newest event comes first.
 
         Raises:

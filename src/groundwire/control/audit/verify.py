@@ -50,7 +50,8 @@ class TrailVerifier:
 
         Args:
             keys: The keys that may have signed chains.
-            is_partial: Whether the records are a part of a trail, so that gaps are not findings.
+            is_partial: Whether the records are a part of a trail, so that missing records and
+                details are not findings.
         """
         self._keys, self._is_partial = keys, is_partial
         self._claims = Claims(keys)
@@ -188,7 +189,7 @@ class TrailVerifier:
             )
 
     def _check_end(self, writer: str, seq: int, why: str) -> None:
-        """Check that a chain has all records up to a number.
+        """Check that a chain does not end before a record, unless retention removed all of it.
 
         Args:
             writer: The id of the chain.

@@ -12,7 +12,7 @@ from groundwire.control.audit.quoted import is_cut
 from groundwire.control.verdicts import CheckFacts, Review, WorstScore, agreed_spans
 from groundwire.detection.values import SEVERITY, Label, Score
 
-#: The most findings of an answer that people are asked to judge.
+#: An answer with more findings than this is not shown to reviewers, and not exported.
 MAX_FINDINGS = 90
 #: Parts of a detail that are not needed to judge the answer.
 _UNIMPORTANT = {"evidence", "citations", "redactions", "explanations", "dropped"}
@@ -74,7 +74,7 @@ def _doubt_of(detail: Mapping[str, Any]) -> Doubt | None:
 
 
 def is_kept_in_full(detail: Mapping[str, Any]) -> bool:
-    """Return whether a detail has the texts of the answer and of all its sources in full.
+    """Return whether a detail has the answer and all sources in full, and omits no claim or span.
 
     Raises:
         LookupError: If somebody has changed the detail.

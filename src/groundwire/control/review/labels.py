@@ -94,6 +94,8 @@ class Labels:
     ) -> list[FoundRecord]:
         """Return the latest answers that a reviewer has not labelled, each with its detail.
 
+        At most :data:`QUEUE` answers of a kind are returned.
+
         Args:
             account: The name of the reviewer.
             tenant: The tenant of the answers; ``None``: any.
@@ -109,7 +111,10 @@ class Labels:
         return [*await self._latest(_FOUND, tenant, is_new), *partial]
 
     async def latest_of_each_kind(self, tenant: str) -> list[FoundRecord]:
-        """Return a tenant's latest answers: with findings, checked incompletely, and sampled."""
+        """Return a tenant's latest answers: with findings, checked incompletely, and sampled.
+
+        At most :data:`QUEUE` answers of a kind are returned.
+        """
         kinds = (_FOUND, _INCOMPLETE, _DRAWN)
         return [record for kind in kinds for record in await self._latest(kind, tenant)]
 

@@ -91,7 +91,7 @@ class Engine:
                 self._unused.set()
 
     async def close(self) -> None:
-        """Close all connections; after :data:`CLOSE_S` also those that are still in use."""
+        """Close all connections; after :data:`CLOSE_S` seconds also those that are still in use."""
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(CLOSE_S):

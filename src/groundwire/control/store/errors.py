@@ -19,7 +19,7 @@ from groundwire.errors import GroundwireError
 
 
 class StoreError(GroundwireError):
-    """The database failed, and kept nothing of the transaction."""
+    """The database failed. It kept nothing of the transaction, unless a subclass says otherwise."""
 
     #: Whether another attempt may succeed without any change by people.
     is_passing: ClassVar[bool] = False
@@ -43,7 +43,7 @@ class StoreUnavailableError(StoreError):
 
 
 class StoreBusyError(StoreError):
-    """Others have locked the database, or used all connections to it, for too long."""
+    """Other transactions locked the database, or used all connections to it, for too long."""
 
     is_passing = True
 

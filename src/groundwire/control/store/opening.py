@@ -41,7 +41,7 @@ async def wait_until_open(
         on_failure: Function that is called with the error of each passing failure.
 
     Raises:
-        StoreError: If the failure does not pass.
+        StoreError: If a failure is not passing, so that another attempt makes no sense.
     """
     said = ""
     for pause_s in pauses():

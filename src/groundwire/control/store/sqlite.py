@@ -1,4 +1,4 @@
-"""Makes and opens files of SQLite; only their owner can read them."""
+"""Makes and opens files of SQLite; only their owner can read the files made here."""
 
 import errno
 import os

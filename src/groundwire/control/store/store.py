@@ -185,7 +185,7 @@ async def holding(lock: asyncio.Lock, patience_s: float) -> AsyncIterator[None]:
     """Hold a lock that writers of this process take in turn.
 
     Raises:
-        StoreBusyError: If others hold it for longer than ``patience_s`` seconds.
+        StoreBusyError: If the lock is not free within ``patience_s`` seconds.
     """
     try:
         async with asyncio.timeout(patience_s):

@@ -69,7 +69,8 @@ def effective(
         config: The configuration of this process; a replica with another configuration has other
             values.
         record: The tenant.
-        check: Raises ConfigError if the loaded detectors cannot judge with a tenant's settings.
+        check: Function that raises ConfigError if the loaded detectors cannot judge with a tenant's
+            settings.
     """
     sources, warnings = dict(_sources(config, record)), dict(_warnings(record))
     own = over(record.overrides, config.tenants.get(record.id))

@@ -33,8 +33,8 @@ class TenantRecord:
             configuration alone.
         version: A number that grows with each change. A tenant that was deleted and made again
             begins above all earlier versions. 0 if the tenant is in the configuration alone.
-        is_configured: Whether the tenant is in the configuration. Its settings there count if
-            neither policy nor metadata has a value.
+        is_configured: Whether the tenant is in the configuration. Each of its settings there holds
+            if neither policy nor metadata has a value for it.
     """
 
     id: str
@@ -115,8 +115,8 @@ class KeyRecord:
         created_at: The moment when the key was made; ``None`` for a configured key.
         expires_at: The moment from which on the key is not valid; ``None``: it does not expire.
         revoked_at: The moment when the key was revoked; ``None`` if it was not.
-        last_used_at: The moment when the key was used last; uses of the last half a minute may be
-            missing.
+        last_used_at: The moment when the key was used last; ``None`` if never, and for a configured
+            key. A use within the last half minute may be missing.
         is_configured: Whether the key is in the configuration; it can only be removed there.
     """
 

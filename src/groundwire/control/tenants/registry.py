@@ -161,7 +161,8 @@ class Registry:
         """Give a tenant another name; ``None`` removes its name.
 
         Raises:
-            InvalidTenantError: If the name is not valid.
+            InvalidTenantError: If the name is not valid, or a configured tenant has an id that
+                cannot be stored.
             UnknownTenantError: If there is no tenant with this id.
             VersionMismatchError: If the tenant has another version.
         """
@@ -194,7 +195,8 @@ class Registry:
             ConfigError: If a field or a value is not valid, and then the message lists valid ones;
                 or if the tenant's new settings, from policy, metadata and configuration, are not
                 possible together.
-            InvalidTenantError: If the metadata is not valid, or the policy is too long.
+            InvalidTenantError: If the metadata is not valid, the policy is too long, or a
+                configured tenant has an id that cannot be stored.
             UnknownTenantError: If there is no tenant with this id.
             VersionMismatchError: If the tenant has another version.
         """
@@ -226,7 +228,9 @@ class Registry:
     # Keys.
 
     async def keys(self, tenant: str | None) -> tuple[KeyRecord, ...]:
-        """Return the keys of a tenant: configured keys, then stored keys, the latest first.
+        """Return the keys of a tenant or of the admin plane.
+
+        Configured keys come before stored keys; stored keys are sorted, the newest first.
 
         Args:
             tenant: The id of the tenant; ``None``: the keys of the admin plane.
@@ -254,7 +258,8 @@ class Registry:
         Raises:
             InvalidKeyError: If there are both tenant and role, or neither, or ``expires_at`` is not
                 valid.
-            InvalidTenantError: If the name is not valid.
+            InvalidTenantError: If the name is not valid, or a configured tenant has an id that
+                cannot be stored.
             UnknownTenantError: If there is no tenant with this id.
         """
         if (tenant is None) == (role is None):
@@ -290,6 +295,8 @@ class Registry:
 
     async def note_use(self, uses: Mapping[str, datetime]) -> None:
         """Store the moments when keys were used last.
+
+        If this fails, some of the moments may be stored already.
 
         Args:
             uses: Id of a key → moment of its last use. Keys that are not stored are left out.
@@ -399,6 +406,7 @@ class Registry:
 
         Raises:
             UnknownTenantError: If the tenant is neither stored nor configured, unless ``is_asked``.
+            VersionMismatchError: If the tenant has another version than ``if_version``.
         """
         before = await change.tenant(id_, if_version=if_version) if legal.is_id(id_) else None
         if before is None and not is_asked and id_ not in self._configured.tenants:

@@ -1,4 +1,4 @@
-"""Changes tenants and keys in transactions, one at a time; a counter lets all processes notice.
+"""Changes tenants and keys in transactions, one at a time; a counter shows that they changed.
 
 Every change first locks the row of the table ``changes``. So if two processes change a tenant at
 once, the second sees the change of the first, and they cannot deadlock.
@@ -111,7 +111,7 @@ class Change:
         return tuple(map(key_of, rows))
 
     async def make_key(self, wanted: KeyRecord) -> NewKey:
-        """Make a key with the owner, name and end of validity of a record that has no hash yet."""
+        """Make the key that a record without a hash describes, and store the record with a hash."""
         secret = new_key(PREFIX if wanted.role is None else ADMIN_PREFIX)
         record = replace(wanted, sha256=key_hash(secret), created_at=now())
         await self._make(insert(tables.keys).values(_values(record, tables.keys)))
@@ -149,6 +149,8 @@ class Changes:
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[Change]:
         """Begin a change, which is kept if the block ends, and not kept if the block raises.
+
+        If the block has changed a tenant or a key, the counter in the table ``changes`` grows by 1.
 
         Raises:
             StoreError: If the database fails, or other changes take too long.

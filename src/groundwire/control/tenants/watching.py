@@ -56,7 +56,7 @@ class Watcher:
 
     @property
     def age_s(self) -> float:
-        """Seconds since a query for changes last succeeded."""
+        """Seconds since a query for changes last succeeded; meaningless before the first one."""
         return monotonic() - self._succeeded_at
 
     async def open(self) -> None:

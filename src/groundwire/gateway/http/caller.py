@@ -7,13 +7,14 @@ from groundwire.policy.policy import Overrides
 #: Paths that need no key: probes, metrics, the OpenAPI document.
 OPEN = frozenset({"/livez", "/readyz", "/metrics", "/openapi.json"})
 
-#: Headers that may hold a key, either of the gateway or of the upstream.
+#: Headers that may hold a key of the gateway or of the upstream; ``X-Groundwire-Key`` is not among
+#: them, since its key is always the gateway's.
 CREDENTIALS = frozenset({"authorization", "x-api-key", "api-key", "ocp-apim-subscription-key"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """The tenant that sent a request, and the key that it used.
+    """The sender of a request: the tenant with its settings, and the key that it used.
 
     Attributes:
         tenant: Id of the tenant whose key was sent; the default tenant if no key is needed.

@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterable
 from urllib.parse import quote
 
-#: HaluGate's limit on the bytes of a header value, including the ``...`` of a value that was cut.
+#: The most bytes of a header value by default, with the ``...`` of a value that was cut; the limit
+#: is HaluGate's.
 MAX_BYTES = 500
 
 _CUT = "..."

@@ -87,7 +87,7 @@ def problem_response(problem: Problem, *, trace_id: str, is_anthropic: bool = Fa
 def as_problem(error: BaseException) -> Problem:
     """Return the error that a client gets for an exception.
 
-    Exceptions that are not known here become status 500, without a description.
+    Other exceptions become status 500, with a message that says nothing about the exception.
     """
     if isinstance(error, Problem):
         return error
@@ -180,7 +180,7 @@ def _of_ours(error: errors.GroundwireError) -> Problem:
 
 
 def _of_http(error: HTTPException) -> Problem:
-    """Return the problem for an HTTP error of the framework, which may wrap another error."""
+    """Return the problem for an HTTP error of the framework, or for the error that it wraps."""
     cause = error.__cause__
     if isinstance(cause, UnicodeDecodeError):
         return invalid_json()

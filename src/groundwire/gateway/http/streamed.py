@@ -151,7 +151,7 @@ async def until_disconnect(request: Request, work: Awaitable[_Result]) -> _Resul
         work: A coroutine or a future, which is done or cancelled when this function ends.
 
     Raises:
-        ClientGoneError: If the client left before the work had ended.
+        ClientGoneError: If the client left, or could not be watched, before the work had ended.
     """
     working = asyncio.ensure_future(work)
     watching = asyncio.create_task(
@@ -169,7 +169,7 @@ async def until_disconnect(request: Request, work: Awaitable[_Result]) -> _Resul
 
 
 async def _disconnected(receive: Receive) -> None:
-    """Wait until the client disconnects; anything that it sends is ignored."""
+    """Wait until the client disconnects or cannot be watched; anything that it sends is ignored."""
     try:
         while (await receive())["type"] != "http.disconnect":
             pass

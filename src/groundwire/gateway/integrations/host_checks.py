@@ -44,8 +44,8 @@ async def check_answer(
     """Check an answer against the given sources.
 
     Raises:
-        Problem: If no models are loaded, the check takes too long, or its record is required and
-            cannot be written.
+        Problem: If the check takes too long, or its record is required and cannot be written.
+        ClientGoneError: If the host has disconnected.
         InputError: If a text is not valid Unicode.
     """
     pipeline, who = services(http).pipeline, caller(http)
@@ -75,7 +75,7 @@ async def check_chat(
 
     Raises:
         InvalidConversationError: If the body is not a chat request.
-        Problem: As :func:`check_answer`.
+        Problem, ClientGoneError: As :func:`check_answer`.
     """
     pipeline, who = services(http).pipeline, caller(http)
 
@@ -100,7 +100,7 @@ def is_withheld(answers: Sequence[Checked]) -> bool:
 
 
 def refusal(answers: Sequence[Checked]) -> str:
-    """Return the reason for withholding answers, without quotes; empty if none is withheld."""
+    """Return the reason for withholding answers, without quoting them; empty if all may pass."""
     return blocked(answers).message if is_withheld(answers) else ""
 
 

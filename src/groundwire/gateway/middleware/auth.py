@@ -1,8 +1,8 @@
 """Authentication: finds the tenant of a request by its key, before the body is read.
 
 A key comes as ``Authorization: Bearer``, as the password of ``Authorization: Basic``, as
-``X-API-Key``, as Azure's ``api-key`` or ``Ocp-Apim-Subscription-Key``, or as ``X-Groundwire-Key``;
-with the last one, Authorization belongs to the upstream.
+``X-API-Key``, as Azure's ``api-key`` or ``Ocp-Apim-Subscription-Key``, or as ``X-Groundwire-Key``.
+If a request has ``X-Groundwire-Key``, the key in any other header is for the upstream.
 """
 
 import re
@@ -50,8 +50,8 @@ class Authentication(Guard):
             keyring: The directory of all keys: those of tenants and those of the admin plane.
             tenants: The current settings of tenants by id.
             is_local_demo: Whether requests need no key.
-            until_known: Waits until the keys are known, and raises a problem if that takes too
-                long; ``None`` if they are known from the start.
+            until_known: Waits until the keys are known, and raises a problem if they cannot be
+                read in time; ``None`` if they are known from the start.
         """
         super().__init__(app)
         self._keyring, self._tenants = keyring, tenants
@@ -59,6 +59,8 @@ class Authentication(Guard):
 
     async def check(self, scope: Scope) -> None:
         """Find the tenant of a request, and store it as the caller.
+
+        A request for one of the :data:`OPEN` paths needs no key and gets no caller.
 
         Raises:
             Problem: If the request has no valid key, if keys are not known in time, or in a demo if
@@ -95,8 +97,8 @@ class Authentication(Guard):
 def candidates(scope: Scope) -> Iterator[bytes]:
     """Yield the credentials that may be a gateway key.
 
-    If ``X-Groundwire-Key`` was sent, only its value is yielded: other credentials are for the
-    upstream.
+    If ``X-Groundwire-Key`` was sent, only its first value is yielded: other credentials are for
+    the upstream.
     """
     if own := values(scope, OWN_HEADER):
         yield own[0]
@@ -104,7 +106,8 @@ def candidates(scope: Scope) -> Iterator[bytes]:
     yield from _authorization(scope, b"bearer")
     for name in (b"x-api-key", b"api-key", b"ocp-apim-subscription-key"):
         yield from values(scope, name)
-    yield from (password for _, password in _logins(scope))  # a URL can carry no other credentials
+    # A client whose URL is http://name:KEY@host sends the key as a password.
+    yield from (password for _, password in _logins(scope))
 
 
 def may_pass(scope: Scope, keyring: Directory) -> bool:
@@ -150,7 +153,7 @@ def check_is_local(scope: Scope) -> None:
     then has that name, and the header Origin names the website.
 
     Raises:
-        Problem: If Host or Origin does not name this machine.
+        Problem: If Host is missing or sent twice, or Host or Origin does not name this machine.
     """
     hosts = values(scope, b"host")
     if len(hosts) != 1 or not is_loopback_host(host_of(hosts[0].decode("latin-1"))):

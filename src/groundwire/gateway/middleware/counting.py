@@ -17,7 +17,7 @@ Ended = Callable[..., None]
 
 
 class Counting:
-    """Counts the start and the end of each request, even if the app fails."""
+    """Counts the start and the end of each request, even if the app fails, and logs the end."""
 
     def __init__(self, app: ASGIApp, *, began: Callable[[], None], ended: Ended) -> None:
         """Wrap an app.

@@ -21,7 +21,7 @@ async def readyz(request: Request) -> Response:
 
     If all upstreams are down, the status is ``degraded``, but the gateway counts as ready: its
     errors tell clients more than those of a load balancer that has no gateway left. The same holds
-    for a database that is down: requests are answered with the tenants and keys that are known.
+    if the database fails after the start: requests are answered with the known tenants and keys.
     """
     readiness: Readiness = request.app.state.readiness
     status, headers = (503, {"Retry-After": "1"}) if readiness.services is None else (200, {})

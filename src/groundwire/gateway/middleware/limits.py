@@ -13,7 +13,9 @@ from groundwire.gateway.middleware.guard import Guard
 
 
 class RequestLimits(Guard):
-    """Refuses requests over the limits before they are processed.
+    """Refuses requests over the limits before they are processed, or while the body is received.
+
+    Requests for :data:`OPEN` paths have no limits.
 
     Attributes:
         n_requests: The number of requests in flight, without those for :data:`OPEN` paths.

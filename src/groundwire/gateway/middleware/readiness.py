@@ -44,7 +44,7 @@ class Readiness:
         self._is_settled.set()
 
     def fail(self, error: Exception) -> None:
-        """Record that the start has failed, and call ``on_failure``."""
+        """Record and log that the start has failed, and call ``on_failure`` if it was given."""
         self.failure = error
         log.error("The gateway cannot start: %s", type(error).__name__)
         self._is_settled.set()
@@ -79,7 +79,7 @@ class Readiness:
 
 
 class Waiting(Guard):
-    """Middleware that makes requests wait for the start; those for :data:`OPEN` paths pass."""
+    """Middleware that makes requests wait for the start; requests for :data:`OPEN` paths pass."""
 
     def __init__(self, app: ASGIApp, *, readiness: Readiness) -> None:
         super().__init__(app)

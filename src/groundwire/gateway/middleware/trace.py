@@ -22,7 +22,7 @@ _TAKEN = re.compile(rb"[A-Za-z0-9_-]{1,64}")
 
 
 class Tracing:
-    """Middleware that gives requests a trace id, and turns errors of the app into responses."""
+    """Middleware that gives requests a trace id, and logs and answers errors of the app."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

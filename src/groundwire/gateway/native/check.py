@@ -71,6 +71,9 @@ def result_of(
         operating_point: The operating point if the body names none.
         name: Fields that precede the result in its JSON, such as the number of a row.
 
+    Returns:
+        The result. If the check of an answer fails, its ``failure`` is the error.
+
     Raises:
         GroundwireError: If the data cannot be checked because it is invalid.
         Problem: If the operating point is invalid, see :func:`require_point`.

@@ -63,8 +63,8 @@ _PUBLISHED = {
     "checked": "CheckedResponse",
     "verification": "Verification",
 }
-#: Matches a reference to a definition: the file of its schema, empty if it is in the same file, and
-#: the name of the definition.
+#: Matches a reference in a schema. The groups are the file, empty if it is the same file, and the
+#: name of the definition, empty if the reference is to the whole schema.
 _REFERENCE = re.compile(r'"\$ref": "([^"#]*)(?:#/\$defs/)?(\w*)"')
 
 

@@ -76,15 +76,15 @@ class NativeRoute(APIRoute):
 def _require_json(request: Request) -> None:
     """Refuse a request whose content type is not JSON (``application/json`` or ``...+json``).
 
-    A compressed body is refused too, and one in a charset other than UTF-8. So is a request without
-    a content type, or with that of a form: pages of any website can make a browser send such
-    requests.
+    A compressed body is refused too, and one in a charset other than UTF-8 or ASCII. So is a
+    request without a content type, or with that of a form: pages of any website can make a browser
+    send such requests.
 
     Args:
         request: The request.
 
     Raises:
-        Problem: If the request has another content type, or the body is compressed or not in UTF-8.
+        Problem: 415, if the request is refused.
     """
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding != "identity":

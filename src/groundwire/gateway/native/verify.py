@@ -115,13 +115,14 @@ def _report(own: Verifications, body: models.VerifyRequest, scope: Scope) -> byt
 
 
 def _require_within_limits(request: Request, spans: list[Any]) -> None:
-    """Refuse evidence beyond the limits of the tenant.
+    """Refuse evidence beyond the limits of a request or of the tenant.
 
     A check leaves out such evidence. A verification must not: the claims that cite it would seem to
     cite nothing.
 
     Raises:
-        LimitExceededError: If there are too many spans, or one is too long.
+        Problem: 413, if there are more spans than ``MAX_SPANS``.
+        LimitExceededError: If the tenant's limits allow fewer spans, or only shorter ones.
     """
     n = len(spans)
     if n > models.MAX_SPANS:

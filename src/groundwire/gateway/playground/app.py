@@ -177,7 +177,11 @@ class _LocalOnly(Guard):
     """Middleware that refuses requests whose Host header does not name this machine."""
 
     async def check(self, scope: Scope) -> None:
-        """Refuse a request for another machine."""
+        """Refuse a request with a Host header that does not name this machine.
+
+        Raises:
+            Problem: 403, if the request is refused.
+        """
         hosts = [host.decode("latin-1") for host in values(scope, b"host")]
         if not all(is_loopback_host(host_of(host)) for host in hosts):
             text = "This playground answers this machine alone. Open http://127.0.0.1 instead."

@@ -80,8 +80,8 @@ class KeptScores:
                 answer=example.answer,
                 operating_point=operating_point,
             )
-        # Only reading shows whether a claim has several parts. Their scores cannot be kept, so the
-        # check is then repeated without kept scores.
+        # Only reading shows whether a claim is so long that it is judged in parts. Their scores
+        # cannot be kept, so the check is then repeated without kept scores.
         return found if was_whole == self._is_whole else self.detect(operating_point)
 
     def open(
@@ -89,8 +89,8 @@ class KeptScores:
     ) -> ScoringSession:
         """Open a session over the kept scores, or over the model if they cannot be used."""
         del sources, question, tenant
-        # In a claim of several parts, each part may get a second reading by itself. The kept scores
-        # are of the whole claim, so they do not show which parts get it.
+        # If a claim is judged in parts, each part may get a second reading by itself. The kept
+        # scores are of the whole claim, so they do not show which parts get it.
         is_kept = self._is_whole and threshold >= LOWEST_THRESHOLD
         return _KeptSession(self, threshold) if is_kept else self._open(threshold)
 

@@ -33,7 +33,7 @@ class UpstreamRequest:
     accept_encoding: str | None = None
 
     def url(self, upstream: Upstream) -> str:
-        """Return the URL of the request at an upstream, always below the upstream's own URL."""
+        """Return the URL of the request at an upstream: the upstream's URL, the path, the query."""
         base = upstream.url.rstrip("/")
         return f"{base}/{self.path}" + (f"?{self.query}" if self.query else "")
 
@@ -49,18 +49,22 @@ class UpstreamRequest:
         return [(name, _as_utf8(value)) for name, value in headers]
 
     def _key_names(self, upstream: Upstream) -> tuple[str, ...]:
-        """Return the names of headers for an upstream's key; Anthropic's API has its own header."""
+        """Return the names of the headers in which an upstream gets its key.
+
+        For Anthropic's API (the path ``messages``), the header is ``x-api-key``. Other servers with
+        this API may expect the key in ``authorization``, so they get both headers.
+        """
         if self.path.partition("/")[0] != "messages":
             return ("authorization",)
         if (urlsplit(upstream.url).hostname or "").endswith("anthropic.com"):
             return ("x-api-key",)
-        return ("x-api-key", "authorization")  # other servers of this API accept one of the two
+        return ("x-api-key", "authorization")
 
 
 def _as_utf8(value: str) -> str:
-    """Return the text of a header, re-decoded so that the HTTP client sends its original bytes.
+    """Return the value of a header, decoded as UTF-8 where that is possible.
 
-    The client encodes headers as UTF-8.
+    The HTTP client encodes headers as UTF-8, so it then sends the bytes that the caller sent.
     """
     try:
         return value.encode("latin-1").decode("utf-8")

@@ -112,16 +112,16 @@ class Upstreams:
 
         If an upstream sends no valid response, or the status 429, 500, 502, 503 or 504, the next
         upstream that serves the model is asked. If all fail, the last response is returned, if
-        there is one. After a time-out no other upstream is asked. If the caller's task is
-        cancelled, so is the request.
+        there is one. If an upstream sends no response in time, no other upstream is asked. If the
+        caller's task is cancelled, so is the request.
 
         Args:
             ask: The request.
             to: The only upstream to ask; ``None``: those that serve the model.
 
         Raises:
-            Problem: 502 if no upstream sent a valid response, 504 after a time-out, 503 if there is
-                no upstream, 404 if none serves the model.
+            Problem: 502 if no upstream sent a valid response, 504 if one sent none in time, 503 if
+                there is no upstream, 404 if none serves the model.
         """
         candidates = self._candidates(ask.model) if to is None else (to,)
         held: UpstreamReply | None = None
@@ -131,7 +131,7 @@ class Upstreams:
                 try:
                     reply = await self._ask(upstream, ask)
                 except errors.UnansweredError as error:
-                    # After a time-out the model may still be working: asking another costs twice.
+                    # The model may still be working: asking another upstream would cost twice.
                     if error.kind == "timeout":
                         raise error.problem from error
                     failure = error
@@ -183,7 +183,11 @@ class Upstreams:
         return UpstreamReply(response, upstream=name, idle_timeout_s=idle_s, broke=broke)
 
     async def _response(self, upstream: Upstream, ask: UpstreamRequest) -> aiohttp.ClientResponse:
-        """Return the response of an upstream; try again if a kept connection was already closed."""
+        """Return the response of an upstream; try again if a kept connection was already closed.
+
+        Raises:
+            UnansweredError: If the upstream sends no valid response.
+        """
         while True:
             started, is_reused = time.monotonic(), [False]
             try:

@@ -57,7 +57,7 @@ class UpstreamReply:
         return ", ".join(value for name, value in self.headers if name == "content-encoding")
 
     async def read(self, max_bytes: int) -> bytes:
-        """Return the whole body, still in its content coding.
+        """Return the whole body, still in its content coding, and close the reply.
 
         Raises:
             Problem: 502, if the body has more than ``max_bytes``; the request is aborted then.
