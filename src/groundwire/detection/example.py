@@ -193,7 +193,7 @@ def as_list(sources: object) -> Iterable[Any]:
     """Return sources as an iterable; a single source may be given without a list.
 
     Raises:
-        InvalidSourceError: If ``sources`` is neither a source nor iterable.
+        InvalidSourceError: If ``sources`` is neither a source nor iterable, or is ``bytes``.
     """
     if isinstance(sources, str | Source | Mapping) or text_of(sources) is not None:
         return [sources]
@@ -208,6 +208,9 @@ def _give_ids(sources: Sequence[Source]) -> tuple[Source, ...]:
     """Give an id to each source that has none: ``S`` and the position of the source.
 
     If another source already has this id, the number is the first free one after all positions.
+
+    Raises:
+        InvalidSourceError: If two different texts have the same id.
     """
     given: dict[str, int] = {}
     for i, source in enumerate(sources):

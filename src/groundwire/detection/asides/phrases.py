@@ -87,7 +87,8 @@ class Phrases:
     def kind_of(self, text: str) -> AsideKind | None:
         """Return the kind of aside of the last clause of a text.
 
-        Return ``None`` if any clause of the text is neither a listed phrase nor an intro.
+        Return ``None`` if the text has no clause, or a clause that is not a listed phrase. Clauses
+        may also be intros if the last clause is one, and ends with a colon or is not the only one.
         """
         clauses = [
             part for each in _CLAUSE.split(text) if (part := each.strip(MARKS + ".!?…:,–—-"))
@@ -117,7 +118,10 @@ class Phrases:
         return None
 
     def _says_little(self, rest: str, *, asks: bool) -> bool:
-        """Return whether a phrase has at most 12 free words, all known, which assert nothing."""
+        """Return whether the free words of a phrase are at most 12, all known, and assert nothing.
+
+        In a question, auxiliary verbs assert nothing.
+        """
         found = words_in(_ADDRESSED.sub(" ", rest))
         return len(found) <= 12 and not any(
             (word in ASSERTING and not (asks and word in _AUXILIARY))

@@ -142,6 +142,7 @@ def _meant(rows: Sequence[Mapping[str, str]], said: str, asked: str) -> list[Map
 
     These are the rows whose first cell is in the claim; if there are none, the rows whose first
     cell is in the question; if there are none either, the rows whose second cell is in the claim.
+    A cell that has only digits names no row.
     """
     for text, place in ((said, 0), (asked, 0), (said, 1)):
         cells = ((row, next(islice(row.values(), place, None))) for row in rows)
