@@ -34,8 +34,9 @@ SOURCE_FLOOR = 0.75
 # a mean over the request would let one source change the rank of another.
 _K1, _B, _MEAN_PIECES = 1.2, 0.4, 200.0
 _COSINE_WEIGHT = 0.15
-# Least weight of a quoted line: the sum of the IDF of the word pieces that it shares with the claim.
-# A line below it shares only marks such as a full stop, or "the". It is quoted if no line is better.
+# Least weight of a quoted line, which is the summed IDF of the word pieces that it shares with the
+# claim. Below it, only marks such as a full stop, or "the", are shared. Then one line is quoted at
+# most, and only if no line has this weight.
 _LEAST_QUOTED = 1.0
 # Weight of a word of the question or the previous claim; a word of the claim itself has 1.
 _CONTEXT_WEIGHT = 0.6
