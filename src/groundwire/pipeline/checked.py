@@ -26,9 +26,10 @@ class Checked:
             asks for no explanations.
         dropped: Explanations of spans that were dropped because the evidence supports them.
         reason: Why the answer was not checked: the class name of the error, ``detector_failed`` if
-            the detector failed on a claim, ``not_factual`` if the gate says that no check is
-            needed, or the kind of an answer without statements (``tool_calls``, ``refusal``,
-            ``empty``, ``structured``, ``unread_answer``); else ``None``.
+            the detector failed on a claim and found nothing in others, ``not_factual`` if the gate
+            says that no check is needed, or the kind of an answer without statements
+            (``tool_calls``, ``refusal``, ``empty``, ``structured``, ``unread_answer``); else
+            ``None``.
         pointers: The JSON Pointer of each span of a ``structured`` answer, in the order of the
             spans; an empty text for a span in its prose.
         unexplained: The class name of the error because of which findings have no explanation, or

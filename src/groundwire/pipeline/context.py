@@ -39,7 +39,7 @@ class GateStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateReport:
-    """The report of the gate about a request. Only with a ``result`` can it rule out the check.
+    """The report of the gate about a request.
 
     Attributes:
         status: Whether the gate was asked, or the reason why it was not.

@@ -146,7 +146,8 @@ def read_documents(documents: object, place: str, found: Content) -> None:
 
     Args:
         documents: A list of texts and objects. An object has its text in a field such as ``text``,
-            ``content`` or ``snippet``, or within ``data``.
+            ``content`` or ``snippet``, or within ``data``; without such a text, all of it is read
+            as JSON.
         place: The place of the documents in the request.
         found: The content to which the documents are added.
     """
@@ -174,7 +175,8 @@ def _document_piece(entry: Mapping[str, object], place: str) -> Iterator[Piece]:
 def read_result(content: object, place: str, found: Content, call_id: str, tool: str) -> None:
     """Read the result of a tool: each text becomes a piece, and data becomes one piece of JSON.
 
-    A list of known parts, or of strings, is a list of texts; any other list or object is data.
+    A list that has a known part, or only strings, is a list of texts; other lists and objects are
+    data. An empty result adds nothing.
 
     Args:
         content: The result, of any type.
@@ -238,7 +240,10 @@ def type_problem(value: object) -> str:
 
 
 def _parts(content: object, place: str) -> Iterator[tuple[object, str]]:
-    """Yield the parts of a content, each with its place; content other than a list is one part."""
+    """Yield the parts of a content, each with its place.
+
+    Content other than a list is one part, and ``None`` has no parts.
+    """
     if isinstance(content, (list, tuple)):
         yield from ((part, f"{place}[{i}]") for i, part in enumerate(content))
     elif content is not None:
@@ -265,7 +270,7 @@ def _text_of(part: object) -> object:
 
 
 def _result(text: str, place: str, id_: str, title: str | None) -> Iterator[Piece]:
-    """Yield a tool's text as a piece, unless it is an empty result: ``[]``, ``{}`` or ``null``."""
+    """Yield a tool's text as a piece, unless it is ``null`` or has no letter or digit: ``[]``."""
     if text.strip() != "null" and any(map(str.isalnum, text)):
         yield from _piece(text, place, id_, title)
 

@@ -251,7 +251,10 @@ class _Walk:
             self._drafts.append(len(self._parts))
 
     def _informs(self, block: Block) -> bool:
-        """Return whether the text of a block without a name states something."""
+        """Return whether the text of a block without a name states something.
+
+        Code and text in a section of instructions do not.
+        """
         if block.is_code or self._role is Role.INSTRUCT:
             return False
         text = self._text[block.inner : block.inner_end]
@@ -309,7 +312,7 @@ class _Walk:
         """Begin sections at labels within a line, as in "Be brief. Context: ...".
 
         Returns:
-            Whether the line has any such label.
+            Whether a section has begun.
         """
         found = False
         if self._role is Role.EXAMPLE and start < self._pairs.end:

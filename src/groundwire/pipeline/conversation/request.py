@@ -51,7 +51,7 @@ class Conversation:
         previous: The text of the user in the turn before the last, without retrieved context; a
             short question may refer to it.
         offered: The evidence, most relevant first; empty if there is none.
-        is_explicit: Whether the caller names sources, even if the limits leave them out.
+        is_explicit: Whether the caller names sources, even if they are left out or unreadable.
         has_tools: Whether tools or functions are defined. The definitions are not evidence; only
             the results of tools are.
         unused: Origin → number of its sources that were not used, because an origin with precedence
@@ -220,7 +220,7 @@ def _explicit(metadata: object, skipped: Counter[Skipped]) -> list[Piece]:
 
 
 def _sources_in_text(text: str) -> list[str]:
-    """Return the sources in a text: the elements of a JSON list, else the text itself.
+    """Return the sources in a text: the elements of a JSON list, a JSON string, or the text itself.
 
     OpenAI's clients allow only texts in ``metadata``, so a list has to be sent as a text.
     """
@@ -301,7 +301,7 @@ def _documents(
 
 
 def _named(pieces: Mapping[SourceOrigin, Sequence[Piece]]) -> list[OfferedSource]:
-    """Make sources of pieces. A second ``call_1`` becomes ``call_1#2``; empty ids stay.
+    """Make sources of pieces. A second id ``call_1`` becomes ``call_1#2``, an empty id ``S3``.
 
     Raises:
         InvalidTextError: If a text has a lone surrogate.
