@@ -31,8 +31,8 @@ class Explained(JsonRecord):
             follow from the remaining spans; everything else is unchanged.
         explanations: One explanation for each span of ``detection``, in the same order.
         dropped: One explanation for each span that was dropped.
-        reason: The class name of the exception that the model raised; ``None`` if it raised none.
-            Spans that the model could not judge stay marked, without explanation.
+        reason: The class name of the first exception that the model raised; ``None`` if it raised
+            none. Spans that the model could not judge stay marked, and their explanations say so.
         timing_ms: Wall time in milliseconds.
     """
 
@@ -44,7 +44,7 @@ class Explained(JsonRecord):
 
     @classmethod
     def failed(cls, detection: Detection, reason: str) -> Self:
-        """Make the result of an explainer that failed: all spans stay, without explanation."""
+        """Make the result of an explainer that failed: all spans stay, explained by ``reason``."""
         left = tuple(explanations.unexplained(span, reason) for span in detection.spans)
         return cls(detection=detection, explanations=left, reason=reason)
 
@@ -66,8 +66,8 @@ class Explainer:
             ``judge``, if all claims with spans have it.
         threshold: If ``judge`` gives the label of a span a lower probability, severity is one less;
             in (0, 1].
-        entailment_threshold: A span whose claim has this P(entailed) or more is a false positive;
-            in (0, 1].
+        entailment_threshold: A span whose claim has this P(entailed) or more is a false positive,
+            unless a rule finds that it differs from the evidence; in (0, 1].
         drops_entailed: Whether false positives are dropped.
 
     Raises:
@@ -110,7 +110,7 @@ class Explainer:
                 one less; in (0, 1].
             drops_entailed: Whether spans that follow from the evidence are dropped.
             entailment_threshold: A span follows from the evidence if its claim has this P(entailed)
-                or more; in (0, 1].
+                or more, and no rule finds that it differs from the evidence; in (0, 1].
             device: ``cpu`` or ``cuda:N``, for NLI models; the embedded model runs on the CPU.
             threads: CPU threads, at most 256; by default one for each processor this process may
                 use.
