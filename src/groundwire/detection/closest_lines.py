@@ -31,7 +31,7 @@ class Excerpt:
     """The chosen lines of one passage, in reading order.
 
     Attributes:
-        crumb: Word pieces of the passage's heading, at most 16.
+        crumb: The first word pieces, at most 16, of the title and headings of the passage.
         lines: Word pieces of each chosen line.
     """
 

@@ -97,7 +97,7 @@ class Evidence:
     Attributes:
         passages: The passages, equal ones once, in the order of their keys.
         origins: The source from which each passage is quoted.
-        offered_chars: Characters of the sources, equal sources counted once.
+        offered_chars: Characters of all lines of the sources, equal sources counted once.
         indexed_chars: Of these, characters that lie in a passage.
         reasons: Reasons why ``indexed_chars`` is less than ``offered_chars``, each with the number
             of sources.

@@ -160,7 +160,8 @@ class Example:
         Raises:
             EmptyAnswerError: If the answer has no visible text.
             InvalidTextError: If a text is not a ``str``, or has a lone surrogate.
-            InvalidSourceError: If a source cannot be read, or two texts have the same id.
+            InvalidSourceError: If the sources or one of them cannot be read, or two different texts
+                have the same id.
         """
         require_text(answer, "answer")
         if not answer.strip():
@@ -175,8 +176,8 @@ def read_sources(sources: Iterable[SourceLike]) -> tuple[Source, ...]:
 
     Raises:
         InvalidTextError: If a text is not a ``str``, or has a lone surrogate.
-        InvalidSourceError: If a source is of no known kind, two texts have the same id, or
-            ``sources`` is neither a source nor iterable.
+        InvalidSourceError: If a source is of no known kind, two different texts have the same id,
+            or ``sources`` is neither a source nor iterable.
     """
     found = []
     for i, value in enumerate(as_list(sources)):

@@ -102,9 +102,10 @@ class Explainer:
 
         Args:
             model: A folder with a reader or an NLI model, or the id of an NLI model on the Hugging
-                Face hub; the model reads each claim with its best lines of evidence. ``None``: the
-                embedded reader. If the reader was the detector too, its entailment from the check
-                is used, and no claim is read again.
+                Face hub; the model reads each claim with its best lines of evidence. ``None`` or
+                ``"reader"``: the best installed reader, unless the environment variable
+                ``GROUNDWIRE_READER`` names another. If the detector gave its own entailment of all
+                claims with spans, that is used then, and no claim is read again.
             revision: Commit of a hub model, 40 hexadecimal digits.
             threshold: If the explainer gives the label of a span a lower probability, severity is
                 one less; in (0, 1].
@@ -122,7 +123,7 @@ class Explainer:
             ModelError: If the files are not those of an NLI model, or its classes are not named.
             MissingExtraError: If the model has no ONNX graph or no ``tokenizer.json``, and the
                 ``train`` extra is not installed.
-            SettingError: If a setting is outside its range.
+            SettingError: If a setting is outside its range, or not possible with the model.
         """
         if threads is not None:
             require_whole("threads", threads, 1, MAX_THREADS, otherwise=", or None")

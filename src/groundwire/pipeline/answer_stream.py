@@ -91,7 +91,8 @@ class Flow:
         Args:
             stream: The detector's stream; ``None`` if nothing is checked, or it failed to open.
             conclude: Makes the result, at the end and for reviews.
-            found: The result before the first word: empty, or a failure to open the stream.
+            found: The result before the first word: empty, or a failure to read the request or to
+                open the stream.
             conversation: The evidence, and the form of the answer. JSON is judged only when it is
                 complete.
         """

@@ -23,7 +23,7 @@ class Checked:
         detection: The findings, without those that the explainer dropped; ``None`` if nothing was
             checked or the check failed.
         explanations: One explanation for each span of the detection, in order; empty if the policy
-            asks for no explanations.
+            asks for no explanations, or the pipeline has no explainer.
         dropped: Explanations of spans that were dropped because the evidence supports them.
         reason: Why the answer was not checked: the class name of the error, ``detector_failed`` if
             the detector failed on a claim and found nothing in others, ``not_factual`` if the gate

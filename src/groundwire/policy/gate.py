@@ -114,7 +114,7 @@ class Gate:
                 use.
 
         Raises:
-            SettingError: If a setting is outside its range.
+            SettingError: If a setting is outside its range, or not possible with the model.
             UnknownModelError: If there is no such model.
             UnpinnedModelError: If a hub model has no pinned revision.
             MissingExtraError: If a classifier has no ONNX graph or no ``tokenizer.json``, and the

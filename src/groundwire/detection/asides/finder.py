@@ -159,7 +159,7 @@ class AsideFinder:
         return AsideKind.HEADING if is_heading else None
 
     def _is_source_text(self, shape: Shape, segment: Segment, text: str) -> bool:
-        """Return whether a text is the title of a list of sources, or an entry of such a list."""
+        """Return whether a text is the title of a list of sources, or has the form of an entry."""
         label, colon, rest = text.strip(MARKS + "()[]").partition(":")
         titles = words_in(label)
         is_titled = bool(titles) and set(titles) <= _SOURCE_TITLES

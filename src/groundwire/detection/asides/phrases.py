@@ -45,7 +45,7 @@ _INTRO = re.compile(
 _HERE = re.compile(r"(?:(?:here|below) (?:is|are)|here['’]s)\b", re.IGNORECASE)
 #: The most content words that an intro may have besides the listed words for intros.
 _MAX_ANNOUNCED = 4
-#: Phrases about the reader, or about an offer, whose verb states no fact: "you have", "so we can".
+#: Phrases about the user, or about an offer, whose verb states no fact: "you have", "so we can".
 _ADDRESSED = re.compile(
     r"\b(?:you(?:r \w+)? (?:have|had|are|were|can|could|would|will|may|might|should)|"
     r"so (?:that )?(?:I|we) (?:can|could))\b",
@@ -163,7 +163,7 @@ class Phrases:
             text: A heading, a bold line, or a cell.
             is_bare: Whether no mark shows that the text is a heading, so that its words decide.
             is_new: Whether the text may be the answer itself, such as the name that was asked for.
-                Then it is a title only if the question has all its words.
+                Then it is a title only if the question has all its content words.
         """
         bare = text[lead.end() :] if (lead := _TITLE_LEAD.match(text)) else text
         bare = bare.strip(MARKS + ":.")

@@ -57,8 +57,8 @@ def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
         subtype: The kind of difference between the span and the lines.
 
     Returns:
-        The place in the source; ``None`` if no words qualify, or different words share the best
-        score.
+        The place in the source; ``None`` if no words qualify, different words share the best score,
+        or nothing can correct this kind of difference, as a missing "not".
     """
     find: Callable[[Held], Iterable[_Candidate]] | None = {
         Subtype.NUMBER: _quantities,

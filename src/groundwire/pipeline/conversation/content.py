@@ -182,7 +182,8 @@ def read_result(content: object, place: str, found: Content, call_id: str, tool:
         content: The result, of any type.
         place: The place of the result in the request.
         found: The content to which the pieces are added.
-        call_id: The id of the call that the tool answers, or empty.
+        call_id: The id of the call that the tool answers, or empty. It becomes the id of the
+            pieces; without it, ``tool:`` and the name of the tool do.
         tool: The name of the tool, or empty.
     """
     id_, title = call_id or (f"tool:{tool}" if tool else ""), tool or None

@@ -106,7 +106,10 @@ class _Walk:
     # Methods that read one line.
 
     def _read_line(self, position: int) -> int:
-        """Read the rest of the line at a position; return the position to read from next."""
+        """Read from a position to the end of the line, label, block or material that begins there.
+
+        Return the position to read from next.
+        """
         text = self._text
         line_end = end_of_line(text, position)
         start = position + len(text[position:line_end]) - len(text[position:line_end].lstrip())
