@@ -40,7 +40,7 @@ class Excerpt:
 
     @property
     def ids(self) -> NDArray[np.int32]:
-        """Word pieces of the heading and then of all lines."""
+        """The word pieces of ``crumb``, and then of all lines."""
         return np.concatenate([self.crumb, *self.lines])
 
 

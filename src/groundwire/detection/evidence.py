@@ -217,7 +217,7 @@ class Evidence:
         return EvidenceRef(source_id=source.id, start=start, end=end, text=source.text[start:end])
 
     def readings(self, query: "Query", chosen: Sequence[int], most: int) -> tuple[str, ...]:
-        """Return the lines that share most with a query, as the model reads them, best first.
+        """Return the lines that share most with a claim, as the model reads them, best first.
 
         Args:
             query: The weighted word pieces of the claim and its context.
@@ -228,9 +228,10 @@ class Evidence:
         return tuple(readings)[:most]
 
     def _lines(self, query: "Query", chosen: Sequence[int]) -> list[tuple[float, int, PassageLine]]:
-        """Return the lines of chosen passages that share words with a query, best first.
+        """Return the lines of chosen passages that share words with the claim, best first.
 
-        Each line has its weight and the index of its passage.
+        Each line has its weight and the index of its passage. The words of the context, in
+        ``query.ids``, do not count.
         """
         weights = np.zeros(len(self.words.idf), np.float32)
         weights[query.main_ids] = self.words.idf[query.main_ids]

@@ -425,7 +425,7 @@ class Detection:
         return tuple(span for claim in self.claims for span in claim.spans)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the detection as JSON data, as ``schemas/detection.schema.json`` describes it."""
+        """Return the detection as JSON data; its schema is ``schemas/detection.schema.json``."""
         names = "outcome probability similarity spans claims asides coverage detector timings_ms"
         return {name: as_data(getattr(self, name)) for name in names.split()}
 

@@ -87,9 +87,9 @@ class AsideFinder:
         return self._known.lacks(words_of(claim))
 
     def writes_out(self, figure: str) -> bool:
-        """Return whether a source has a number, given in digits, in words of another language.
+        """Return whether a source spells out a number in another language than English.
 
-        English words do not count.
+        ``figure`` is the number in digits.
         """
         return any(writes_out(text, figure) for text in self._known.texts)
 

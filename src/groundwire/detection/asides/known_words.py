@@ -104,7 +104,7 @@ def has_form(word: str, among: Collection[str]) -> bool:
 
 
 def is_plain(word: str) -> bool:
-    """Return whether a word is listed as a word of titles, in any form, or of document names."""
+    """Return whether a word is listed for names of documents, or it or a form of it for titles."""
     return has_form(word, TITLE_WORDS) or word in DOCUMENT_WORDS
 
 

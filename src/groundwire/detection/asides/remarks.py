@@ -19,9 +19,9 @@ _END = re.compile(r"[^\w\s]\W*$")
 
 
 def least_odds(text: str) -> float | None:
-    """Return the least log-odds of "claims nothing", by a model, with which a text is a remark.
+    """Return how high a model's log-odds of "claims nothing" must be for a text to be a remark.
 
-    The results were set on 1,637 wrong claims and 540 parts of answers that claim nothing, so that
+    The limits were set on 1,637 wrong claims and 540 parts of answers that claim nothing, so that
     no wrong claim reached its limit.
 
     Args:

@@ -104,7 +104,7 @@ def _quantities(held: Held) -> list[_Candidate]:
 
 
 def _joins(text: str, start: int, end: int, following: int) -> bool:
-    """Return whether the text between two quantities makes them the ends of a range."""
+    """Return whether the text between two quantities, and before them, makes them one range."""
     is_between = _BETWEEN.search(text[max(0, start - 8) : start]) is not None
     between = text[end:following]
     return _RANGE.fullmatch(between) is not None or (is_between and between == _AND)

@@ -140,7 +140,7 @@ def _is_trigger(words: Sequence[Word], index: int, triggers: Collection[str]) ->
 
 
 def names_of(text: str, words: Sequence[Word]) -> list[Word]:
-    """Find names: runs of words with a capital letter that are neither days nor months.
+    """Find names: runs of words with a capital letter, other than function words, days and months.
 
     A single word at the start of a sentence is left out: it has a capital letter anyway.
     """

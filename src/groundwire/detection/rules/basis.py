@@ -59,7 +59,7 @@ class Basis:
     def has(self, word: Word) -> bool:
         """Return whether the lines contain a word, or the first letters of a long word.
 
-        They may also be a part of a longer word. A plural "s" of ``word`` does not count.
+        Either may be a part of a longer word in the lines. A plural "s" of ``word`` is ignored.
         """
         lower = word.lower
         has_root = len(lower) >= _MIN_ROOTED and lower[:_ROOT] in self._lower

@@ -90,7 +90,7 @@ class Clause:
 
     @cached_property
     def negated(self) -> frozenset[str]:
-        """The stems of the words that are negated: the three content words after each negation."""
+        """The stems of the negated words: of up to three content words after each negation."""
         ends = (no.end for no in self.negations)
         firsts = [bisect_left(self.words, end, key=lambda word: word.start) for end in ends]
         return frozenset(stem_of(w) for n in firsts for w in self.words[n : n + _SCOPE])

@@ -81,9 +81,10 @@ def settled(
 ) -> tuple[tuple[int, int], ...]:
     """Return the ranges of numbers of a claim that follow from the evidence without being in it.
 
-    The claim marks these numbers as rounded, or they can be computed from other numbers. Then all
-    numbers of the claim that the best lines state, its possible operands, are returned as well. The
-    claim ``before`` may state operands, too: "It costs $12 and $3. In total, that is $15."
+    The claim marks these numbers as rounded, or they can be computed from other numbers. If any can
+    be computed, all numbers of the claim that the best lines state are returned as well, as they
+    may be operands. The claim ``before`` may state operands, too: "It costs $12 and $3. In total,
+    that is $15."
     """
     earlier = [q for q in quantities_in(ComparedText(before)) if basis.stated.match(q) in STATED]
     del earlier[_MOST_OPERANDS:]
@@ -199,7 +200,10 @@ def _same_parts(one: Quantity, other: Quantity) -> list[bool] | None:
 
 
 def _is_near_miss(claim: ComparedText, one: Quantity, line: ComparedText, other: Quantity) -> bool:
-    """Return whether two dates differ in one part, or two numbers in the order of their digits."""
+    """Return whether two dates differ in one part of several, or two numbers in digits' order.
+
+    Such numbers have at least three digits; zeros at the end do not count.
+    """
     if (same := _same_parts(one, other)) is not None:
         return same.count(False) == 1 and any(same)
     ours, theirs = _figures(claim, one), _figures(line, other)
