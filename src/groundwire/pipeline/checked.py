@@ -32,8 +32,8 @@ class Checked:
             ``None``.
         pointers: The JSON Pointer of each span of a ``structured`` answer, in the order of the
             spans; an empty text for a span in its prose.
-        unexplained: The class name of the error because of which findings have no explanation, or
-            ``None``.
+        unexplained: The class name of the error because of which the explainer has no verdict on
+            some findings, or ``None``.
         timings_ms: Wall time by stage in milliseconds, including stages of the request. Equality
             and hash ignore it.
     """

@@ -87,7 +87,8 @@ class RequestContext(Asker):
         detector: The name of the detector in metrics; empty if the detector or threshold that the
             tenant has chosen is not possible here.
         timings_ms: Wall time by stage, in milliseconds. Equality and hash ignore it.
-        readings: The signals of the request; ``None`` if no decision was chosen by signals.
+        readings: The signals of the request; ``None`` if no decisions were tried, as for a request
+            that could not be read.
         failure: The class name of the error because of which the request could not be read; its
             answers are then ``unavailable``. ``None`` if the request was read.
     """

@@ -29,7 +29,7 @@ def load_stages(
 ) -> dict[str, Any]:
     """Load the stages of a configuration, and return them as arguments of the pipeline.
 
-    What is doubtful in the configuration is reported as :class:`.ConfigWarning`.
+    Doubtful settings are reported as warnings (:class:`.ConfigWarning`).
 
     Args:
         config: The configuration.

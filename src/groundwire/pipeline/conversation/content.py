@@ -31,7 +31,7 @@ _PAYLOADS: Mapping[str, tuple[str, ...]] = {
     "document": ("source",),
     "search_result": ("content",),
 }
-#: Types of parts that the model reads like documents.
+#: Types of parts that the model reads like documents. Without a text they are unread evidence.
 _DOCUMENTS = ("file", "input_file", "image", "image_url", "input_image")
 
 #: Media types of files that are texts, besides those that begin with ``text/``.
@@ -59,7 +59,8 @@ class Piece:
         text: The text, which is not blank.
         place: The place of the text in the request, such as ``messages[3].content[0]``.
         id: The id that the request gives the text, or empty. Other pieces may have the same id.
-        title: The title of a document, or the name of the tool that returned the text.
+        title: The title of a document, or the name of the tool that returned the text; ``None`` if
+            there is neither.
     """
 
     text: str
@@ -90,7 +91,7 @@ class Content:
 
 
 def read_content(content: object, place: str, found: Content, tools: Mapping[str, str]) -> None:
-    """Read the content of a message of a user, the system or the assistant.
+    """Read the content of a message, and add its texts to ``found`` by their kind.
 
     Args:
         content: The ``content`` of the message, of any type.

@@ -127,9 +127,10 @@ def read_request(
 
     Args:
         body: The body of the request, as :func:`json.loads` gives it.
-        max_sources: The most sources that are used, the most relevant ones; 0 or less: no limit.
-        max_source_chars: The most characters of a source. A longer source is left out as a whole,
-            before sources are counted; 0 or less: no limit.
+        max_sources: Limit on the sources that are used; the most relevant ones are kept. 0 or less:
+            no limit.
+        max_source_chars: Limit on the characters of a source. A longer source is left out as a
+            whole, before sources are counted. 0 or less: no limit.
         metadata_only: Whether only sources in ``metadata["grounding.sources"]`` are evidence.
         final_tools: Tools whose arguments are the final output, beside those of known frameworks.
         names: Further names of evidence in prompts, such as ``<kb_hit>`` or ``Vorgang:``.

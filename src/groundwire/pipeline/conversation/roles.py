@@ -64,7 +64,7 @@ def _roles_of_words() -> dict[str, Role]:
 
 
 def end_of_line(text: str, start: int) -> int:
-    """Return the offset of the line break after an offset, or the end of the text."""
+    """Return the offset of the first line break at or after ``start``, or the end of the text."""
     end = text.find("\n", start)
     return len(text) if end < 0 else end
 

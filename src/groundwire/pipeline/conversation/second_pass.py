@@ -44,8 +44,8 @@ def settle_asides(
 def mark_what_is_pointed_at(parts: list[Part], text: str) -> None:
     """Mark as evidence the parts before a phrase such as "the context above".
 
-    Parts up to the nearest question, or sentence about the model's task, are left out. Nothing is
-    changed if the prompt has evidence that is marked in another way.
+    From the phrase backwards, parts are marked until a question or a part about the model's task.
+    Nothing is changed if the prompt has evidence that is marked in another way.
     """
     if any(part.does is Wording.INFORMS and part.is_marked for part in parts):
         return
