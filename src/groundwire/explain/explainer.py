@@ -44,7 +44,7 @@ class Explained(JsonRecord):
 
     @classmethod
     def failed(cls, detection: Detection, reason: str) -> Self:
-        """Make the result of an explainer that failed: all spans stay, explained by ``reason``."""
+        """Make the result of an explainer that failed: all spans stay, and ``reason`` says why."""
         left = tuple(explanations.unexplained(span, reason) for span in detection.spans)
         return cls(detection=detection, explanations=left, reason=reason)
 
