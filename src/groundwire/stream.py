@@ -338,7 +338,10 @@ class Stream:
         )
 
     def _is_badly_read(self, segment: Segment, scores: ClaimScores) -> bool:
-        """Return whether a claim or its best evidence is in a language the model reads badly."""
+        """Return whether a claim or its best evidence is in a language the model reads badly.
+
+        It is false for a claim that was not judged, and for a model of other languages as well.
+        """
         if not self._reads_english_only or scores.reason is not None:
             return False
         if is_foreign(self.text[segment.start : segment.end]):
