@@ -173,8 +173,8 @@ def resolve(
     Args:
         base: The policy of the configuration.
         plugins: The policies of the decisions that apply or may apply; ``None`` means a
-            decision without a policy. Of several policies with ``enabled``, the strictest value of
-            each setting is taken; the others count only if no policy is enabled.
+            decision without a policy. Of those with ``enabled``, the strictest value of each
+            setting is taken; if none is enabled, the first policy is.
         tenant: The settings of the tenant, which take precedence over decisions.
         request: The settings that the request asks for; they can only make the policy stricter.
     """

@@ -87,7 +87,7 @@ class AsideFinder:
         return self._known.lacks(words_of(claim))
 
     def writes_out(self, figure: str) -> bool:
-        """Return whether a source spells out a number in another language than English.
+        """Return whether a source spells out a number in a language other than English.
 
         ``figure`` is the number in digits.
         """

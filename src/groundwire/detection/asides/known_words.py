@@ -104,7 +104,7 @@ def has_form(word: str, among: Collection[str]) -> bool:
 
 
 def is_plain(word: str) -> bool:
-    """Return whether a word is listed for names of documents, or it or a form of it for titles."""
+    """Return whether a word is listed for document names, or a form of it is listed for titles."""
     return has_form(word, TITLE_WORDS) or word in DOCUMENT_WORDS
 
 

@@ -200,7 +200,7 @@ def _same_parts(one: Quantity, other: Quantity) -> list[bool] | None:
 
 
 def _is_near_miss(claim: ComparedText, one: Quantity, line: ComparedText, other: Quantity) -> bool:
-    """Return whether two dates differ in one part of several, or two numbers in digits' order.
+    """Return whether two dates differ in one part of several, or two numbers only in digit order.
 
     Such numbers have at least three digits; zeros at the end do not count.
     """

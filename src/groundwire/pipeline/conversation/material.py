@@ -180,7 +180,7 @@ class PastedMaterial:
 def _is_timed(lines: Sequence[_Line]) -> bool:
     """Return whether lines are a log, a chat or subtitles.
 
-    Then at least two of them, and a third of those that are not blank, begin with a time.
+    At least two of them, and a third of those that are not blank, must begin with a time.
     """
     n_timed = sum(line.kind == "time" for line in lines)
     return n_timed > 1 and n_timed * 3 >= sum(line.kind != "blank" for line in lines)

@@ -302,7 +302,9 @@ def _documents(
 
 
 def _named(pieces: Mapping[SourceOrigin, Sequence[Piece]]) -> list[OfferedSource]:
-    """Make sources of pieces. A second id ``call_1`` becomes ``call_1#2``, an empty id ``S3``.
+    """Make sources of pieces, each with an id of its own.
+
+    A second ``call_1`` becomes ``call_1#2``, and an empty id becomes one such as ``S3``.
 
     Raises:
         InvalidTextError: If a text has a lone surrogate.
