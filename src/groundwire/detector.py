@@ -151,11 +151,13 @@ class Detector:
         """Load a model and make a detector of it.
 
         Args:
-            model: ``None`` or ``"reader"`` for the embedded reader; ``"similarity"`` to compare
-                claims with sources by the embedded encoder, ``"similarity:hash"`` by hashed words;
-                a folder with a token classifier, or with a reader that
-                ``groundwire train reader`` wrote; or the id of a token classifier on the Hugging
-                Face hub, such as ``KRLabsOrg/lettucedect-base-modernbert-en-v1``.
+            model: ``None`` or ``"reader"`` for the best installed reader, unless the environment
+                variable ``GROUNDWIRE_READER`` names another; ``"reader-small"``;
+                ``"reader-base"``; ``"similarity"`` to compare claims with sources by the embedded
+                encoder, ``"similarity:hash"`` by hashed words; a folder with a token classifier, or
+                with a reader that ``groundwire train reader`` wrote; or the id of a token
+                classifier on the Hugging Face hub, such as
+                ``KRLabsOrg/lettucedect-base-modernbert-en-v1``.
             revision: Commit of a hub model, 40 hexadecimal digits.
             operating_point: ``precision``, ``balanced`` or ``recall``, or a threshold in (0, 1].
             threads: CPU threads, at most 256; by default one for each processor this process may
@@ -178,7 +180,7 @@ class Detector:
             ModelError: If the model is not a token classifier, or cannot be fetched or opened.
             MissingExtraError: If the model has no ONNX graph or no ``tokenizer.json``, and the
                 ``train`` extra is not installed.
-            SettingError: If a setting is outside its range.
+            SettingError: If a setting is outside its range, or not possible with the model.
         """
         if threads is not None:
             require_whole("threads", threads, 1, MAX_THREADS, otherwise=", or None")
@@ -224,15 +226,17 @@ class Detector:
         Closing this detector closes both; closing the new one leaves this one open.
 
         Args:
-            model: ``reader``, ``similarity`` or ``similarity:hash``.
+            model: ``reader``, ``reader-small``, ``reader-base``, ``similarity`` or
+                ``similarity:hash``.
             options: ``operating_point``, ``min_words``, ``min_probability``, ``min_pieces`` and
                 ``max_answer_chars``; see :meth:`load`.
 
         Raises:
             UnknownModelError: If no embedded detector has this name.
+            ModelError: If the reader is not installed.
             CorruptModelError: If a file is missing, or does not have the hash in its manifest.
             SettingError: If a setting is outside its range.
-            DetectionError: If this detector is closed.
+            DetectionError: If this detector is closed, or was loaded before the process forked.
         """
         self._require_usable()
         if model not in EMBEDDERS and model not in DETECTORS:

@@ -1,4 +1,4 @@
-"""All errors that Groundwire raises, in one family.
+"""Groundwire's own errors, in one family.
 
 ::
 
@@ -35,7 +35,7 @@ _KINDS_OF_SOURCE = (
 
 
 class GroundwireError(Exception):
-    """Base class of all errors that Groundwire raises on purpose."""
+    """Base class of Groundwire's own errors."""
 
 
 class InputError(GroundwireError, ValueError):

@@ -70,8 +70,9 @@ class Snapshot:
         detection: The detection of the judged text, as if the answer ended there.
         judged_to: Offset up to which the answer is judged. Later text does not change these
             verdicts.
-        clear_to: Offset up to which the spans are final. :meth:`Stream.finish` removes later spans
-            if ``min_pieces`` is not reached. Without later spans it equals ``judged_to``.
+        clear_to: Offset up to which the spans are final. While fewer than ``min_pieces`` word
+            pieces are flagged, ``detection`` has no spans, and this is the start of the first claim
+            that would have one. Otherwise it equals ``judged_to``.
     """
 
     detection: Detection
@@ -337,7 +338,10 @@ class Stream:
         )
 
     def _is_badly_read(self, segment: Segment, scores: ClaimScores) -> bool:
-        """Return whether a claim or its best evidence is in a language the model reads badly."""
+        """Return whether a claim or its best evidence is in a language the model reads badly.
+
+        It is false for a claim that was not judged, and for a model of other languages as well.
+        """
         if not self._reads_english_only or scores.reason is not None:
             return False
         if is_foreign(self.text[segment.start : segment.end]):
@@ -364,8 +368,8 @@ class Stream:
     def _unrelated(self, claim: str, scores: ClaimScores) -> Reason | None:
         """Return ``unrelated`` for a claim that shares no word with the evidence, else ``None``.
 
-        With this reason, the claim is not called supported. Claims that a rule has found in the
-        evidence, and claims without probabilities, never get it.
+        With this reason, the claim is not called supported. A claim of which a rule has found any
+        part in the evidence, or that has no probabilities, never gets it.
         """
         if scores.is_line or scores.settled or not scores.has_probabilities:
             return None
@@ -443,9 +447,10 @@ def _rounded(probability: float) -> float:
 
 
 def _is_remark(claim: Claim, scores: ClaimScores) -> bool:
-    """Return whether a claim that is flagged or unrelated is only a remark, which claims nothing.
+    """Return whether a claim is flagged or unrelated, and the model calls it a mere remark.
 
-    It is no remark if a rule finds a conflict in it, other than that it is unrelated.
+    A remark claims nothing. It is no remark if a rule finds a conflict in it, other than that it is
+    unrelated.
     """
     is_doubted = bool(claim.spans) or claim.reason is Reason.UNRELATED
     kinds = {conflict.kind for conflict in scores.conflicts} - {ConflictKind.UNRELATED}

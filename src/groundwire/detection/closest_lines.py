@@ -31,7 +31,7 @@ class Excerpt:
     """The chosen lines of one passage, in reading order.
 
     Attributes:
-        crumb: Word pieces of the passage's heading, at most 16.
+        crumb: The first word pieces, at most 16, of the title and headings of the passage.
         lines: Word pieces of each chosen line.
     """
 
@@ -40,7 +40,7 @@ class Excerpt:
 
     @property
     def ids(self) -> NDArray[np.int32]:
-        """Word pieces of the heading and then of all lines."""
+        """The word pieces of ``crumb``, and then of all lines."""
         return np.concatenate([self.crumb, *self.lines])
 
 

@@ -34,7 +34,9 @@ SOURCE_FLOOR = 0.75
 # a mean over the request would let one source change the rank of another.
 _K1, _B, _MEAN_PIECES = 1.2, 0.4, 200.0
 _COSINE_WEIGHT = 0.15
-# A line with a lower weight shares only marks such as a full stop, or "the", with the claim.
+# Least weight of a quoted line, which is the summed IDF of the word pieces that it shares with the
+# claim. Below it, only marks such as a full stop, or "the", are shared. Then one line is quoted at
+# most, and only if no line has this weight.
 _LEAST_QUOTED = 1.0
 # Weight of a word of the question or the previous claim; a word of the claim itself has 1.
 _CONTEXT_WEIGHT = 0.6
@@ -95,9 +97,10 @@ class Evidence:
     Attributes:
         passages: The passages, equal ones once, in the order of their keys.
         origins: The source from which each passage is quoted.
-        offered_chars: Characters of the sources, equal sources counted once.
+        offered_chars: Characters of all lines of the sources, equal sources counted once.
         indexed_chars: Of these, characters that lie in a passage.
-        reasons: Reasons why ``indexed_chars`` is less than ``offered_chars``, with counts.
+        reasons: Reasons why ``indexed_chars`` is less than ``offered_chars``, each with the number
+            of sources.
         words: Weights and vectors of word pieces.
     """
 
@@ -214,7 +217,7 @@ class Evidence:
         return EvidenceRef(source_id=source.id, start=start, end=end, text=source.text[start:end])
 
     def readings(self, query: "Query", chosen: Sequence[int], most: int) -> tuple[str, ...]:
-        """Return the lines that share most with a query, as the model reads them, best first.
+        """Return the lines that share most with a claim, as the model reads them, best first.
 
         Args:
             query: The weighted word pieces of the claim and its context.
@@ -225,9 +228,10 @@ class Evidence:
         return tuple(readings)[:most]
 
     def _lines(self, query: "Query", chosen: Sequence[int]) -> list[tuple[float, int, PassageLine]]:
-        """Return the lines of chosen passages that share words with a query, best first.
+        """Return the lines of chosen passages that share words with the claim, best first.
 
-        Each line has its weight and the index of its passage.
+        Each line has its weight and the index of its passage. The words of the context, in
+        ``query.ids``, do not count.
         """
         weights = np.zeros(len(self.words.idf), np.float32)
         weights[query.main_ids] = self.words.idf[query.main_ids]
@@ -256,7 +260,7 @@ class Evidence:
 
 
 def _n_above(scores: NDArray[np.float64], floor: float) -> int:
-    """Count the descending scores that are at least ``floor`` times the first score."""
+    """Count the descending scores that are at least ``floor`` times the first; at least 1."""
     return max(1, int(np.searchsorted(-scores, -floor * scores[0], "right")))
 
 
@@ -349,7 +353,8 @@ def _distinct(sources: Sequence[Source]) -> list[Source]:
     """Return each distinct source once, sorted by text and title.
 
     A passage that two sources share is quoted from the first in this order, so the order of the
-    request does not matter. Of equal sources the one with the lowest id is quoted: S2 before S13.
+    request does not matter. Of equal sources the one with the shortest id is quoted, and of these
+    the one with the lowest: S2 before S13.
     """
     first: dict[tuple[str, str | None], Source] = {}
     for source in sorted(sources, key=lambda s: (s.text, s.title or "", len(s.id), s.id)):

@@ -160,7 +160,8 @@ class Example:
         Raises:
             EmptyAnswerError: If the answer has no visible text.
             InvalidTextError: If a text is not a ``str``, or has a lone surrogate.
-            InvalidSourceError: If a source cannot be read, or two texts have the same id.
+            InvalidSourceError: If the sources or one of them cannot be read, or two different texts
+                have the same id.
         """
         require_text(answer, "answer")
         if not answer.strip():
@@ -175,8 +176,8 @@ def read_sources(sources: Iterable[SourceLike]) -> tuple[Source, ...]:
 
     Raises:
         InvalidTextError: If a text is not a ``str``, or has a lone surrogate.
-        InvalidSourceError: If a source is of no known kind, two texts have the same id, or
-            ``sources`` is neither a source nor iterable.
+        InvalidSourceError: If a source is of no known kind, two different texts have the same id,
+            or ``sources`` is neither a source nor iterable.
     """
     found = []
     for i, value in enumerate(as_list(sources)):
@@ -193,7 +194,7 @@ def as_list(sources: object) -> Iterable[Any]:
     """Return sources as an iterable; a single source may be given without a list.
 
     Raises:
-        InvalidSourceError: If ``sources`` is neither a source nor iterable.
+        InvalidSourceError: If ``sources`` is neither a source nor iterable, or is ``bytes``.
     """
     if isinstance(sources, str | Source | Mapping) or text_of(sources) is not None:
         return [sources]
@@ -208,6 +209,9 @@ def _give_ids(sources: Sequence[Source]) -> tuple[Source, ...]:
     """Give an id to each source that has none: ``S`` and the position of the source.
 
     If another source already has this id, the number is the first free one after all positions.
+
+    Raises:
+        InvalidSourceError: If two different texts have the same id.
     """
     given: dict[str, int] = {}
     for i, source in enumerate(sources):

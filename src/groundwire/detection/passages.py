@@ -142,7 +142,7 @@ class Passage:
 class CutSource:
     """A source cut into passages.
 
-    Of a source, only text and title matter for it, so equal sources of a model share a cached one.
+    It depends only on the text and the title of the source, and on the model that reads it.
 
     Attributes:
         passages: The passages, in the order of the text.

@@ -74,7 +74,7 @@ def row_id(data: Mapping[str, Any], key: str = "id") -> RowId:
     """Read the id of a row; ``None`` if it has none.
 
     Raises:
-        RowError: If the id is neither a text nor a number.
+        RowError: If the id is neither a text, nor a finite number, nor ``null``.
     """
     match data.get(key):
         case (None | str()) as name:
@@ -107,7 +107,7 @@ def key_of(data: Mapping[str, Any], field: str) -> str | None:
 
 
 def find_key(data: Mapping[str, Any], wanted: Collection[str]) -> str | None:
-    """Return the key of a row that is a wanted key, the first of them; ``None`` without such a key.
+    """Return the first wanted key that a row has, as the row spells it; ``None`` if it has none.
 
     If no key is equal to a wanted key, case is ignored, and a space is read as ``_``.
     """

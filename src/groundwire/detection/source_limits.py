@@ -36,11 +36,12 @@ class Limited(Generic[_T]):
 def account_for(
     detection: Detection, reasons: Mapping[Reason, int], *, dropped_chars: int = 0
 ) -> Detection:
-    """Add evidence that was left out to the coverage of a detection, and decide its outcome anew.
+    """Add parts that were left out to the coverage of a detection, and decide its outcome anew.
 
     Args:
-        detection: The detection, which was made without that evidence.
-        reasons: Reason → how often something was left out for it.
+        detection: The detection, which was made without these parts of evidence or answer.
+        reasons: Reason → how often something was left out for it; if all counts are 0, the
+            detection is returned unchanged.
         dropped_chars: Characters of evidence that were left out.
     """
     added = +Counter(reasons)

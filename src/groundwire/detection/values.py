@@ -85,7 +85,7 @@ OPERATING_POINTS = ("precision", "balanced", "recall")
 #: Severity of a label, from 0 (supported) to 4 (contradicted).
 SEVERITY = {Label.SUPPORTED: 0, Label.UNSUPPORTED: 2, Label.CONTRADICTED: 4}
 
-#: Greatest difference between 1 and the sum of three probabilities, due to float32 and rounding.
+#: Allowed difference between 1 and the sum of the probabilities of an :class:`Entailment`.
 _SUM_TOLERANCE = 1e-3
 
 
@@ -327,12 +327,12 @@ class Coverage:
 
     @property
     def attended(self) -> float:
-        """Share of the offered evidence that was read with at least one claim, in [0, 1]."""
+        """Share of the offered evidence that a claim was read with, in [0, 1]; 1 without any."""
         return _share(self.attended_chars, self.offered_chars)
 
     @property
     def answer(self) -> float:
-        """Share of ``answer_chars`` that was judged, in [0, 1]; asides do not count."""
+        """Share of ``answer_chars`` that was judged, in [0, 1]; 1 if there are none."""
         return _share(self.read_chars, self.answer_chars)
 
     @property
@@ -425,7 +425,7 @@ class Detection:
         return tuple(span for claim in self.claims for span in claim.spans)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the detection as JSON data, as ``schemas/detection.schema.json`` describes it."""
+        """Return the detection as JSON data; its schema is ``schemas/detection.schema.json``."""
         names = "outcome probability similarity spans claims asides coverage detector timings_ms"
         return {name: as_data(getattr(self, name)) for name in names.split()}
 
@@ -461,7 +461,7 @@ def claim_label(spans: tuple[Span, ...], reason: Reason | None) -> Label:
 
 
 def decide_outcome(claims: tuple[Claim, ...], coverage: Coverage) -> Outcome:
-    """Return the outcome of an answer, judging by its claims and by how much of it was read."""
+    """Return the outcome of an answer, by its claims and the coverage of answer and evidence."""
     if any(claim.spans for claim in claims):
         return Outcome.HALLUCINATED
     if any(claim.reason is Reason.DETECTOR_FAILED for claim in claims):

@@ -31,8 +31,8 @@ class Explained(JsonRecord):
             follow from the remaining spans; everything else is unchanged.
         explanations: One explanation for each span of ``detection``, in the same order.
         dropped: One explanation for each span that was dropped.
-        reason: The class name of the exception that the model raised; ``None`` if it raised none.
-            Spans that the model could not judge stay marked, without explanation.
+        reason: The class name of the first exception that the model raised; ``None`` if it raised
+            none. Spans that the model could not judge stay marked, and their explanations say so.
         timing_ms: Wall time in milliseconds.
     """
 
@@ -44,7 +44,7 @@ class Explained(JsonRecord):
 
     @classmethod
     def failed(cls, detection: Detection, reason: str) -> Self:
-        """Make the result of an explainer that failed: all spans stay, without explanation."""
+        """Make the result of an explainer that failed: all spans stay, and ``reason`` says why."""
         left = tuple(explanations.unexplained(span, reason) for span in detection.spans)
         return cls(detection=detection, explanations=left, reason=reason)
 
@@ -66,8 +66,8 @@ class Explainer:
             ``judge``, if all claims with spans have it.
         threshold: If ``judge`` gives the label of a span a lower probability, severity is one less;
             in (0, 1].
-        entailment_threshold: A span whose claim has this P(entailed) or more is a false positive;
-            in (0, 1].
+        entailment_threshold: A span whose claim has this P(entailed) or more is a false positive,
+            unless a rule finds that it differs from the evidence; in (0, 1].
         drops_entailed: Whether false positives are dropped.
 
     Raises:
@@ -102,15 +102,16 @@ class Explainer:
 
         Args:
             model: A folder with a reader or an NLI model, or the id of an NLI model on the Hugging
-                Face hub; the model reads each claim with its best lines of evidence. ``None``: the
-                embedded reader. If the reader was the detector too, its entailment from the check
-                is used, and no claim is read again.
+                Face hub; the model reads each claim with its best lines of evidence. ``None`` or
+                ``"reader"``: the best installed reader, unless the environment variable
+                ``GROUNDWIRE_READER`` names another. If the detector gave its own entailment of all
+                claims with spans, that is used then, and no claim is read again.
             revision: Commit of a hub model, 40 hexadecimal digits.
             threshold: If the explainer gives the label of a span a lower probability, severity is
                 one less; in (0, 1].
             drops_entailed: Whether spans that follow from the evidence are dropped.
             entailment_threshold: A span follows from the evidence if its claim has this P(entailed)
-                or more; in (0, 1].
+                or more, and no rule finds that it differs from the evidence; in (0, 1].
             device: ``cpu`` or ``cuda:N``, for NLI models; the embedded model runs on the CPU.
             threads: CPU threads, at most 256; by default one for each processor this process may
                 use.
@@ -122,7 +123,7 @@ class Explainer:
             ModelError: If the files are not those of an NLI model, or its classes are not named.
             MissingExtraError: If the model has no ONNX graph or no ``tokenizer.json``, and the
                 ``train`` extra is not installed.
-            SettingError: If a setting is outside its range.
+            SettingError: If a setting is outside its range, or not possible with the model.
         """
         if threads is not None:
             require_whole("threads", threads, 1, MAX_THREADS, otherwise=", or None")

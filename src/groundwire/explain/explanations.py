@@ -66,8 +66,8 @@ def explain(
             are left unexplained, with the reason. With ``None``, the entailment in the detection is
             used, and spans of claims without it are left unexplained.
         threshold: If a span's label has a lower probability, severity is one less; in (0, 1].
-        entailment_threshold: A span whose claim has this P(entailed) or more may be a false
-            positive (:func:`is_false_positive`); in (0, 1].
+        entailment_threshold: A span whose claim has this P(entailed) or more is a false positive,
+            unless a rule finds that it differs from the evidence; in (0, 1].
 
     Returns:
         One explanation for each of ``detection.spans``, in the same order. No span is dropped: the
@@ -286,7 +286,7 @@ def _line_of(counterpart: EvidenceRef | None, held: Held) -> ComparedText | None
 
     That is the line, other than a heading, with the highest sum over the words that it shares with
     the text near the span: one divided by the word's distance from the span. Of equal lines the
-    first is returned; ``None`` if there is no line.
+    first is returned; ``None`` if there are no lines but headings.
     """
     for line in held.lines:
         if counterpart and line.place and _contains(line.place, counterpart):

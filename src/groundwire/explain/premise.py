@@ -17,8 +17,8 @@ from groundwire.text.lines import lines_of
 #: Limit on the characters that are read at once: about the 1,024 word pieces of evidence that the
 #: reader reads with a claim.
 MAX_PREMISE_CHARS = 4_000
-#: A longer line is cut into parts at spaces, so that one line cannot use up all the characters that
-#: are read.
+#: A longer line is cut into parts, at spaces if it has any, so that one line cannot use up all the
+#: characters that are read.
 MAX_LINE_CHARS = 1_000
 #: Source id of the premise in references to it.
 PREMISE = "premise"

@@ -77,7 +77,8 @@ class Library:
     def has_id(self, id_: str) -> bool:
         """Return whether an id is the id of a source, or may be the number of a source or passage.
 
-        Ids that do not end with a digit are always known, and so are years.
+        Ids that do not end with a digit are always known, and so are numbers from 1000 on, which
+        may be years.
         """
         letters = id_.rstrip("0123456789").casefold()
         digits = id_[len(letters) :]

@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 
 #: A last word that may be incomplete: "tow" of "tower", "1," of "1,234".
 _LAST_WORD = re.compile(r"(?:\w[\w.,'’:/-]*)?(?:\w|\d[.,])\Z")
+#: Characters at the end of the text in which its last word, or the end of a claim, is looked for.
 _MAX_WORD = 64
 #: Matches a text that ends where a claim may end. The detector needs the next word to decide.
 _CLAIM_END = re.compile(r"[.!?;:|\n…。！？；：؟۔।։][^\w.!?]*\Z")
@@ -90,7 +91,8 @@ class Flow:
         Args:
             stream: The detector's stream; ``None`` if nothing is checked, or it failed to open.
             conclude: Makes the result, at the end and for reviews.
-            found: The result before the first word: empty, or a failure to open the stream.
+            found: The result before the first word: empty, or a failure to read the request or to
+                open the stream.
             conversation: The evidence, and the form of the answer. JSON is judged only when it is
                 complete.
         """
@@ -136,7 +138,7 @@ class Flow:
 
         Args:
             answer: The answer, if it has more than a text, such as tool calls. Its text is replaced
-                by the text that was fed.
+                by the text that was fed, unless that is blank and the answer is no text.
 
         Returns:
             The final result, identical to that of :meth:`groundwire.Pipeline.check` for the whole
@@ -181,7 +183,7 @@ class Flow:
 
         Findings that are explained now are not explained again at the end. If nothing is checked,
         all of the text may be shown. If the check has failed, the outcome is ``unavailable`` and
-        nothing is judged.
+        nothing is judged. After :meth:`finish`, the review has the final result.
         """
         if self._checked is not None:
             return self._review(self._checked, 0 if self._found.failure else len(self._text))
@@ -247,7 +249,8 @@ class Flow:
 def _without_last(detection: Detection, text: str, end: int) -> Detection:
     """Return a detection for the whole text, without claims that begin at ``end`` or after it.
 
-    Such a claim consists only of the last word, within which the answer breaks off.
+    Such a claim consists only of the last word, within which the answer breaks off. If there is
+    one, the detection has no probability, which would include it.
     """
     claims = tuple(claim for claim in detection.claims if claim.start < end)
     is_same = len(claims) == len(detection.claims)

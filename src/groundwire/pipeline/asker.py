@@ -28,7 +28,7 @@ class Asker:
 
     Attributes:
         tenant: Id of the tenant; sources read for one tenant are never used for another.
-        overrides: The tenant's own settings.
+        overrides: The tenant's own settings; ``None`` if it has none.
         request: Settings that the request asks for; they apply where they are stricter than the
             policy.
     """

@@ -23,16 +23,17 @@ class Checked:
         detection: The findings, without those that the explainer dropped; ``None`` if nothing was
             checked or the check failed.
         explanations: One explanation for each span of the detection, in order; empty if the policy
-            asks for no explanations.
+            asks for no explanations, or the pipeline has no explainer.
         dropped: Explanations of spans that were dropped because the evidence supports them.
         reason: Why the answer was not checked: the class name of the error, ``detector_failed`` if
-            the detector failed on a claim, ``not_factual`` if the gate says that no check is
-            needed, or the kind of an answer without statements (``tool_calls``, ``refusal``,
-            ``empty``, ``structured``, ``unread_answer``); else ``None``.
+            the detector failed on a claim and found nothing in others, ``not_factual`` if the gate
+            says that no check is needed, or the kind of an answer without statements
+            (``tool_calls``, ``refusal``, ``empty``, ``structured``, ``unread_answer``); else
+            ``None``.
         pointers: The JSON Pointer of each span of a ``structured`` answer, in the order of the
             spans; an empty text for a span in its prose.
-        unexplained: The class name of the error because of which findings have no explanation, or
-            ``None``.
+        unexplained: The class name of the error because of which the explainer has no verdict on
+            some findings, or ``None``.
         timings_ms: Wall time by stage in milliseconds, including stages of the request. Equality
             and hash ignore it.
     """

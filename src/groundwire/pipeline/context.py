@@ -39,7 +39,7 @@ class GateStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateReport:
-    """The report of the gate about a request. Only with a ``result`` can it rule out the check.
+    """The report of the gate about a request.
 
     Attributes:
         status: Whether the gate was asked, or the reason why it was not.
@@ -78,16 +78,17 @@ class RequestContext(Asker):
 
     Attributes:
         conversation: The question, and the evidence with its origin.
-        gate: The result of the gate.
+        gate: The report of the gate.
         choice: The decision that applies, and why. Decisions that depend on findings stay unsettled
             until the answer has been checked.
         policy: The policy that applies.
         limits: The limits of evidence that apply.
         path: Whether the answer is checked, and if not, why.
-        detector: The name of the detector in metrics; empty if the tenant has chosen one that is
-            not possible here.
+        detector: The name of the detector in metrics; empty if the detector or threshold that the
+            tenant has chosen is not possible here.
         timings_ms: Wall time by stage, in milliseconds. Equality and hash ignore it.
-        readings: The signals of the request; ``None`` if no decision was chosen by signals.
+        readings: The signals of the request; ``None`` if no decisions were tried, as for a request
+            that could not be read.
         failure: The class name of the error because of which the request could not be read; its
             answers are then ``unavailable``. ``None`` if the request was read.
     """

@@ -76,7 +76,7 @@ class Judges:
             raise ConfigError([problem])
 
     def _points(self, name: str) -> tuple[str, ...]:
-        """Return the names of the operating points of a detector."""
+        """Return the names of a detector's operating points; ``balanced`` for an unknown one."""
         if name == self.known.first:
             return tuple(self.first.backend.operating_points)
         if name == "similarity":

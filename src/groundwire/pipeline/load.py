@@ -29,6 +29,8 @@ def load_stages(
 ) -> dict[str, Any]:
     """Load the stages of a configuration, and return them as arguments of the pipeline.
 
+    Doubtful settings are reported as warnings (:class:`.ConfigWarning`).
+
     Args:
         config: The configuration.
         tenants: Id of a tenant → its own settings, if they may change later; ``None``: the tenants

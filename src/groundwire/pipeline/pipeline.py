@@ -95,8 +95,9 @@ class Pipeline:
                 ones.
             bypasses_gate: Whether answers to requests that name sources are checked without asking
                 the gate.
-            asks_gate_last: Whether the gate decides only about requests without evidence; otherwise
-                it decides first, as in HaluGate.
+            asks_gate_last: Whether the gate decides only about requests without evidence, and about
+                those that name sources if ``bypasses_gate`` is false; otherwise it decides first,
+                as in HaluGate.
             metadata_only: Whether only sources that the request names are evidence.
             final_tools: Tools whose arguments are the final answer, beside those of frameworks.
             evidence_names: Names of evidence in prompts, beside the built-in ones.

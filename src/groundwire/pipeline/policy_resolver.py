@@ -40,7 +40,7 @@ class Decider:
         return self.base.enabled or any(plugin and plugin.enabled for plugin in plugins)
 
     def reads(self, signal: SignalType) -> bool:
-        """Return whether any decision depends on a signal."""
+        """Return whether any decision depends on a signal of this type."""
         return any(_reads(decision.rule, signal) for decision in self.decisions)
 
     def decide(
@@ -70,7 +70,8 @@ class Decider:
     def settle(self, context: RequestContext, detection: Detection) -> RequestContext:
         """Choose the decision again, and return the context with it and its policy.
 
-        If no decision depends on findings, the context is returned unchanged.
+        If no decision depends on findings, or the request was opened without reading signals, the
+        context is returned unchanged.
         """
         if context.readings is None or not self.reads(SignalType.HALLUCINATION):
             return context

@@ -157,7 +157,7 @@ class StructuredText:
         return tuple(replace(each, start=start, end=end) for each, (start, end) in pairs)
 
     def _at(self, start: int, end: int) -> Statement | None:
-        """Return the first statement that a stretch of the text overlaps."""
+        """Return the first statement that a stretch of the text overlaps, or ``None``."""
         place = bisect_right(self.statements, start, key=lambda each: each.end)
         found = self.statements[place : place + 1]
         return found[0] if found and found[0].start < end else None
@@ -270,7 +270,10 @@ def _stated(raw: str, leaf: Leaf, start: int, *, base: int, prefix: str) -> tupl
 
 
 def _as_written(value: str) -> str:
-    """Write an ISO date, and the time after it, as prose does: "5 May 1950"; keep other values."""
+    """Write an ISO date, and the time after it, as prose does: "5 May 1950"; keep other values.
+
+    Seconds, a time zone and the time 00:00 are left out.
+    """
     if (date := _DATE.fullmatch(value)) is None:
         return value
     day = f"{int(date['day'])} " if date["day"] else ""
@@ -282,7 +285,8 @@ def _is_claim(leaf: Leaf, schema: Schema, sources: Sequence[Source]) -> bool:
     """Return whether evidence could support a leaf.
 
     Ids, grades and labels are no claims, because the model assigns them itself. But ``true``,
-    ``null``, blanks and labels are claims if a key on their path states something; ``false`` never.
+    ``null``, blanks, and labels other than "none" or the like are claims if a key on their path
+    states something. ``false`` is never a claim.
     """
     value, key = leaf.value, next((key for key in reversed(leaf.path) if isinstance(key, str)), "")
     words = words_of_key(key).lower().split()

@@ -114,7 +114,7 @@ class Gate:
                 use.
 
         Raises:
-            SettingError: If a setting is outside its range.
+            SettingError: If a setting is outside its range, or not possible with the model.
             UnknownModelError: If there is no such model.
             UnpinnedModelError: If a hub model has no pinned revision.
             MissingExtraError: If a classifier has no ONNX graph or no ``tokenizer.json``, and the
@@ -200,7 +200,11 @@ def load_embedder(threads: int | None) -> NeuralEmbedder:
 
 
 def _find(model: str | Path | None) -> Manifest | None:
-    """Return the manifest of a gate's folder; ``None`` for a Hugging Face classifier."""
+    """Return the manifest of a gate's folder; ``None`` for a Hugging Face classifier.
+
+    Raises:
+        ModelError: If the folder has neither, or a model of another kind.
+    """
     if model is None or str(model) == models.GATE:
         return models.find_model(models.GATE)
     folder = Path(model)

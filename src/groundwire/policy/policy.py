@@ -140,7 +140,7 @@ class Ruling:
         action: The action.
         outcome: The outcome of the answer.
         label: The label of the finding that led to the action; ``None`` if no finding did.
-        severity: The severity of that finding, 0 to 4.
+        severity: The severity of that finding, 0 to 4, or ``None``.
         is_failure: Whether a check was due and failed; the log then gets a warning.
     """
 
@@ -173,8 +173,8 @@ def resolve(
     Args:
         base: The policy of the configuration.
         plugins: The policies of the decisions that apply or may apply; ``None`` means a
-            decision without a policy. Of several policies, the strictest value of each setting is
-            taken.
+            decision without a policy. Of those with ``enabled``, the strictest value of each
+            setting is taken; if none is enabled, the first policy is.
         tenant: The settings of the tenant, which take precedence over decisions.
         request: The settings that the request asks for; they can only make the policy stricter.
     """

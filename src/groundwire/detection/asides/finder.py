@@ -87,7 +87,10 @@ class AsideFinder:
         return self._known.lacks(words_of(claim))
 
     def writes_out(self, figure: str) -> bool:
-        """Return whether a source spells out a number in words of a language other than English."""
+        """Return whether a source spells out a number in a language other than English.
+
+        ``figure`` is the number in digits.
+        """
         return any(writes_out(text, figure) for text in self._known.texts)
 
     def _may_lead(self, answer: str, segment: Segment) -> bool:
@@ -156,7 +159,7 @@ class AsideFinder:
         return AsideKind.HEADING if is_heading else None
 
     def _is_source_text(self, shape: Shape, segment: Segment, text: str) -> bool:
-        """Return whether a text is the title of a list of sources, or an entry of such a list."""
+        """Return whether a text is the title of a list of sources, or has the form of an entry."""
         label, colon, rest = text.strip(MARKS + "()[]").partition(":")
         titles = words_in(label)
         is_titled = bool(titles) and set(titles) <= _SOURCE_TITLES
@@ -179,15 +182,15 @@ class AsideFinder:
         rest = _PLACE.sub(" ", _URL.sub(" ", text)).replace("^", " ")
         listed = WORD.findall(rest)
         others = [word.casefold() for word in listed if not self._names([word])]
-        # An entry that names one source may have any address: it is where that source is. If an
-        # entry names several, each address must be in a source, or in an earlier claim's citation.
+        # An entry that names exactly one source may have any address: it is where that source is.
+        # In other entries, each address must be in a source, or in an earlier claim's citation.
         is_of_one = len(listed) - len(others) == 1 and "," not in text
         if not is_of_one and not all(url in self._links or self._known.writes(url) for url in urls):
             return False
         return len(others) <= 12 and all(not asserts(w) and self._known.admits(w) for w in others)
 
     def _names(self, ids: Iterable[str]) -> bool:
-        """Return whether each id is the id of a source, or its position: ``S0`` or ``1``."""
+        """Return whether each id is the id of a source, or the position of one: ``S0`` or ``1``."""
         return all(
             each in self._ids
             or (each.lstrip("Ss").isdecimal() and int(each.lstrip("Ss")) <= len(self._ids))

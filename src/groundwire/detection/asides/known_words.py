@@ -85,7 +85,10 @@ def words_in(text: str) -> list[str]:
 
 
 def _forms(word: str) -> set[str]:
-    """Return a word and the words of which it may be a form: "sailings", "sailing" and "sail"."""
+    """Return a word and the words of which it may be a form: "sailings", "sailing" and "sail".
+
+    For "q1" the result has "first quarter" too. Single letters are left out.
+    """
     forms = {word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word)}
     forms |= {f"{_QUARTERS[word]} quarter"} if word in _QUARTERS else set()
     for form in tuple(forms):
@@ -101,14 +104,15 @@ def has_form(word: str, among: Collection[str]) -> bool:
 
 
 def is_plain(word: str) -> bool:
-    """Return whether a word is listed as a word of titles, in any form, or of document names."""
+    """Return whether a word is listed for document names, or a form of it is listed for titles."""
     return has_form(word, TITLE_WORDS) or word in DOCUMENT_WORDS
 
 
 def asserts(word: str) -> bool:
     """Return whether a word turns a title into a statement.
 
-    Such words are verbs, negations, and numbers that are not years.
+    Such words are listed verbs, negations, and words that begin with a digit, apart from the years
+    1900 to 2099.
     """
     has_digit = any(map(str.isdigit, word))
     return (

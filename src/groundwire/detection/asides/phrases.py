@@ -45,7 +45,7 @@ _INTRO = re.compile(
 _HERE = re.compile(r"(?:(?:here|below) (?:is|are)|here['’]s)\b", re.IGNORECASE)
 #: The most content words that an intro may have besides the listed words for intros.
 _MAX_ANNOUNCED = 4
-#: Phrases about the reader, or about an offer, whose verb states no fact: "you have", "so we can".
+#: Phrases about the user, or about an offer, whose verb states no fact: "you have", "so we can".
 _ADDRESSED = re.compile(
     r"\b(?:you(?:r \w+)? (?:have|had|are|were|can|could|would|will|may|might|should)|"
     r"so (?:that )?(?:I|we) (?:can|could))\b",
@@ -87,7 +87,8 @@ class Phrases:
     def kind_of(self, text: str) -> AsideKind | None:
         """Return the kind of aside of the last clause of a text.
 
-        Return ``None`` if any clause of the text is neither a listed phrase nor an intro.
+        Return ``None`` if the text has no clause, or a clause that is not a listed phrase. Clauses
+        may also be intros if the last clause is one, and ends with a colon or is not the only one.
         """
         clauses = [
             part for each in _CLAUSE.split(text) if (part := each.strip(MARKS + ".!?…:,–—-"))
@@ -117,7 +118,10 @@ class Phrases:
         return None
 
     def _says_little(self, rest: str, *, asks: bool) -> bool:
-        """Return whether a phrase has at most 12 free words, all known, which assert nothing."""
+        """Return whether the free words of a phrase are at most 12, all known, and assert nothing.
+
+        In a question, auxiliary verbs assert nothing.
+        """
         found = words_in(_ADDRESSED.sub(" ", rest))
         return len(found) <= 12 and not any(
             (word in ASSERTING and not (asks and word in _AUXILIARY))
@@ -159,7 +163,7 @@ class Phrases:
             text: A heading, a bold line, or a cell.
             is_bare: Whether no mark shows that the text is a heading, so that its words decide.
             is_new: Whether the text may be the answer itself, such as the name that was asked for.
-                Then it is a title only if the question has all its words.
+                Then it is a title only if the question has all its content words.
         """
         bare = text[lead.end() :] if (lead := _TITLE_LEAD.match(text)) else text
         bare = bare.strip(MARKS + ":.")

@@ -19,18 +19,18 @@ _END = re.compile(r"[^\w\s]\W*$")
 
 
 def least_odds(text: str) -> float | None:
-    """Return the least log-odds of "claims nothing", by a model, with which a text is a remark.
+    """Return how high a model's log-odds of "claims nothing" must be for a text to be a remark.
 
-    The limits were set on 1,637 wrong claims and 540 parts that claim nothing, so that no wrong
-    claim reached them.
+    The limits were set on 1,637 wrong claims and 540 parts of answers that claim nothing, so that
+    no wrong claim reached the limit for its form.
 
     Args:
         text: A part of an answer, without citations.
 
     Returns:
-        0 if the text ends like a remark or has a word such as "I" or "you", and has no number; 1
-        for another sentence; ``None`` if its form shows a claim: code, an address, or no end mark,
-        as in an item of a list.
+        0 if the text ends with another mark than a full stop, or has a word such as "I" or "you";
+        1 for other sentences, and for those with a number that are not questions; ``None`` if the
+        form shows a claim: code, an address, or no end mark, as in an item of a list.
     """
     end = _END.search(text)
     if end is None or _CODE.search(text):

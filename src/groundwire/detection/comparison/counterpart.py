@@ -57,8 +57,8 @@ def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
         subtype: The kind of difference between the span and the lines.
 
     Returns:
-        The place in the source; ``None`` if no words qualify, or different words share the best
-        score.
+        The place in the source; ``None`` if no words qualify, different words share the best score,
+        or nothing can correct this kind of difference, as a missing "not".
     """
     find: Callable[[Held], Iterable[_Candidate]] | None = {
         Subtype.NUMBER: _quantities,
@@ -104,7 +104,7 @@ def _quantities(held: Held) -> list[_Candidate]:
 
 
 def _joins(text: str, start: int, end: int, following: int) -> bool:
-    """Return whether the text between two quantities makes them the ends of a range."""
+    """Return whether the text between two quantities, and before them, makes them one range."""
     is_between = _BETWEEN.search(text[max(0, start - 8) : start]) is not None
     between = text[end:following]
     return _RANGE.fullmatch(between) is not None or (is_between and between == _AND)

@@ -14,8 +14,8 @@ _ROUGHLY = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_CHARS = 20
-#: Kind of hedge → least and greatest difference of the exact number from the stated number. The
-#: unit is the place of the stated number's last digit that is not 0: thousands for 21,000.
+#: Kind of hedge → least and greatest difference of the exact number from the stated number, in
+#: multiples of :func:`_last_place` of the stated number: of 1,000 for 21,000.
 _BOUNDS = {"about": (-0.5, 0.5), "over": (0.0, 1.0), "under": (-1.0, 0.0)}
 
 
@@ -74,7 +74,7 @@ def is_rounded(claim: str, stated: Quantity, lines: Lines) -> bool:
 def _last_place(number: float) -> float:
     """Return the place value of a number's last digit that is not 0, such as 1,000 for 21,000.
 
-    It is 0 if the number is not whole.
+    It is 0 for 0, and for a number that is not whole.
     """
     if not number or number != int(number):
         return 0.0

@@ -40,7 +40,7 @@ class Explanation(JsonRecord):
         severity: Severity of the fault, from 0 (none) to 4 (contradicted).
         entailment: The explainer's verdict on the claim of the span; ``None`` if the explainer was
             not run or failed.
-        text: One or two sentences for people, with quotes and their places.
+        text: Up to three sentences for people, with quotes and their places.
         evidence: The line that the span was compared with; ``None`` if there was no line.
         counterpart: The words of the evidence that correct the span; ``None`` if no words clearly
             do.

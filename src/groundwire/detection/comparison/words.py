@@ -30,7 +30,7 @@ _BEFORE_CHARS = 20
 
 
 class Word(NamedTuple):
-    """A word and its place, without the "'s" of a possessive."""
+    """A word or a name of several words, and its place, without the "'s" of a possessive."""
 
     start: int
     end: int
@@ -43,9 +43,10 @@ class Word(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """The first letters of the word, which related words share; a number is its own stem.
+        """The first letters of the word, which related words share.
 
-        Words of one measure, such as "high" and "tall", have the same stem.
+        Words of one measure, such as "high" and "tall", have the same stem. A word with anything
+        but letters, such as a number, is its own stem.
         """
         lower = self.lower
         if not lower.isalpha():
@@ -54,7 +55,10 @@ class Word(NamedTuple):
 
     @property
     def is_content(self) -> bool:
-        """Whether the word is a content word: neither a function word nor a negation."""
+        """Whether the word is a content word: neither a function word nor a negation.
+
+        The months "May" and "March" are content words.
+        """
         is_month = self.text in ("May", "March")
         return is_month or (self.lower not in FUNCTION_WORDS and not is_negation(self.lower))
 
@@ -82,15 +86,19 @@ def around(words: Sequence[Word], start: int, end: int, most: int) -> tuple[list
 
 
 def likeness(one: Mapping[str, int], other: Mapping[str, int]) -> float:
-    """Score the stems that two places share: 0.5 for a shared neighbour, less for distant words."""
+    """Score the stems near two places, each given with its distances from these places.
+
+    Each stem near both adds 1 / (the sum of its distances): 0.5 if it is right beside both.
+    """
     return round(sum(1 / (one[stem] + other[stem]) for stem in one.keys() & other.keys()), 6)
 
 
 def scope(text: str, words: Sequence[Word], triggers: Collection[str]) -> frozenset[str]:
     """Return the stems of the content words to which triggers such as "not" apply.
 
-    These are up to three content words after the trigger, up to the end of the clause or the next
-    preposition: in "not open in winter" it is "open", in "not in winter" it is "winter".
+    These are up to three content words after a trigger, up to the end of the clause, or to the
+    first preposition after one of them: "open" in "not open in winter", "winter" in "not in
+    winter".
     """
     found: set[str] = set()
     for index, trigger in enumerate(words):
@@ -132,7 +140,7 @@ def _is_trigger(words: Sequence[Word], index: int, triggers: Collection[str]) ->
 
 
 def names_of(text: str, words: Sequence[Word]) -> list[Word]:
-    """Find names: runs of words with a capital letter that are neither days nor months.
+    """Find names: runs of words with a capital letter, other than function words, days and months.
 
     A single word at the start of a sentence is left out: it has a capital letter anyway.
     """

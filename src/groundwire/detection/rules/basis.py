@@ -57,13 +57,16 @@ class Basis:
         self.clauses: Callable[[ComparedText], list[Clause]] = cache(clauses_of)
 
     def has(self, word: Word) -> bool:
-        """Return whether the lines contain a word, or the first letters of a long word."""
+        """Return whether the lines contain a word, or the first letters of a long word.
+
+        Either may be a part of a longer word in the lines. A plural "s" of ``word`` is ignored.
+        """
         lower = word.lower
         has_root = len(lower) >= _MIN_ROOTED and lower[:_ROOT] in self._lower
         return has_root or singular(lower) in self._lower
 
     def has_line(self, claim: str) -> bool:
-        """Return whether a claim is one of the lines, word for word."""
+        """Return whether a claim is one of the lines, apart from outer spaces and full stops."""
         return claim.strip(_OUTER) in self._whole
 
     def mentions(self, words: str) -> bool:

@@ -33,7 +33,10 @@ _OFFERS = re.compile(
 
 
 def fields(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find things that the claim says exist and a field denies: "has wifi" and ``wifi: no``."""
+    """Find things that the claim says exist and a field denies: "has wifi" and ``wifi: no``.
+
+    A claim with a negative word, such as "without", is left out.
+    """
     if _NEGATIVE.search(claim.text):
         return
     said = {singular(word.lower) for word in claim.words}
@@ -65,7 +68,7 @@ def entries(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFin
     """Find words by which a claim gives a field a value that the field does not have.
 
     Examples are "an automatic transmission" against ``transmission: manual``, and "the status is
-    open" against ``status: closed``.
+    open" against ``status: closed``. A claim with a negative word, such as "not", is left out.
     """
     if _NEGATIVE.search(claim.text):
         return
@@ -142,6 +145,7 @@ def _meant(rows: Sequence[Mapping[str, str]], said: str, asked: str) -> list[Map
 
     These are the rows whose first cell is in the claim; if there are none, the rows whose first
     cell is in the question; if there are none either, the rows whose second cell is in the claim.
+    A cell that has only digits names no row.
     """
     for text, place in ((said, 0), (asked, 0), (said, 1)):
         cells = ((row, next(islice(row.values(), place, None))) for row in rows)

@@ -90,7 +90,7 @@ class Clause:
 
     @cached_property
     def negated(self) -> frozenset[str]:
-        """The stems of the words that are negated: the three content words after each negation."""
+        """The stems of the negated words: of up to three content words after each negation."""
         ends = (no.end for no in self.negations)
         firsts = [bisect_left(self.words, end, key=lambda word: word.start) for end in ends]
         return frozenset(stem_of(w) for n in firsts for w in self.words[n : n + _SCOPE])
@@ -201,7 +201,10 @@ def _is_open(text: str, start: int, end: int) -> bool:
 
 
 def _negations(text: str, words: Sequence[Word]) -> Iterator[Word]:
-    """Yield the words that surely negate; "no later than", "not only" and "no-brainer" do not."""
+    """Yield the words that surely negate, such as the "false" of "it is false that".
+
+    Left out are "no later than", "not only", "no-brainer", and a "not" at the very end.
+    """
     false_that = {match.start() for match in _FALSE_THAT.finditer(text)}
     for index, word in enumerate(words):
         following = [each.lower for each in words[index + 1 : index + 3]]

@@ -80,7 +80,10 @@ def find(claim: str, lines: Iterable[str], basis: Basis, before: str = "") -> Ru
 
 
 def labels(claim: str, basis: Basis) -> tuple[tuple[int, int], ...]:
-    """Find labels such as "[FIN-08]", by which a claim cites a passage, that the evidence has."""
+    """Return the ranges, without brackets, of labels such as "[FIN-08]" that the evidence has.
+
+    A claim cites a passage by such a label.
+    """
     found = _CITED_LABEL.finditer(claim)
     return tuple(match.span(1) for match in found if basis.mentions(match[1]))
 

@@ -21,7 +21,8 @@ _MUTUAL = words("""
 _LESS = words("less not no never")
 _BE = words("is are was were be been being")
 _JOINING = words("and or of for with to")
-#: Limit on the words between a name and its verb.
+#: Limit on the words between a name and its verb, and on the words after a verb among which a "by"
+#: makes it passive.
 _SKIPPED = 3
 #: A form of "be" makes a verb passive if it is among this many words before the verb.
 _BEFORE_VERB = 2

@@ -1,4 +1,4 @@
-"""Rules for claims that say the opposite of their evidence, or give a thing a higher rank."""
+"""Rules for claims that say the opposite of their evidence, or rank a thing higher than it does."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ _SHARE = 0.9
 _ABOUT = 0.6
 #: Least number of content words that a clause shares with a clause that contradicts it.
 _MIN_WORDS = 2
-#: Limits on the best lines that are compared: by their clauses; by a word.
+#: Number of best lines that are compared: with clauses of the claim; with a word such as "rose".
 _CLAUSE_LINES, _LINES = 2, 4
 _UNTOLD = re.compile(
     r"\b(?:(?:could|can|do|did|does)(?:n['’]t| not)|cannot|unable to) "
@@ -53,8 +53,8 @@ def negations(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleF
     """Find clauses that are negated where the most similar clauses of the evidence are not.
 
     The reverse is found as well, and so are opposite words without a negation. A claim such as "It
-    is not known" is left out, because it denies nothing, and so are fields, because they state
-    nothing.
+    is not known" is left out, because it denies nothing. So are lines that are fields, not
+    sentences.
     """
     if _UNTOLD.search(claim.text):
         return
@@ -103,7 +103,8 @@ def ranks(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
 def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
     """Return the words of a clause that are denied by the clauses most similar to it.
 
-    The result is empty if one of the most similar clauses does not deny it.
+    The result is empty if one of these clauses does not deny it, if none is similar enough, or if
+    the clause itself is open or no statement.
     """
     alike = [
         (own.likeness(clause), clause)

@@ -49,10 +49,10 @@ _FIRST_YEAR, _LAST_YEAR = 1000, 2199
 def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Find numbers, dates and times of a claim that differ from the evidence.
 
-    A time that the evidence lacks, or a number that it has with another unit, is a finding by
-    itself. Another number or date that the evidence lacks is a finding if a line has a different
-    one in its place, but not if it can be computed from the evidence. Of long evidence, whose
-    numbers would give almost any result, only the best lines count for such a computation.
+    A time that the evidence lacks, even as a bare hour ("at 9"), or a number that it has with
+    another unit, is a finding by itself. Another number or date that the evidence lacks is a
+    finding if a line has a different one in its place, but not if it can be computed from the best
+    lines. Rounded numbers, and numbers in words that the answer may have counted, are left out.
     """
     near = QuantityIndex.of(_stated_by(lines[:_OPERAND_LINES]))
     for quantity in quantities_in(claim):
@@ -79,11 +79,12 @@ def days(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindin
 def settled(
     claim: ComparedText, lines: Lines, basis: Basis, before: str = ""
 ) -> tuple[tuple[int, int], ...]:
-    """Find numbers of a claim that follow from the evidence, though it does not state them.
+    """Return the ranges of numbers of a claim that follow from the evidence without being in it.
 
-    The claim marks these numbers as rounded, or they can be computed from other numbers. The
-    operands of a computation are returned as well, if the nearest lines state them. The claim
-    ``before`` may state operands, too: "It costs $12 and $3. In total, that is $15."
+    The claim marks these numbers as rounded, or they can be computed from other numbers. If any can
+    be computed, all numbers of the claim that the best lines state are returned as well, as they
+    may be operands. The claim ``before`` may state operands, too: "It costs $12 and $3. In total,
+    that is $15."
     """
     earlier = [q for q in quantities_in(ComparedText(before)) if basis.stated.match(q) in STATED]
     del earlier[_MOST_OPERANDS:]
@@ -161,9 +162,10 @@ def _is_replaced(claim: ComparedText, quantity: Quantity, lines: Lines) -> bool:
 def _is_all_around(
     context: Mapping[str, int], around: Mapping[str, int], line: ComparedText
 ) -> bool:
-    """Return whether all words around one of two values are also around the other.
+    """Return whether all words around the claim's value are also around the line's value.
 
-    Around the value of a field there is only the field's name: "built: 1887-1889".
+    If the line is a field, the reverse is enough, since only the field's name is around its value:
+    "built: 1887-1889".
     """
     if not context or not around:
         return False
@@ -198,7 +200,10 @@ def _same_parts(one: Quantity, other: Quantity) -> list[bool] | None:
 
 
 def _is_near_miss(claim: ComparedText, one: Quantity, line: ComparedText, other: Quantity) -> bool:
-    """Return whether two dates differ in one part, or two numbers in the order of their digits."""
+    """Return whether two dates differ in one part of several, or two numbers only in digit order.
+
+    Such numbers have at least three digits; zeros at the end do not count.
+    """
     if (same := _same_parts(one, other)) is not None:
         return same.count(False) == 1 and any(same)
     ours, theirs = _figures(claim, one), _figures(line, other)
@@ -213,8 +218,8 @@ def _has_figures(claim: ComparedText, quantity: Quantity) -> bool:
 def _is_counted(claim: ComparedText, quantity: Quantity, match: Match, lines: Lines) -> bool:
     """Return whether the answer itself may have counted a number in words: "two ways: A and B".
 
-    It was not counted if the best line has another number in words before the same word: "three
-    children" against "two children".
+    Without a ":" after it, it was not counted if the best line has a number in words before the
+    same word: "three children" against "two children".
     """
     if _has_figures(claim, quantity) or match is Match.UNIT_DIFFERS:
         return False
@@ -261,9 +266,10 @@ def _is_computed(
 ) -> bool:
     """Return whether a number can be computed from stated numbers.
 
-    The numbers are those of the claim itself and, if it compares, of the best lines or of the claim
-    before. The result may be the sum of all other numbers of its unit, the sum or difference of two
-    numbers, the years between two dates, a price times a count, or a share in per cent.
+    It may be the sum of all other numbers of its unit, the sum or difference of two numbers, the
+    years between two dates, or a share in per cent: of the claim's own numbers and, if the claim
+    compares, of the best lines. It may also be a price times a count of the claim itself, or, if
+    the claim compares, a sum of numbers of the claim before.
     """
     if quantity.kind is not QuantityKind.NUMBER or _is_in_range(claim, quantity):
         return False

@@ -101,8 +101,8 @@ def _forced(body: Mapping[str, Any], tools: Collection[str]) -> Iterator[str]:
     """Yield the tools whose calls are the final output, because the model has to call a tool.
 
     If the request forces one tool, this tool is yielded. If it forces a call of any tool, each tool
-    that is named after a type of output is yielded. If there is only one tool, and no tool was
-    called before, this tool is yielded whatever its name.
+    that is named after a type of output is yielded. Then a single tool is yielded whatever its
+    name, if no tool has given a result before or ``allowed_tools`` has only this tool.
     """
     for key in ("tool_choice", "function_call"):
         choice = body.get(key)

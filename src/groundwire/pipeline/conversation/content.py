@@ -31,7 +31,7 @@ _PAYLOADS: Mapping[str, tuple[str, ...]] = {
     "document": ("source",),
     "search_result": ("content",),
 }
-#: Types of parts that the model reads like documents.
+#: Types of parts that the model reads like documents. Without a text they are unread evidence.
 _DOCUMENTS = ("file", "input_file", "image", "image_url", "input_image")
 
 #: Media types of files that are texts, besides those that begin with ``text/``.
@@ -59,7 +59,8 @@ class Piece:
         text: The text, which is not blank.
         place: The place of the text in the request, such as ``messages[3].content[0]``.
         id: The id that the request gives the text, or empty. Other pieces may have the same id.
-        title: The title of a document, or the name of the tool that returned the text.
+        title: The title of a document, or the name of the tool that returned the text; ``None`` if
+            there is neither.
     """
 
     text: str
@@ -90,7 +91,7 @@ class Content:
 
 
 def read_content(content: object, place: str, found: Content, tools: Mapping[str, str]) -> None:
-    """Read the content of a message of a user, the system or the assistant.
+    """Read the content of a message, and add its texts to ``found`` by their kind.
 
     Args:
         content: The ``content`` of the message, of any type.
@@ -146,7 +147,8 @@ def read_documents(documents: object, place: str, found: Content) -> None:
 
     Args:
         documents: A list of texts and objects. An object has its text in a field such as ``text``,
-            ``content`` or ``snippet``, or within ``data``.
+            ``content`` or ``snippet``, or within ``data``; without such a text, all of it is read
+            as JSON.
         place: The place of the documents in the request.
         found: The content to which the documents are added.
     """
@@ -174,13 +176,15 @@ def _document_piece(entry: Mapping[str, object], place: str) -> Iterator[Piece]:
 def read_result(content: object, place: str, found: Content, call_id: str, tool: str) -> None:
     """Read the result of a tool: each text becomes a piece, and data becomes one piece of JSON.
 
-    A list of known parts, or of strings, is a list of texts; any other list or object is data.
+    A list that has a known part, or only strings, is a list of texts; other lists and objects are
+    data. An empty result adds nothing.
 
     Args:
         content: The result, of any type.
         place: The place of the result in the request.
         found: The content to which the pieces are added.
-        call_id: The id of the call that the tool answers, or empty.
+        call_id: The id of the call that the tool answers, or empty. It becomes the id of the
+            pieces; without it, ``tool:`` and the name of the tool do.
         tool: The name of the tool, or empty.
     """
     id_, title = call_id or (f"tool:{tool}" if tool else ""), tool or None
@@ -238,7 +242,10 @@ def type_problem(value: object) -> str:
 
 
 def _parts(content: object, place: str) -> Iterator[tuple[object, str]]:
-    """Yield the parts of a content, each with its place; content other than a list is one part."""
+    """Yield the parts of a content, each with its place.
+
+    Content other than a list is one part, and ``None`` has no parts.
+    """
     if isinstance(content, (list, tuple)):
         yield from ((part, f"{place}[{i}]") for i, part in enumerate(content))
     elif content is not None:
@@ -265,7 +272,7 @@ def _text_of(part: object) -> object:
 
 
 def _result(text: str, place: str, id_: str, title: str | None) -> Iterator[Piece]:
-    """Yield a tool's text as a piece, unless it is an empty result: ``[]``, ``{}`` or ``null``."""
+    """Yield a tool's text as a piece, unless it is ``null`` or has no letter or digit: ``[]``."""
     if text.strip() != "null" and any(map(str.isalnum, text)):
         yield from _piece(text, place, id_, title)
 

@@ -106,7 +106,10 @@ class _Walk:
     # Methods that read one line.
 
     def _read_line(self, position: int) -> int:
-        """Read the rest of the line at a position; return the position to read from next."""
+        """Read from a position to the end of the line, label, block or material that begins there.
+
+        Return the position to read from next.
+        """
         text = self._text
         line_end = end_of_line(text, position)
         start = position + len(text[position:line_end]) - len(text[position:line_end].lstrip())
@@ -251,7 +254,10 @@ class _Walk:
             self._drafts.append(len(self._parts))
 
     def _informs(self, block: Block) -> bool:
-        """Return whether the text of a block without a name states something."""
+        """Return whether the text of a block without a name states something.
+
+        Code and text in a section of instructions do not.
+        """
         if block.is_code or self._role is Role.INSTRUCT:
             return False
         text = self._text[block.inner : block.inner_end]
@@ -309,7 +315,7 @@ class _Walk:
         """Begin sections at labels within a line, as in "Be brief. Context: ...".
 
         Returns:
-            Whether the line has any such label.
+            Whether a section has begun.
         """
         found = False
         if self._role is Role.EXAMPLE and start < self._pairs.end:

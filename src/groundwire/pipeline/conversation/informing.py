@@ -46,7 +46,8 @@ class MessageParts:
     """The parts of a message's text.
 
     Attributes:
-        asks: The question: the whole text if the message has no evidence, else the question in it.
+        asks: The question: the whole text if the message has no evidence, else the question in it;
+            empty if there is none.
         evidence: The pieces of evidence.
         loose: Sentences around a user's question that state something. They are evidence only if
             the request has no other evidence.
@@ -81,9 +82,10 @@ def read_message(message: Message, names: Names) -> MessageParts:
 
 
 def handed_over(message: Message, names: Names) -> tuple[Piece, ...]:
-    """Return the evidence in an assistant's message that has only evidence, in named parts.
+    """Return the evidence in an assistant's message if it has only evidence, in named parts.
 
     An application puts such a message before the user's first one; no model writes such an answer.
+    For other messages the result is empty.
     """
     text = _BETWEEN_PIECES.join(piece.text for piece in message.says)
     parts = divide(_without_noise(text), is_user=False, names=names)

@@ -11,7 +11,7 @@ _DECORATION = " \t\r#*_=-~|[]{}()<>`:.•«»%@+【】"
 _NUMBERING = " \t\r#*_[]{}<>-•0123456789.)("
 _MAX_NAME = 64
 _VISIBLE = re.compile(r"\S")
-#: A remark in parentheses after a name, as in "Sources (do not mention them):".
+#: Words in parentheses after a name, as in "Sources (do not mention them):".
 _ASIDE = re.compile(r"\([^()]*\)")
 _MAX_WORDS = 10
 #: Characters after a line or paragraph in which a question such as "Is that true?" is looked for.
@@ -80,7 +80,7 @@ def label_at(text: str, start: int, end: int, names: Names) -> Label | None:
 
 
 def is_labelled(text: str, names: Names) -> bool:
-    """Return whether a text begins with the label of a part that is not evidence."""
+    """Return whether a text begins with a label whose role is known, and is not evidence."""
     start = len(text) - len(text.lstrip())
     label = label_at(text, start, end_of_line(text, start), names)
     return label is not None and label.role not in (Role.INFORM, Role.OPEN)
@@ -122,7 +122,10 @@ def is_in_capitals(line: str) -> bool:
 
 
 def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Label]:
-    """Yield the labels within a paragraph: names with a colon that begin a sentence or a line."""
+    """Yield the labels within a paragraph: names with a colon that begin a sentence or a line.
+
+    A colon after words that announce evidence, as "the notes below:", is also a label of evidence.
+    """
     colon = text.find(":", start, end)
     while colon >= 0:
         if colon + 1 < end and text[colon + 1].isspace():

@@ -65,7 +65,10 @@ class PastedMaterial:
         return self._found.get(position)
 
     def _groups(self) -> Iterator[list[_Line]]:
-        """Yield groups of successive lines with keys, times or quotes, and their continuations."""
+        """Yield groups of successive lines with keys, times or quotes, and their continuations.
+
+        The last group may be empty.
+        """
         group: list[_Line] = []
         for line in _lines(self._text):
             is_record = line.kind in ("time", "quote") or bool(line.key)
@@ -117,7 +120,7 @@ class PastedMaterial:
         return group[first:last]
 
     def _begins_another_part(self, line: _Line) -> bool:
-        """Return whether a line is the label of a question or an order after the material."""
+        """Return whether a line is the label of a question, order or answer after the material."""
         role, said = self._role_of(line.key) if line.key else None, line.value.strip()
         if role is None or line.indent:
             return False
@@ -175,7 +178,10 @@ class PastedMaterial:
 
 
 def _is_timed(lines: Sequence[_Line]) -> bool:
-    """Return whether lines are a log, a chat or subtitles: many of them begin with a time."""
+    """Return whether lines are a log, a chat or subtitles.
+
+    At least two of them, and a third of those that are not blank, must begin with a time.
+    """
     n_timed = sum(line.kind == "time" for line in lines)
     return n_timed > 1 and n_timed * 3 >= sum(line.kind != "blank" for line in lines)
 

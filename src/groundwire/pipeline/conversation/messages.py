@@ -42,7 +42,7 @@ class Message(Content):
 def read_messages(
     body: Mapping[str, object], *, final_tools: Container[str] = ()
 ) -> tuple[list[Message], Counter[Skipped]]:
-    """Read the field ``messages`` of a request (``input`` in OpenAI's Responses API).
+    """Read the system prompt and the messages of a request, in the form of any of the APIs.
 
     Args:
         body: The body of the request.

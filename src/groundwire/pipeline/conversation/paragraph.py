@@ -6,7 +6,8 @@ from groundwire.pipeline.conversation import wording
 from groundwire.pipeline.conversation.roles import Names, Role
 from groundwire.pipeline.conversation.wording import Wording
 
-#: The most characters of an aside, a short question or order at the edge of a section.
+#: The most characters of an aside, a short question or order at the edge of a section; also of a
+#: user's paragraph that may be a claim to judge.
 MAX_ASIDE_CHARS = 300
 _MAX_ASIDE_SENTENCES = 3
 #: The least number of words of a paragraph of statements, for it to be evidence.

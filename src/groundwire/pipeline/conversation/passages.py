@@ -45,7 +45,10 @@ def passages_of(inside: str, place: str, attributes: str) -> Iterator[Piece]:
 
 
 def _after_abouts(text: str) -> tuple[int, str | None]:
-    """Return where a text goes on after its source and title, and the first of these."""
+    """Return the offset after the tags of source and title that begin a text, and the first title.
+
+    The title is ``None`` if there is no such tag.
+    """
     start, title = 0, None
     while about := _ABOUT.match(text, start):
         title = title or about[2]

@@ -51,7 +51,7 @@ class Conversation:
         previous: The text of the user in the turn before the last, without retrieved context; a
             short question may refer to it.
         offered: The evidence, most relevant first; empty if there is none.
-        is_explicit: Whether the caller names sources, even if the limits leave them out.
+        is_explicit: Whether the caller names sources, even if they are left out or unreadable.
         has_tools: Whether tools or functions are defined. The definitions are not evidence; only
             the results of tools are.
         unused: Origin → number of its sources that were not used, because an origin with precedence
@@ -127,9 +127,10 @@ def read_request(
 
     Args:
         body: The body of the request, as :func:`json.loads` gives it.
-        max_sources: The most sources that are used, the most relevant ones; 0 or less: no limit.
-        max_source_chars: The most characters of a source. A longer source is left out as a whole,
-            before sources are counted; 0 or less: no limit.
+        max_sources: Limit on the sources that are used; the most relevant ones are kept. 0 or less:
+            no limit.
+        max_source_chars: Limit on the characters of a source. A longer source is left out as a
+            whole, before sources are counted. 0 or less: no limit.
         metadata_only: Whether only sources in ``metadata["grounding.sources"]`` are evidence.
         final_tools: Tools whose arguments are the final output, beside those of known frameworks.
         names: Further names of evidence in prompts, such as ``<kb_hit>`` or ``Vorgang:``.
@@ -220,7 +221,7 @@ def _explicit(metadata: object, skipped: Counter[Skipped]) -> list[Piece]:
 
 
 def _sources_in_text(text: str) -> list[str]:
-    """Return the sources in a text: the elements of a JSON list, else the text itself.
+    """Return the sources in a text: the elements of a JSON list, a JSON string, or the text itself.
 
     OpenAI's clients allow only texts in ``metadata``, so a list has to be sent as a text.
     """
@@ -301,7 +302,9 @@ def _documents(
 
 
 def _named(pieces: Mapping[SourceOrigin, Sequence[Piece]]) -> list[OfferedSource]:
-    """Make sources of pieces. A second ``call_1`` becomes ``call_1#2``; empty ids stay.
+    """Make sources of pieces, each with an id of its own.
+
+    A second ``call_1`` becomes ``call_1#2``, and an empty id becomes one such as ``S3``.
 
     Raises:
         InvalidTextError: If a text has a lone surrogate.

@@ -34,6 +34,9 @@ class ToolCall:
         Returns:
             The call; a piece may have an empty name or empty arguments. ``None`` if the value is
             not a call of a function or of a custom tool.
+
+        Raises:
+            InvalidConversationError: If the arguments are an object that is nested too deeply.
         """
         if not isinstance(call, Mapping):
             return None

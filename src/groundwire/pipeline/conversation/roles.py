@@ -64,7 +64,7 @@ def _roles_of_words() -> dict[str, Role]:
 
 
 def end_of_line(text: str, start: int) -> int:
-    """Return the offset of the line break after an offset, or the end of the text."""
+    """Return the offset of the first line break at or after ``start``, or the end of the text."""
     end = text.find("\n", start)
     return len(text) if end < 0 else end
 
@@ -93,7 +93,10 @@ class Names:
         return words
 
     def role_of(self, name: str) -> Role | None:
-        """Return the role of a part with this name; ``None`` if the name tells no role."""
+        """Return the role of a part with this name.
+
+        Return ``None`` if the name tells no role or has more than ten words.
+        """
         words = self._words(name)
         if not words or len(words) > _MAX_NAME_WORDS:
             return None
@@ -156,7 +159,7 @@ class Names:
                 found.update(named or ([Role.INFORM] if gives or is_from else []))
             elif any(map(pointer.__contains__, listed("pointers without spaces"))):
                 found.update(self._roles_near(words_of(pointer), stops=False))
-        # "The handbook says:", but not what the model itself said.
+        # "The handbook says:", but not what the user or the model said.
         says = pointers[-1] in listed("says") and not {"you", "i"}.intersection(pointers)
         # "Extract the following fields:" lists what the answer shall have.
         is_transformed &= listed("parts of an answer").isdisjoint(pointers)
@@ -178,7 +181,7 @@ class Names:
         return at > 0 and words[at - 1] not in known
 
     def _roles_near(self, words: "Iterator[str] | list[str]", *, stops: bool) -> Iterator[Role]:
-        """Yield the role of the first word that names a role, if any does.
+        """Yield the role of the first word that names a role other than that of an answer, if any.
 
         With ``stops``, only the words up to the end of the first clause are read.
         """

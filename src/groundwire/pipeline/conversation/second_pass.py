@@ -10,7 +10,8 @@ from groundwire.pipeline.conversation.roles import words_of
 from groundwire.pipeline.conversation.wording import Wording
 
 #: The least number of words of statements without any mark, for them to be material. If a question
-#: such as "Which port is it?" looks something up in them, ``_FEW_WORDS`` words are enough.
+#: such as "Which port is it?" looks something up in them, ``_FEW_WORDS`` words are enough. A
+#: paragraph that asks has fewer than ``_FEW_WORDS`` words of statements.
 _MIN_WORDS = 20
 _FEW_WORDS = 8
 
@@ -43,6 +44,7 @@ def settle_asides(
 def mark_what_is_pointed_at(parts: list[Part], text: str) -> None:
     """Mark as evidence the parts before a phrase such as "the context above".
 
+    From the phrase backwards, parts are marked until a question or a part about the model's task.
     Nothing is changed if the prompt has evidence that is marked in another way.
     """
     if any(part.does is Wording.INFORMS and part.is_marked for part in parts):
@@ -150,6 +152,7 @@ def without_examples(parts: list[Part], pairs: AnsweredQuestions) -> Iterator[Pa
     """Yield the parts, and turn those that belong to an example into instructions.
 
     An example is a question that the prompt answers itself, with a context of its own, if any.
+    Marked evidence stays, unless the example has a context.
     """
     for part in parts:
         pair = pairs.at(part.start)

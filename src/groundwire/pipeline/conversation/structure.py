@@ -169,7 +169,10 @@ class Structure:
         return rule.end(), block
 
     def marked_at(self, line_start: int, line_end: int) -> Block | None:
-        """Return the block from a line such as ``[BEGIN CONTEXT]`` to ``[END CONTEXT]``."""
+        """Return the block from a line such as ``[BEGIN CONTEXT]`` to ``[END CONTEXT]``.
+
+        Return ``None`` if none begins here, or its name has no role.
+        """
         line = self._text[line_start:line_end]
         if len(line) > 80 or not self._ends:
             return None

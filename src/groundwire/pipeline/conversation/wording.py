@@ -76,8 +76,9 @@ _ASKING_CLAUSE = re.compile(
     r"|(?:who|what|when|where|why|which|how)(?: \w+)? (?:is|are|was|were|do|does|did|can)\b"
     r"[^.!?,\n]*$|tell me\b))"
 )
-#: Lengths in characters: a sentence of this length or more is not divided into clauses; only a line
-#: of at least the second length may be continued by the next line.
+#: Lengths in characters. Only a sentence shorter than the first is divided at its question, and
+#: only so much of it is searched for an order; a longer text is no form. Only a line of at least
+#: the second length may be continued by the next line.
 _MAX_CLAUSES, _MIN_WRAPPED = 400, 50
 _MOST_FORM_WORDS = 12
 #: A placeholder in a form: ``<source>``, ``${index}``, ``{{name}}``, [1].
