@@ -242,10 +242,10 @@ def _evaluation(answer: Checked) -> dict[str, Any]:
 
 
 def _groundedness(detection: Detection) -> float | None:
-    """Return the score of an answer, from 0 to 1 (grounded); ``None`` if it has no score.
+    """Return the score of an answer, higher if grounded; ``None`` if it has no score.
 
-    The score is 1 - P(not supported), or the similarity to the sources if the detector measures
-    similarity.
+    The score is 1 - P(not supported), in [0, 1]. If the detector measures similarity, it is the
+    mean similarity of the claims to the sources, in [-1, 1].
     """
     if detection.detector.score is Score.SIMILARITY:
         return detection.similarity

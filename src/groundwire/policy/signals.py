@@ -1,9 +1,11 @@
 """The signals of a request, which decisions can depend on.
 
-A configuration defines each signal by a rule; a condition of a decision names a signal, such as
-``keyword:urgent``. :class:`Signals` has the rules, and the embedder that some of them need.
-:meth:`Signals.open` returns the signals of one request; each is computed when it is first needed,
-and at most once. A signal that fails is unknown, never false.
+A signal holds for a request, or does not, or is unknown; if it fails, it is unknown. A condition of
+a decision names it, such as ``keyword:urgent``. The rules of a configuration define signals; the
+gate's answer, common domains and kinds of findings are built in. :class:`Signals` has the rules,
+and the embedder that some of them need. :meth:`Signals.open` returns the signals of one request;
+each is computed when it is first needed, and kept. Those about findings are computed again after
+the check.
 """
 
 from collections.abc import Callable, Sequence

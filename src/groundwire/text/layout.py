@@ -38,7 +38,7 @@ _TITLE = re.compile(r"\(?title:[ \t]*(?P<title>[^)\n]*)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class LayoutRow:
-    """A physical line of a text, without its line break; ``start`` is its offset in the text."""
+    """A line of a text, without its line feed; ``start`` is its offset in the text."""
 
     start: int
     text: str

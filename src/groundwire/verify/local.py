@@ -45,7 +45,8 @@ from groundwire.verify.interval import ProbabilityInterval
 from groundwire.verify.measured import ClaimMap, Measured
 from groundwire.verify.verifier import ANYONE, ClaimQuestion, Doubt, Judged, Readout, Scope, Verdict
 
-# Names of model files. A map of claims is fitted to the first of these that the manifest lists.
+# Names of model files. A `ClaimMap` was fitted on the scores of one of them: of the first that the
+# manifest lists.
 _GRAPHS = (CROSS_GRAPH, "reader.onnx")
 #: Limit on the claims that a verification queues at the reader's threads. Detections use the same
 #: threads, and must not wait for all claims of a verification.

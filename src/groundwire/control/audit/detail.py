@@ -21,7 +21,7 @@ from groundwire.pipeline.conversation.request import OfferedSource
 #: The version of the detail's shape.
 VERSION = 1
 
-#: The most entries of a list in a detail, such as claims or sources, that has no limit below.
+#: The most entries of each list in a detail, such as the claims; two lists have the limits below.
 MAX_ROWS = 1000
 #: The most references to evidence in one claim or span, and the most citations in one claim.
 MAX_EVIDENCE, MAX_CITATIONS = 3, 20

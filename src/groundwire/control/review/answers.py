@@ -77,7 +77,7 @@ def is_kept_in_full(detail: Mapping[str, Any]) -> bool:
     """Return whether a detail has the answer and all sources in full, and omits no claim or span.
 
     Raises:
-        LookupError: If somebody has changed the detail.
+        LookupError: If the detail lacks a field, which happens only if somebody has changed it.
     """
     texts = [detail["answer"], *detail["sources"]]
     is_cut_off = any(x["text"] is None or is_cut(x["text"], x["n_chars"]) for x in texts)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import ColumnElement, Select, and_, select
+from sqlalchemy import ColumnElement, Select, and_, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
 
 from groundwire.control.audit.event import EventType
@@ -135,14 +135,23 @@ class Labels:
                 latest :data:`SEARCHED` events are searched.
         """
         records = audit_records.c
-        query = _WITH_DETAILS.where(records.type.in_(types), *conditions)
+        wanted = [records.type.in_(types), *conditions]
         if tenant is not None:
-            query = query.where(records.tenant == tenant)
-        query = query.order_by(records.moment.desc())
+            wanted.append(records.tenant == tenant)
+        query = _WITH_DETAILS.where(*wanted)
         if contains:
-            latest = query.limit(SEARCHED).subquery()
-            is_wanted = latest.c.line.contains(contains, autoescape=True)
-            query = select(latest).where(is_wanted).order_by(latest.c.moment.desc())
+            # Details are long, so they are only read of the events that have the text.
+            key = (records.writer, records.seq)
+            some = select(*key, records.moment, records.line).where(
+                *wanted, records.detail_sha256.is_not(None)
+            )
+            latest = some.order_by(records.moment.desc()).limit(SEARCHED).subquery()
+            found = select(latest.c.writer, latest.c.seq).where(
+                latest.c.line.contains(contains, autoescape=True)
+            )
+            found = found.order_by(latest.c.moment.desc()).limit(QUEUE)
+            query = _WITH_DETAILS.where(tuple_(*key).in_(found))
+        query = query.order_by(records.moment.desc())
         return await self._records(query.limit(QUEUE))
 
     async def export(

@@ -87,12 +87,18 @@ class Directory(Mapping[str, Overrides]):
     # Lookups of keys.
 
     def find(self, key: bytes) -> Key | None:
-        """Find the key of a tenant by its text, and note its use; ``None`` if none is valid now."""
+        """Find a tenant's key that is valid now, by the key's text; ``None`` if there is none.
+
+        The use of a stored key is noted.
+        """
         found = self._active(key)
         return None if found is None or found.tenant is None else Key(found.tenant, found.id)
 
     def find_admin(self, key: bytes) -> AdminKey | None:
-        """Find an admin key by its text, and note its use; ``None`` if none is valid now."""
+        """Find an admin key that is valid now, by the key's text; ``None`` if there is none.
+
+        The use of a stored key is noted.
+        """
         found = self._active(key)
         if found is None or found.role is None:
             return None

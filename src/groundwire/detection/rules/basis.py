@@ -99,9 +99,9 @@ class Basis:
 
     @cached_property
     def denied(self) -> tuple[frozenset[str], ...]:
-        """The words in the name of each field whose value is "no" or "false", without plural "s".
+        """For each field whose value is "no" or "false": the words in its name, without plural "s".
 
-        Words that only name the place of a field in the data are left out.
+        Words that do not say what a field is about, such as "attributes" and "is", are left out.
         """
         off = (reading for reading in self.readings if reading.casefold().endswith(_DENIED))
         names = (words_of(_CAMEL.sub(" ", reading.rpartition(": ")[0])) for reading in off)

@@ -55,7 +55,8 @@ class RuleFinding(NamedTuple):
 
     ``claim[start:end]`` are the words that the rule finds wrong.
 
-    ``is_enough`` says that the finding holds even if the model does not doubt the words.
+    ``is_enough`` matters for a number, a date or an address alone: whether the finding holds even
+    if the model does not doubt the words. Findings of the other kinds always do.
     """
 
     start: int

@@ -189,8 +189,8 @@ class Exchange:
     async def _send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._start = message
-            # With the same status, it is the model's response that the app sends on. The app's own
-            # refusals have another status, or come before the model's response.
+            # If the app's status is that of the model's response, the app is sending that response.
+            # Its own refusals have another status, or come before the model's response.
             self._is_relayed = (
                 self._replied.done() and self._replied.result().status == message["status"]
             )

@@ -1,4 +1,7 @@
-"""Runs checks of the gateway's own endpoints: with a time limit, counted and recorded."""
+"""Runs the checks of answers that endpoints make, each with a time limit; counts and records them.
+
+The gateway's own endpoints and the integrations use it.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -135,7 +135,8 @@ def _is_output_type(name: str) -> bool:
 def _has_results(body: Mapping[str, Any]) -> bool:
     """Return whether a request has the result of an earlier call of a tool.
 
-    Then even the only tool may be called for more data, and not for the final output.
+    If it has, the model may call its single tool once more to get data, so a call of that tool need
+    not be the final output.
     """
     for message in map(_mapping, items_of(body.get("messages", body.get("input")))):
         types = {_mapping(part).get("type") for part in items_of(message.get("content"))}
