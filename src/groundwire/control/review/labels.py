@@ -102,13 +102,11 @@ class Labels:
             is_sample: Whether to return answers of the random sample; otherwise, answers with
                 findings and answers that were read in part are returned.
         """
-        own = and_(labels.c.account == account, labels.c.event_id == audit_records.c.event_id)
-        is_new = ~select(labels.c.event_id).where(own).exists()
         if is_sample:
-            return await self._latest(_DRAWN, tenant, is_new)
+            return await self._latest(_DRAWN, tenant, account=account)
         # Most incomplete checks had no evidence or failed, so there is nothing to judge.
-        partial = await self._latest(_INCOMPLETE, tenant, is_new, contains=_PARTIAL)
-        return [*await self._latest(_FOUND, tenant, is_new), *partial]
+        partial = await self._latest(_INCOMPLETE, tenant, account=account, contains=_PARTIAL)
+        return [*await self._latest(_FOUND, tenant, account=account), *partial]
 
     async def latest_of_each_kind(self, tenant: str) -> list[FoundRecord]:
         """Return a tenant's latest answers: with findings, checked incompletely, and sampled.
@@ -122,7 +120,8 @@ class Labels:
         self,
         types: Sequence[EventType],
         tenant: str | None,
-        *conditions: ColumnElement[bool],
+        *,
+        account: str | None = None,
         contains: str = "",
     ) -> list[FoundRecord]:
         """Return up to :data:`QUEUE` of the latest events, each with its detail.
@@ -130,27 +129,30 @@ class Labels:
         Args:
             types: The types of the events.
             tenant: The tenant of the events; ``None``: any.
-            conditions: Further conditions on the events.
+            account: The reviewer whose labelled answers are left out; ``None``: none are.
             contains: A text that the line of the event must contain. If it is not empty, only the
                 latest :data:`SEARCHED` events are searched.
         """
         records = audit_records.c
-        wanted = [records.type.in_(types), *conditions]
+        wanted: list[ColumnElement[bool]] = [records.type.in_(types)]
         if tenant is not None:
             wanted.append(records.tenant == tenant)
-        query = _WITH_DETAILS.where(*wanted)
-        if contains:
-            # Details are long, so they are only read of the events that have the text.
+        if not contains:
+            query = _WITH_DETAILS.where(*wanted, *_unlabelled(account, records.event_id))
+        else:
+            # The latest events are taken by their index alone, without labels and details: an event
+            # that was labelled counts as searched, and details, which are long, are only read of
+            # the events that have the text.
             key = (records.writer, records.seq)
-            some = select(*key, records.moment, records.line).where(
-                *wanted, records.detail_sha256.is_not(None)
+            some = select(*key, records.moment, records.event_id, records.line).where(*wanted)
+            latest = some.order_by(records.moment.desc()).limit(SEARCHED).subquery().c
+            found = select(latest.writer, latest.seq).where(
+                latest.line.contains(contains, autoescape=True),
+                *_unlabelled(account, latest.event_id),
             )
-            latest = some.order_by(records.moment.desc()).limit(SEARCHED).subquery()
-            found = select(latest.c.writer, latest.c.seq).where(
-                latest.c.line.contains(contains, autoescape=True)
+            query = _WITH_DETAILS.where(
+                tuple_(*key).in_(found.order_by(latest.moment.desc()).limit(QUEUE))
             )
-            found = found.order_by(latest.c.moment.desc()).limit(QUEUE)
-            query = _WITH_DETAILS.where(tuple_(*key).in_(found))
         query = query.order_by(records.moment.desc())
         return await self._records(query.limit(QUEUE))
 
@@ -203,3 +205,13 @@ class Labels:
     async def _records(self, query: Select[Any]) -> list[FoundRecord]:
         async with self._store.reading() as connection:
             return [FoundRecord.of(row) for row in (await connection.execute(query)).mappings()]
+
+
+def _unlabelled(
+    account: str | None, event_id: ColumnElement[str]
+) -> tuple[ColumnElement[bool], ...]:
+    """Return the condition that a reviewer has not labelled an event; none without a reviewer."""
+    if account is None:
+        return ()
+    own = and_(labels.c.account == account, labels.c.event_id == event_id)
+    return (~select(labels.c.event_id).where(own).exists(),)
