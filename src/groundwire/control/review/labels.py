@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import ColumnElement, Select, and_, select, tuple_
+from sqlalchemy import ColumnElement, Select, and_, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from groundwire.control.audit.event import EventType
@@ -143,16 +143,15 @@ class Labels:
             # The latest events are taken by their index alone, without labels and details: an event
             # that was labelled counts as searched, and details, which are long, are only read of
             # the events that have the text.
-            key = (records.writer, records.seq)
-            some = select(*key, records.moment, records.event_id, records.line).where(*wanted)
+            some = select(records.moment, records.event_id, records.line).where(*wanted)
             latest = some.order_by(records.moment.desc()).limit(SEARCHED).subquery().c
-            found = select(latest.writer, latest.seq).where(
+            found = select(latest.event_id).where(
                 latest.line.contains(contains, autoescape=True),
                 *_unlabelled(account, latest.event_id),
             )
-            query = _WITH_DETAILS.where(
-                tuple_(*key).in_(found.order_by(latest.moment.desc()).limit(QUEUE))
-            )
+            async with self._store.reading() as connection:
+                ids = await connection.scalars(found.order_by(latest.moment.desc()).limit(QUEUE))
+            query = _WITH_DETAILS.where(records.event_id.in_(ids.all()))
         query = query.order_by(records.moment.desc())
         return await self._records(query.limit(QUEUE))
 

@@ -35,7 +35,10 @@ router = APIRouter(route_class=NativeRoute)
     summary="Check many answers",
     tags=["Checks"],
     responses={
-        200: {"model": BatchResponse, "description": "The results in the order of the rows, and a summary."},
+        200: {
+            "model": BatchResponse,
+            "description": "The results in the order of the rows, and a summary.",
+        },
         **errors(400, 422),
     },
 )
