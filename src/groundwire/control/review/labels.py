@@ -139,21 +139,21 @@ class Labels:
             wanted.append(records.tenant == tenant)
         if not contains:
             query = _WITH_DETAILS.where(*wanted, *_unlabelled(account, records.event_id))
-        else:
-            # The latest events are taken by their index alone, without labels and details: an event
-            # that was labelled counts as searched, and details, which are long, are only read of
-            # the events that have the text.
-            some = select(records.moment, records.event_id, records.line).where(*wanted)
-            latest = some.order_by(records.moment.desc()).limit(SEARCHED).subquery().c
-            found = select(latest.event_id).where(
-                latest.line.contains(contains, autoescape=True),
-                *_unlabelled(account, latest.event_id),
-            )
-            async with self._store.reading() as connection:
-                ids = await connection.scalars(found.order_by(latest.moment.desc()).limit(QUEUE))
-            query = _WITH_DETAILS.where(records.event_id.in_(ids.all()))
-        query = query.order_by(records.moment.desc())
-        return await self._records(query.limit(QUEUE))
+            return await self._records(query.order_by(records.moment.desc()).limit(QUEUE))
+        # The latest events are taken by their index alone, without labels and details: a labelled
+        # event counts as searched, and details, which are long, are only read of the events that
+        # have the text. These are sorted here, because SQLite would sort all events instead.
+        some = select(records.moment, records.event_id, records.line).where(*wanted)
+        latest = some.order_by(records.moment.desc()).limit(SEARCHED).subquery().c
+        found = select(latest.event_id).where(
+            latest.line.contains(contains, autoescape=True),
+            *_unlabelled(account, latest.event_id),
+        )
+        async with self._store.reading() as connection:
+            ids = await connection.scalars(found.order_by(latest.moment.desc()).limit(QUEUE))
+        places = {id_: place for place, id_ in enumerate(ids)}
+        of_ids = await self._records(_WITH_DETAILS.where(records.event_id.in_(places)))
+        return sorted(of_ids, key=lambda each: places[str(each.event["id"])])
 
     async def export(
         self, *, tenant: str | None = None, is_sample: bool = False
