@@ -137,7 +137,10 @@ class Labels:
         records = audit_records.c
         if len(types) > 1:
             # The latest events of one type are read by an index; SQLite would sort those of two.
-            of_each = [await self._latest([each], tenant, account=account) for each in types]
+            of_each = [
+                await self._latest([each], tenant, account=account, contains=contains)
+                for each in types
+            ]
             latest_first = sorted(
                 chain(*of_each), key=lambda each: str(each.event["timestamp"]), reverse=True
             )
@@ -161,7 +164,8 @@ class Labels:
             ids = await connection.scalars(found.order_by(latest.moment.desc()).limit(QUEUE))
         places = {id_: place for place, id_ in enumerate(ids)}
         of_ids = await self._records(_WITH_DETAILS.where(records.event_id.in_(places)))
-        return sorted(of_ids, key=lambda each: places[str(each.event["id"])])
+        # A line that somebody has changed may have another id than its column.
+        return sorted(of_ids, key=lambda each: places.get(str(each.event["id"]), QUEUE))
 
     async def export(
         self, *, tenant: str | None = None, is_sample: bool = False
