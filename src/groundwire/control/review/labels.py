@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import ColumnElement, Select, and_, select
+from sqlalchemy import ColumnElement, Select, and_, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from groundwire.control.audit.event import EventType
@@ -44,6 +44,8 @@ _WITH_DETAILS = select(audit_records, audit_details.c.detail).join(
         audit_details.c.writer == audit_records.c.writer, audit_details.c.seq == audit_records.c.seq
     ),
 )
+# The time of the first event whose detail is kept.
+_FIRST_DETAIL = select(func.min(audit_details.c.moment)).scalar_subquery()
 
 
 class Labels:
@@ -149,6 +151,9 @@ class Labels:
         if tenant is not None:
             wanted.append(records.tenant == tenant)
         if not contains:
+            # Events before the first detail cannot have one. Without this bound, all events of a
+            # type would be read where fewer than the limit have a detail.
+            wanted.append(records.moment >= _FIRST_DETAIL)
             query = _WITH_DETAILS.where(*wanted, *_unlabelled(account, records.event_id))
             return await self._records(query.order_by(records.moment.desc()).limit(QUEUE))
         # The latest events are taken by their index alone, without labels and details: a labelled
