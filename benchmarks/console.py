@@ -104,6 +104,8 @@ def checked() -> dict[EventType, list[AuditEvent]]:
                 answers, tenant="-", trace_id="-", keeping=keeping, model="MODEL"
             ):
                 found.setdefault(event.type, []).append(event)
+    # Streamed answers are recorded in the same way, under another type.
+    found[EventType.HALLUCINATION_DETECTED_STREAMING] = found[EventType.HALLUCINATION_DETECTED]
     return found
 
 

@@ -26,7 +26,9 @@ _DRAWN = (EventType.ANSWER_SAMPLED,)
 _PARTIAL = f'"outcome":"{Outcome.PARTIAL}"'
 
 #: Number of the latest answers of a kind from which a queue is made.
-QUEUE = 100
+QUEUE = 60
+#: Number of the latest answers of a kind on which other settings are tried.
+REPLAYED = 100
 #: The number of answers that an export reads at a time.
 _PIECE = 100
 #: Number of the latest reviews from which the agreement is computed.
@@ -37,13 +39,11 @@ PROMISED = 20_000
 # Reads rows of the table ``labels``.
 _REVIEWS = TypeAdapter(list[Review])
 
-# Selects recorded answers with their details: only events about answers have details.
-_WITH_DETAILS = select(audit_records, audit_details.c.detail).join(
-    audit_details,
-    and_(
-        audit_details.c.writer == audit_records.c.writer, audit_details.c.seq == audit_records.c.seq
-    ),
+_OWN_DETAIL = and_(
+    audit_details.c.writer == audit_records.c.writer, audit_details.c.seq == audit_records.c.seq
 )
+# Selects recorded answers with their details: only events about answers have details.
+_WITH_DETAILS = select(audit_records, audit_details.c.detail).join(audit_details, _OWN_DETAIL)
 # The time of the first event whose detail is kept.
 _FIRST_DETAIL = select(func.min(audit_details.c.moment)).scalar_subquery()
 
@@ -80,7 +80,8 @@ class Labels:
 
         The latest :data:`COMPARED` reviews of all reviewers are read.
         """
-        latest = select(labels).order_by(labels.c.labelled_at.desc()).limit(COMPARED)
+        without_facts = [each for each in labels.c if each is not labels.c.facts]
+        latest = select(*without_facts).order_by(labels.c.labelled_at.desc()).limit(COMPARED)
         return Progress.of(await self._reviews(latest))
 
     async def of_sample(self, tenant: str) -> list[Review]:
@@ -114,10 +115,11 @@ class Labels:
     async def latest_of_each_kind(self, tenant: str) -> list[FoundRecord]:
         """Return a tenant's latest answers: with findings, checked incompletely, and sampled.
 
-        At most :data:`QUEUE` answers of a kind are returned.
+        At most :data:`REPLAYED` answers of a kind are returned.
         """
         kinds = (_FOUND, _INCOMPLETE, _DRAWN)
-        return [record for kind in kinds for record in await self._latest(kind, tenant)]
+        found = [await self._latest(kind, tenant, limit=REPLAYED) for kind in kinds]
+        return [*chain(*found)]
 
     async def _latest(
         self,
@@ -126,8 +128,9 @@ class Labels:
         *,
         account: str | None = None,
         contains: str = "",
+        limit: int = QUEUE,
     ) -> list[FoundRecord]:
-        """Return up to :data:`QUEUE` of the latest events, each with its detail.
+        """Return the latest events, each with its detail.
 
         Args:
             types: The types of the events.
@@ -135,42 +138,37 @@ class Labels:
             account: The reviewer whose labelled answers are left out; ``None``: none are.
             contains: A text that the line of the event must contain. If it is not empty, only the
                 latest :data:`SEARCHED` events are searched.
+            limit: The largest number of events to return.
         """
         records = audit_records.c
-        if len(types) > 1:
-            # The latest events of one type are read by an index; SQLite would sort those of two.
-            of_each = [
-                await self._latest([each], tenant, account=account, contains=contains)
-                for each in types
-            ]
-            latest_first = sorted(
-                chain(*of_each), key=lambda each: str(each.event["timestamp"]), reverse=True
-            )
-            return latest_first[:QUEUE]
-        wanted: list[ColumnElement[bool]] = [records.type == types[0]]
-        if tenant is not None:
-            wanted.append(records.tenant == tenant)
-        if not contains:
-            # Events before the first detail cannot have one. Without this bound, all events of a
-            # type would be read where fewer than the limit have a detail.
-            wanted.append(records.moment >= _FIRST_DETAIL)
-            query = _WITH_DETAILS.where(*wanted, *_unlabelled(account, records.event_id))
-            return await self._records(query.order_by(records.moment.desc()).limit(QUEUE))
-        # The latest events are taken by their index alone, without labels and details: a labelled
-        # event counts as searched, and details, which are long, are only read of the events that
-        # have the text. These are sorted here, because SQLite would sort all events instead.
-        some = select(records.moment, records.event_id, records.line).where(*wanted)
-        latest = some.order_by(records.moment.desc()).limit(SEARCHED).subquery().c
-        found = select(latest.event_id).where(
-            latest.line.contains(contains, autoescape=True),
-            *_unlabelled(account, latest.event_id),
-        )
-        async with self._store.reading() as connection:
-            ids = await connection.scalars(found.order_by(latest.moment.desc()).limit(QUEUE))
-        places = {id_: place for place, id_ in enumerate(ids)}
+        found = list[Any]()
+        # One type at a time, because an index reads the latest events of one type, and SQLite would
+        # sort those of two. Details are long: only those of the events that are returned are read.
+        for type_ in types:
+            of_type = [records.type == type_]
+            if tenant is not None:
+                of_type.append(records.tenant == tenant)
+            if contains:
+                some = select(records.moment, records.event_id, records.line).where(*of_type)
+                # A labelled event counts as searched.
+                event = some.order_by(records.moment.desc()).limit(SEARCHED).subquery().c
+                query = select(event.moment, event.event_id)
+                query = query.where(event.line.contains(contains, autoescape=True))
+            else:
+                event = records
+                # Events before the first detail cannot have one. Without this bound, all events of
+                # the type would be read if fewer than the limit have a detail.
+                query = select(event.moment, event.event_id).join(audit_details, _OWN_DETAIL)
+                query = query.where(*of_type, event.moment >= _FIRST_DETAIL)
+            query = query.where(*_unlabelled(account, event.event_id))
+            async with self._store.reading() as connection:
+                found += await connection.execute(query.order_by(event.moment.desc()).limit(limit))
+        # Moments have the same number of digits; one that somebody has changed may be a text.
+        latest_first = sorted(found, key=lambda each: str(each.moment), reverse=True)[:limit]
+        places = {each.event_id: place for place, each in enumerate(latest_first)}
         of_ids = await self._records(_WITH_DETAILS.where(records.event_id.in_(places)))
         # A line that somebody has changed may have another id than its column.
-        return sorted(of_ids, key=lambda each: places.get(str(each.event["id"]), QUEUE))
+        return sorted(of_ids, key=lambda each: places.get(str(each.event["id"]), limit))
 
     async def export(
         self, *, tenant: str | None = None, is_sample: bool = False
