@@ -13,7 +13,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from groundwire.control.audit.event import EventType
 from groundwire.control.audit.found import FoundRecord
-from groundwire.control.audit.trail import SEARCHED
 from groundwire.control.review.answers import labelled_row
 from groundwire.control.store import Store
 from groundwire.control.store.tables import audit_details, audit_records, labels
@@ -27,12 +26,14 @@ _PARTIAL = f'"outcome":"{Outcome.PARTIAL}"'
 
 #: Number of the latest answers of a kind from which a queue is made.
 QUEUE = 60
+#: Number of the latest incomplete checks that are searched for answers that were read in part.
+SEARCHED = 1_000
 #: Number of the latest answers of a kind on which other settings are tried.
 REPLAYED = 100
 #: The number of answers that an export reads at a time.
 _PIECE = 100
 #: Number of the latest reviews from which the agreement is computed.
-COMPARED = 500
+COMPARED = 300
 #: The number of a tenant's latest labels from which the share of false blocks is estimated.
 PROMISED = 20_000
 
