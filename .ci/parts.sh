@@ -2,6 +2,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export LC_ALL=C.UTF-8 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=2 # pip: errors only
+export PIP_COMPILE=0 # most installed modules are never imported, and Python compiles the others
 # Files of bytecode are kept: each process of pytest would rewrite every module again without.
 unset PYTHONPATH VIRTUAL_ENV FORCE_COLOR PYTHONDONTWRITEBYTECODE
 torch="torch==2.13.0"
