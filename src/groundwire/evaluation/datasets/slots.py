@@ -1,4 +1,4 @@
-"""Slot-annotated answers: one text gives a faithful answer and its hallucinated variants.
+"""Answers with slots: one text gives a faithful answer and its hallucinated variants.
 
 A slot is ``{{supported||hallucinated||kind}}`` in the text: a stretch with a supported and a
 hallucinated wording, and the kind of hallucination. In each variant one slot is hallucinated.
@@ -28,8 +28,8 @@ class MarkedAnswer:
     Attributes:
         text: The answer.
         spans: ``(start, end, label)`` of wrong words: :data:`UNSUPPORTED` or :data:`CONTRADICTED`.
-        doubts: ``(start, end, label)`` of stretches with a mistake of this label somewhere in them;
-            with the label :data:`DOUBTFUL`, there may be one.
+        doubts: ``(start, end, label)`` of stretches that have a wrong word of this label somewhere
+            or, for :data:`DOUBTFUL`, may have a wrong word.
     """
 
     text: str
@@ -89,7 +89,7 @@ def render_slots(annotated: str, hallucinated: frozenset[int]) -> MarkedAnswer:
         The text, with the ranges of the hallucinated wordings, without white space at their ends.
 
     Raises:
-        ValueError: If a slot does not have this form.
+        ValueError: If a slot has another form.
     """
     text = ""
     spans = []
