@@ -119,8 +119,7 @@ class Generated:
 
     Attributes:
         n: Number of rows of the table of answers.
-        n_asked: Number of calls of this run that gave an answer; other answers are from earlier
-            runs.
+        n_asked: Number of answers that are new, not from earlier runs.
         n_failed: Number of rows without an answer.
         first_problem: Reason why the first such row has no answer; empty if all rows have one.
         n_cut: Number of answers that were cut off at the limit of tokens.
@@ -206,8 +205,8 @@ def generate(
 class _Asker:
     """Makes calls, and saves each reply in a file under a hash of its request. Thread-safe.
 
-    A request that has a reply is not made again, and no request is made after a final failure. API
-    keys are not saved. Incomplete lines of the file are ignored.
+    A request that has a reply is not made again, and no request is begun after a final failure.
+    API keys are not saved.
 
     Attributes:
         n_new: Number of replies of this run.
