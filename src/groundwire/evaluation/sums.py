@@ -11,9 +11,9 @@ from groundwire.evaluation.metrics import Bools, Floats, f1_of, ratios
 def counted(hallucinated: Bools, failed: Bools) -> Bools:
     """Select the answers that scores count.
 
-    An answer without a verdict counts as missed if it is hallucinated. A grounded one is left out:
-    otherwise an endpoint that is down would get credit for raising no false alarm. If no answer has
-    a verdict, none counts.
+    A hallucinated answer without a verdict counts as missed. A grounded answer without a verdict is
+    left out: otherwise an endpoint that is down would get credit for raising no false alarm. If no
+    answer has a verdict, none counts.
 
     Args:
         hallucinated: Whether each answer is hallucinated.
@@ -65,7 +65,7 @@ STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
     "balanced_accuracy": _balanced_accuracy,
 }
 
-#: Scores that are shares of a group of answers; precision is a share of the flagged answers.
+#: Scores that are shares of answers, so that :meth:`.intervals.Sums.of_share` applies.
 _SHARES = frozenset({"precision", "recall", "fpr"})
 
 
@@ -75,6 +75,6 @@ def score(name: str, sums: Sums) -> Replicates:
     Args:
         name: Name of the score.
         sums: Sums of the columns of :func:`answer_sums`. For precision, recall and F1 the first
-            three columns are enough: both, predicted and gold.
+            three columns are enough.
     """
     return (sums.of_share if name in _SHARES else sums.of)(STATISTICS[name])

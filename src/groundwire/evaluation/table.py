@@ -1,4 +1,4 @@
-"""Lays out the scores of an evaluation as a text table, in per cent."""
+"""Lays out the scores of an evaluation as text, in per cent."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import isnan
@@ -85,7 +85,7 @@ def aligned(rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)) -> I
 
 
 def task_name(task: str) -> str:
-    """Shorten the name of a task to one line; ``(none)`` if it is empty."""
+    """Return the name of a task as one short line; ``(none)`` if it is empty."""
     return one_line(task)[:_MAX_NAME] or "(none)"
 
 
