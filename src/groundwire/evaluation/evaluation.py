@@ -74,8 +74,7 @@ class Evaluation:
 
         Raises:
             ValueError: If two labelled rows have the same number.
-            KeyError: If a row's data are not a detection; TypeError, ValueError and AttributeError
-                mean the same.
+            KeyError: If a detection is malformed, as in :func:`.confusion.detection_in`.
         """
         tally = _Tally()
         columns = Columns.of(tally.labelled(rows))
@@ -99,8 +98,7 @@ class Evaluation:
     def to_dict(self, *, wall_s: float | None = None) -> dict[str, Any]:
         """Return the evaluation as JSON data.
 
-        Args:
-            wall_s: Seconds that the run took; by default :attr:`seconds`.
+        ``wall_s`` is the number of seconds that the run took; by default :attr:`seconds`.
         """
         detector = self.header.detector
         seconds = round(self.seconds if wall_s is None else wall_s, 6)

@@ -3,8 +3,7 @@
 Answers to one context share its difficulties, so whole contexts are resampled with all of their
 answers (Efron 1979, https://doi.org/10.1214/aos/1176344552; for clusters Field & Welsh 2007,
 https://doi.org/10.1111/j.1467-9868.2007.00593.x). Resampling answers one by one would give
-intervals that are too narrow. For a share of independent trials there is :func:`wilson`, which also
-works for few of them.
+intervals that are too narrow.
 
 If all contexts have the same score, all resamples have it too, and the bootstrap interval would
 have no width. A share that is 0 or 1 therefore gets Wilson's interval, where each context with

@@ -48,10 +48,9 @@ WITHOUT = (
 
 
 def counts_without_verdict(scores: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a phrase for each reason why rows have no verdict; nothing if all rows have one.
+    """Yield a phrase for each reason why rows have no verdict.
 
-    Args:
-        scores: The scores of :meth:`.evaluation.Evaluation.to_dict`.
+    ``scores`` are data of :meth:`RowCounts.to_dict`.
     """
     for each in WITHOUT:
         if n := scores[each.key]:

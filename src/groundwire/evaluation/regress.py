@@ -183,13 +183,9 @@ class Baseline:
 def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) -> Regression:
     """Compare results with a baseline and with limits.
 
-    Args:
-        results: The file of new results.
-        baseline: The earlier scores; needed if the limits have drops.
-        limits: The limits.
-
     Raises:
-        RegressError: If the two sides cannot be compared, or a rate cannot be computed.
+        RegressError: If the two sides cannot be compared, a rate cannot be computed, or the limits
+            have drops and there is no baseline.
         ResultsError: If a file of results cannot be read.
     """
     now = Evaluation.read(results).to_dict()

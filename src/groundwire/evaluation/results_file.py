@@ -62,11 +62,9 @@ def read_judged(path: Path) -> Iterator[JudgedRow]:
 
 
 def resume(path: Path, header: Header) -> dict[int, str]:
-    """Prepare a results file to be continued: cut off an incomplete last line.
+    """Prepare a results file to be continued, if it exists: cut off an incomplete last line.
 
-    Args:
-        path: The file, which need not exist.
-        header: Header of the run that continues the file.
+    ``header`` is that of the run that continues the file.
 
     Returns:
         Number → fingerprint of each row that has a result.

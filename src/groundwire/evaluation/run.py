@@ -46,14 +46,8 @@ def run(
 ) -> Run:
     """Judge all rows that have no result yet, and append their results.
 
-    Args:
-        detector: The detector.
-        rows: All rows of the data, including those that have a result.
-        output: The file of results, which is created or continued.
-        header: The data and the detector.
-        replace: Whether earlier results are replaced. They are kept if reading the first rows of
-            the data fails.
-        on_row: Called after each row with the number of rows done.
+    ``rows`` are all rows of the data. With ``replace``, earlier results are replaced, unless
+    reading the first rows of the data fails.
 
     Raises:
         ResultsError: If existing results are broken or of other rows, or the name of the output

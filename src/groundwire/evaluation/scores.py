@@ -22,10 +22,8 @@ def scores_of(
 ) -> dict[str, Any]:
     """Compute the scores of a group of answers as JSON data; undefined ones are ``null``.
 
-    Args:
-        answers: The answers. :func:`.sums.counted` says how those without a verdict count.
-        prevalences: Shares of hallucinated answers, in [0, 1], for which to compute the precision.
-        n_resamples: Number of resamples of the bootstrap, which draws contexts.
+    :func:`.sums.counted` says how answers without a verdict count. ``prevalences`` are shares of
+    hallucinated answers, in [0, 1], for which to compute the precision.
     """
     if not len(answers):
         return {"n_answers": 0, "example": None, "span": None, "span_lettucedetect": None}
@@ -104,9 +102,7 @@ def _spans(answers: Columns, n_resamples: int) -> dict[str, Any]:
 def of_spans(counts: ArrayLike, bootstrap: Bootstrap) -> dict[str, Replicates]:
     """Compute precision, recall and F1 of characters, with their resamples.
 
-    Args:
-        counts: For each answer the numbers of :class:`.metrics.Overlap`, shape ``(n, 3)``.
-        bootstrap: The plan to resample the contexts of these answers.
+    ``counts`` has the numbers of :class:`.metrics.Overlap` for each answer, shape ``(n, 3)``.
     """
     sums = bootstrap.sums(counts)
     return {name: score(name, sums) for name in ("precision", "recall", "f1")}

@@ -13,11 +13,7 @@ def counted(hallucinated: Bools, failed: Bools) -> Bools:
 
     A hallucinated answer without a verdict counts as missed. A grounded answer without a verdict is
     left out: otherwise an endpoint that is down would get credit for raising no false alarm. If no
-    answer has a verdict, none counts.
-
-    Args:
-        hallucinated: Whether each answer is hallucinated.
-        failed: Whether each answer has no verdict.
+    answer has a verdict, none counts. ``failed`` says which answers have no verdict.
     """
     if failed.all():
         return np.zeros(len(failed), np.bool_)
@@ -72,9 +68,7 @@ _SHARES = frozenset({"precision", "recall", "fpr"})
 def score(name: str, sums: Sums) -> Replicates:
     """Compute a score of :data:`STATISTICS`, with its resamples.
 
-    Args:
-        name: Name of the score.
-        sums: Sums of the columns of :func:`answer_sums`. For precision, recall and F1 the first
-            three columns are enough.
+    ``sums`` are those of the columns of :func:`answer_sums`. For precision, recall and F1 the first
+    three columns are enough.
     """
     return (sums.of_share if name in _SHARES else sums.of)(STATISTICS[name])

@@ -224,13 +224,10 @@ class RowReader(Generic[_Row]):
         self._ids: set[bytes] = set()
 
     def read(self, row: int, place: str, content: bytes, values: Values | str) -> _Row | FailedRow:
-        """Read one row.
+        """Read one row; an error becomes a :class:`FailedRow`.
 
-        Args:
-            row: Number of the row.
-            place: File and line of the row, for messages.
-            content: Content of the row, for its fingerprint.
-            values: Values of the row by column, or an error message.
+        ``row`` is its number, ``place`` its file and line for messages, ``content`` its content for
+        the fingerprint. ``values`` are its values by column, or an error message.
         """
         # The fingerprint covers the column mapping too: with another mapping, the same content may
         # be another answer.

@@ -38,14 +38,13 @@ class MarkedAnswer:
 
 
 def each_slot(path: Path) -> Iterator[AnyRow]:
-    """Read rows with the keys id, domain, context (a text or a list of texts) and answer.
+    """Read rows with the keys id, domain (the task), context (a text or a list) and answer.
 
     The keys question and context_id are optional; by default the context id is the row's id.
 
-    A row yields the faithful answer, with the row's id, and a variant for each slot, in which that
-    slot alone is hallucinated; the variants' ids end in ``.1``, ``.2`` and so on. There is no
-    variant for a slot without a hallucinated wording, because it has no words to mark. The domain
-    becomes the task.
+    A row yields the faithful answer, with the row's id, and a variant for each slot with a
+    hallucinated wording, in which that slot alone is hallucinated. The ids of variants end in the
+    number of the slot, from ``.1``.
 
     Raises:
         DatasetError: If the file has no rows or cannot be read.

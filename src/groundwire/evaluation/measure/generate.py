@@ -168,14 +168,9 @@ def generate(
 ) -> Generated:
     """Ask each model each question that has no reply yet, and write the table of answers.
 
-    Args:
-        questions: All questions, including those that have a reply.
-        asks: The endpoint that answers requests.
-        prompting: Models, prompt and options of the requests.
-        output: The table of answers: JSON Lines in the order of the questions. It is written only
-            if the run reaches its end, while the replies are saved in :func:`replies_path` at once.
-        concurrency: Number of calls at a time.
-        on_row: Called after each row with the number of rows done.
+    The table is JSON Lines in the order of the questions. It is written only if the run reaches its
+    end, while replies are saved in :func:`replies_path` at once. ``concurrency`` is the number of
+    calls at a time; ``on_row`` is called after each row with the number of rows done.
 
     Raises:
         StoppedError: If a failure is final, or :data:`MAX_IN_A_ROW` calls in a row fail.

@@ -77,8 +77,7 @@ class ReportRow:
         """Compare a row's verdict with its label.
 
         Raises:
-            KeyError: If the row's data are not a detection; TypeError, ValueError and
-                AttributeError mean the same.
+            KeyError: If the detection is malformed, as in :func:`.confusion.detection_in`.
         """
         detection = detection_in(row)
         judged = ComparedAnswer.of(row, detection)

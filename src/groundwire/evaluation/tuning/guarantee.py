@@ -96,14 +96,8 @@ def guarantee(
 
     Of several such thresholds, it is the one that flags the most answers (for recall: the fewest).
 
-    Args:
-        sample: The labelled answers.
-        entries: Index of the first threshold that flags each answer, from
-            :meth:`.sample.ThresholdCandidates.entries`.
-        n_thresholds: Number of thresholds.
-        target: The target; not ``f1``.
-        alpha: Highest probability that the guarantee is wrong, in (0, 0.5).
-        seed: Seed of the random draws.
+    ``entries`` comes from :meth:`.sample.ThresholdCandidates.entries`. The target is not ``f1``.
+    ``alpha`` is the highest probability that the guarantee is wrong, in (0, 0.5).
     """
     assert target.value is not None
     rng = np.random.default_rng(seed)
@@ -163,12 +157,8 @@ def flagged_losses(
     If several answers of a context are flagged, the one with the lowest rank is the trial. As
     ranks are random, each flagged answer is equally likely to be the trial, at every threshold.
 
-    Args:
-        contexts: Number of the context of each answer.
-        entries: Index of the first threshold that flags each answer.
-        is_loss: Whether each answer is a loss if it is flagged.
-        rank: Random rank of each answer.
-        n_thresholds: Number of thresholds.
+    The first four arguments have an entry for each answer. ``is_loss`` says whether the answer is a
+    loss if it is flagged.
 
     Returns:
         Losses and trials, shape ``(n_thresholds,)`` each.

@@ -60,8 +60,7 @@ class ThresholdCandidates:
     def entries(self, scores: Floats) -> Ints:
         """Find the index of the first threshold that flags each answer; ``k`` if none flags it.
 
-        Args:
-            scores: Scores as in :class:`LabelledSample`, shape ``(n,)``.
+        ``scores`` are as in :class:`LabelledSample`, shape ``(n,)``.
         """
         if self.score is Score.SIMILARITY:
             entries = np.searchsorted(self.values, scores, side="right")
