@@ -1,4 +1,4 @@
-"""The command line. Each command is a module of this package that is imported when it is called."""
+"""The command line. The module of a command is imported when the command is called."""
 
 import io
 import os
@@ -70,10 +70,10 @@ class FailedError(click.ClickException):
 
 
 class Commands(SuggestingGroup):
-    """The group of all commands: it imports a command only to call it; failures become messages."""
+    """The group of all commands; it imports commands by name, and shows failures as messages."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands, most used first."""
+        """Return the names of the commands, in the order of the help."""
         return [*COMMANDS]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -82,7 +82,7 @@ class Commands(SuggestingGroup):
             formatter.write_dl([*COMMANDS.items()])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command by its name; ``train`` needs the package groundwire-training."""
+        """Import a command; ``train`` is in the package groundwire-training."""
         if cmd_name not in COMMANDS:
             return None
         package = "groundwire_training.cli" if cmd_name == "train" else f"groundwire.cli.{cmd_name}"

@@ -1,7 +1,6 @@
 """``groundwire accounts``: changes the accounts of people who may sign in to the console.
 
-It works on the database itself, without a running gateway. So it can make the first account, and a
-new password for somebody who has lost theirs.
+It works on the database itself, so it needs no running gateway.
 """
 
 import click

@@ -1,4 +1,4 @@
-"""Writes annotations, which a CI service shows beside the changed lines or in its log."""
+"""Writes annotations, which GitHub shows beside a change."""
 
 import os
 from collections.abc import Iterable

@@ -181,7 +181,7 @@ class ResultsTally:
 
 
 def results_exist(path: Path) -> InputError:
-    """Return the error for an output that exists: only the user may decide to replace it."""
+    """Return the error for an output that exists, and must not be replaced unasked."""
     return InputError(
         f"{path} exists. Continue it with --resume, replace it with --force, or name another "
         "--output."
@@ -197,10 +197,8 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
 
     Raises:
         DifferentDetectorError: If the results to continue were made by another detector.
-        InputError: If the output exists and is neither continued nor replaced; if the results to
-            continue belong to another input; if there is nothing to check; if the first row shows a
-            mistake (:func:`examine_first`); or if the input is damaged, once the rows before the
-            damage are checked.
+        InputError: If the output exists and cannot be used, the input is empty or damaged, or its
+            first row shows a mistake (:func:`examine_first`).
     """
     tally = prepare_output(files)
     # Steps that may fail come before the output is opened, so that a failure leaves no empty file.
@@ -304,7 +302,7 @@ def judge_rows(
 
 
 def input_lines(path: Path, columns: ColumnMapping) -> Iterator[Line]:
-    """Yield the raw rows of a file, read as ``groundwire evaluate`` reads them.
+    """Yield the raw rows of a file, or of JSON on standard input.
 
     Raises:
         InputError: If the file is damaged, once the rows before the damage were yielded.

@@ -152,7 +152,7 @@ def check(
 
 
 def detected(setup: Setup, choice: DetectorChoice, example: Example) -> Detection:
-    """Load the chosen detector and check an answer; while it reads long sources, show the time."""
+    """Load the chosen detector and check an answer."""
     with waiting(sum(len(source.text) for source in example.sources)):
         return setup.load(choice).detect(
             sources=example.sources, question=example.question, answer=example.answer
@@ -160,11 +160,11 @@ def detected(setup: Setup, choice: DetectorChoice, example: Example) -> Detectio
 
 
 def refuse_options(ctx: click.Context, names: Iterable[str], why: str) -> None:
-    """Refuse options that cannot be used together with another option.
+    """Raise a UsageError if the command line has one of some options.
 
     Args:
         ctx: Context of the command.
-        names: Names of the parameters to refuse, if the command line has them.
+        names: Names of the parameters to refuse.
         why: The end of the error, after the name of the option.
     """
     for parameter in ctx.command.params:

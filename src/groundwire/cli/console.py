@@ -36,11 +36,7 @@ def show_colored(
 ) -> None:
     """Print a result as JSON, or as text that may be coloured.
 
-    Args:
-        result: The result; its method ``to_dict`` returns the JSON data.
-        to_terminal: Function that makes the text; its argument ``color`` says whether to colour it.
-        as_json: Whether to print JSON.
-        color: When to use colour.
+    ``to_terminal`` makes the text; its argument ``color`` says whether to colour it.
     """
     colored = wants_color(color)
     text = to_json(result.to_dict(), indent=2) if as_json else to_terminal(result, color=colored)

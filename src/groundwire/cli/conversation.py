@@ -42,16 +42,8 @@ def check_conversation(
 ) -> None:
     """Check the answers in the response of a file, print the results, and exit.
 
-    Args:
-        ctx: Context of the command.
-        choice: The values of the options that choose a detector.
-        file: The request and the response.
-        config: The configuration file; ``None``: defaults and environment variables alone.
-        as_json: Whether to print JSON.
-        color: When to use colour.
-
     Raises:
-        InputError: If the file is no JSON, or a check was due and the response has no answer text.
+        InputError: If the file cannot be read, or a check was due and there is no answer text.
     """
     refuse_shared_stdin([file, config])
     settings = _with_choice(read_config(ctx, config), choice, ctx)
@@ -112,9 +104,8 @@ def read_json(file: Path, *, wanted: str) -> object:
         wanted: The content that it should have, for the error.
 
     Raises:
-        InputError: If the file is no JSON.
-        NotUtf8Error: If the file is not UTF-8.
-        OSError: If the file cannot be read.
+        InputError: If the file is no JSON, or no UTF-8.
+        OSError: If the file cannot be opened.
     """
     text = read_text(file)
     try:

@@ -13,7 +13,7 @@ from groundwire.cli.options import option
 if TYPE_CHECKING:
     from groundwire.evaluation.datasets.choosing import Read
 
-#: Matches names of columns in which true probably means that an answer is right.
+#: Matches the name of a column of labels in which true probably means that the answer is right.
 _RIGHT = re.compile(
     r"(?<!in)(?<!un)(?:correct|right|support|ground|faith|consist|pass|good|valid)", re.IGNORECASE
 )

@@ -56,8 +56,8 @@ class DetectorChoice:
 
 def load_detector(choice: DetectorChoice) -> AnyDetector:
     """Load the chosen detector."""
-    # Imported here: it imports numpy and the inference library, which takes 200 ms that --help
-    # should not wait for.
+    # Imported here, since the import of the inference library takes 200 ms, and --help does not
+    # need it.
     from groundwire.detector import CACHE_MB, Detector
 
     return Detector.load(
@@ -71,7 +71,7 @@ def load_detector(choice: DetectorChoice) -> AnyDetector:
 
 
 def load_pipeline(config: "Config") -> "Pipeline":
-    """Load the pipeline of stages that a configuration describes."""
+    """Load the pipeline of a configuration."""
     from groundwire.pipeline import Pipeline  # imported here, as in load_detector: it is slow
 
     return Pipeline.load(config)
@@ -86,13 +86,7 @@ def load_explainer(**options: Any) -> "Explainer":  # noqa: ANN401
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """The functions that load detectors, pipelines and explainers; it is click's context object.
-
-    Attributes:
-        load: Loads the detector that a command's options choose.
-        load_pipeline: Makes the pipeline of a configuration.
-        load_explainer: Loads the explainer that a command's options choose.
-    """
+    """The functions that load detectors, pipelines and explainers; it is click's context object."""
 
     load: Callable[[DetectorChoice], AnyDetector] = load_detector
     load_pipeline: Callable[["Config"], "Pipeline"] = load_pipeline

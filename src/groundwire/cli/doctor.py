@@ -38,7 +38,7 @@ LANGUAGES = (
     "coverage (reason: language) and never counts as supported."
 )
 
-#: The detector that commands load without options.
+#: The detector that ``groundwire check`` loads without options.
 DEFAULT_CHOICE = DetectorChoice(
     operating_point="balanced", model=None, revision=None, threads=None, device="cpu"
 )
@@ -117,7 +117,7 @@ def look_at_package(name: str) -> Checkup:
 
 
 def look_at_models() -> Iterator[Checkup]:
-    """Check that each embedded model is intact, and that the default model is there."""
+    """Check that the embedded models are intact, and that the default model is there."""
     from groundwire.engine.models import DEFAULT_MODEL, list_models, verify
 
     fix = "Install the package again, from its checkout: pip install --force-reinstall ."

@@ -39,16 +39,11 @@ class NamedType(click.ParamType):  # type: ignore[type-arg] # not generic in old
 
 
 def read_evidence(listed: Path | None, named: Iterable[Named]) -> list[object]:
-    """Read all spans of evidence: first those in a file, then those that options give one by one.
-
-    Args:
-        listed: A file with a list of spans.
-        named: Id, and text or file, of each span that an option gives.
+    """Read all spans of evidence: first those in the file ``listed``, then those of options.
 
     Raises:
-        InputError: If the file ``listed`` is no JSON list.
-        NotUtf8Error: If a file is not UTF-8.
-        OSError: If a file cannot be read.
+        InputError: If the file ``listed`` is no JSON list, or a file is no UTF-8.
+        OSError: If a file cannot be opened.
     """
     found: list[object] = []
     if listed is not None:

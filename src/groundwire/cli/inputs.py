@@ -56,9 +56,8 @@ def read_text(path: Path) -> str:
     """Read the text of a file, or of standard input for ``-``.
 
     Raises:
-        NotUtf8Error: If the text is not UTF-8.
-        InputError: If the file is of a known kind that is not text, such as a PDF.
-        OSError: If the file cannot be read.
+        InputError: If the file is no text in UTF-8, such as a PDF.
+        OSError: If the file cannot be opened.
     """
     if path != STDIN:
         return decode(path.read_bytes(), name_of(path))
@@ -92,7 +91,7 @@ def read_text_option(text: str | None, path: Path | None, option: str) -> str | 
 
 
 def refuse_file_name(text: str, option: str) -> None:
-    """Refuse the name of a file, with or without an ``@``, as the value of an option for a text."""
+    """Refuse the name of a file, also after an ``@``, as the value of an option for a text."""
     name = text.removeprefix("@")
     if is_file(name):
         raise click.UsageError(

@@ -21,8 +21,8 @@ from groundwire.cli.progress import count_rows, progress
 if TYPE_CHECKING:
     from groundwire.evaluation.datasets.files import AnyRow
 
-#: Cache of sources for the similarity detector, in megabytes. A small one is enough: the answers
-#: of one context are judged together, so its sources are not needed again later.
+#: Cache of sources for the similarity detector, in megabytes. A small cache is enough, since
+#: answers of one context are judged together.
 SIMILARITY_CACHE_MB = 4.0
 
 
@@ -85,7 +85,7 @@ def judge(
         count: Function that returns the number of rows; ``None`` if it is unknown.
 
     Raises:
-        InputError: If the output exists, and is to be neither continued nor replaced.
+        InputError: If the output cannot be used.
     """
     from groundwire.engine.models import EMBEDDERS
     from groundwire.evaluation.judged_row import Header
@@ -116,8 +116,7 @@ def judge(
 def _progress_of(count: Callable[[], int | None], *, hint: bool) -> Iterator[Callable[[int], None]]:
     """Show the progress while the block runs; yield a function to call after each row.
 
-    If Ctrl-C ends the block, the number of rows done is printed, and if ``hint`` is true, also that
-    --resume continues.
+    If Ctrl-C ends the block, the number of rows done is printed; with ``hint``, --resume is named.
     """
     n_rows = n_new = 0
     with progress(count, is_interactive=sys.stderr.isatty()) as report:

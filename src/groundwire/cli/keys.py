@@ -1,7 +1,6 @@
 """``groundwire keys``: makes, lists and revokes keys in the database itself.
 
-It needs no running gateway, so somebody who has lost the last admin key can make another. Running
-gateways check for changes every ``store.poll_s`` seconds.
+It needs no running gateway, so somebody who has lost the last admin key can make another.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Provides commands with results: of labelled data that are judged now, or of an earlier run."""
+"""Gives commands a file of results: of data that are judged now, or of an earlier run."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -53,9 +53,7 @@ class Labelled:
     def judged(self, ctx: click.Context, setup: Setup | None = None) -> Iterator[Path]:
         """Yield the path of the results; with ``--data``, judge the answers first.
 
-        Args:
-            ctx: Context of the command.
-            setup: The functions that load detectors; ``None``: those in the context.
+        ``setup`` has the functions that load detectors; by default those in the context.
         """
         self.check(ctx)
         if self.data is None:

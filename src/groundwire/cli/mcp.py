@@ -142,9 +142,7 @@ class ServerOptions:
     def opened(self, ctx: click.Context, *, has_sessions: bool) -> Iterator["Backend"]:
         """Open the backend of the tools, and close it after the block.
 
-        Args:
-            ctx: Context of the command.
-            has_sessions: Whether each client has a session of its own, as over stdio.
+        ``has_sessions`` says whether each client has a session of its own, as over stdio.
 
         Raises:
             MissingExtraError: If the extra that the chosen verifier needs is not installed.
@@ -224,7 +222,7 @@ def mcp(
 def print_config(
     ctx: click.Context, name: str, start: ServerOptions, http: HttpOptions | None
 ) -> None:
-    """Print the configuration for a client, and on standard error the file that it goes into."""
+    """Print the configuration for a client, and on standard error where it belongs."""
     from groundwire.mcp.clients import CLIENTS as KNOWN
     from groundwire.mcp.clients import local_config, remote_config
 
@@ -299,8 +297,8 @@ def read_access(own: HttpOptions) -> "Access":
     """Read from the options which clients the server accepts.
 
     Raises:
-        UsageError: If other machines can reach the server, and there is no token, or it listens on
-            all addresses and no host name is allowed; or if the token cannot be read.
+        UsageError: If the token cannot be read, or if other machines can reach the server and the
+            token, or a host name that is needed, is missing.
     """
     from groundwire.config.keys import KeyText, hash_of
     from groundwire.config.kinds import is_loopback_host

@@ -126,7 +126,7 @@ class Generating:
 
 
 def with_explainer(setup: Setup) -> Setup:
-    """Return loaders whose detectors are combined with the embedded explainer."""
+    """Return a setup whose detectors are combined with its explainer."""
     from groundwire.evaluation.measure.explained import ExplainedDetector
 
     def load(choice: DetectorChoice) -> ExplainedDetector:

@@ -128,7 +128,7 @@ def _epilog(function: Callable[..., Any]) -> str | None:
 
 
 def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that its signature declares, and click's context as ``ctx``."""
+    """Give a command the options that its signature declares, and click's context on request."""
     text, _ = described(_without_epilog(function))
 
     @wraps(function)

@@ -11,10 +11,10 @@ import click
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
-#: Least seconds between two lines of progress, if standard error is no terminal.
+#: Least seconds between two lines of progress that :func:`lines` prints.
 LINE_EVERY_S = 10.0
 
-#: Sources with at least this many characters take seconds to read, so a terminal shows the time.
+#: While a check reads sources of at least this many characters, a terminal shows the time.
 LONG_CHARS = 2_000_000
 
 #: A function that shows the progress. Its arguments are the number of rows that are done, including
@@ -52,8 +52,7 @@ def progress(count: Callable[[], int | None], *, is_interactive: bool) -> Iterat
 def waiting(n_chars: int) -> Iterator[None]:
     """Show on a terminal that long sources are being read, with the time, while the block runs.
 
-    Args:
-        n_chars: Characters of the sources; below :data:`LONG_CHARS` nothing is shown.
+    ``n_chars`` is the length of the sources; below :data:`LONG_CHARS` nothing is shown.
     """
     if n_chars < LONG_CHARS or not sys.stderr.isatty():
         yield
@@ -82,10 +81,9 @@ def _drawn(*columns: "ProgressColumn") -> "Progress":
 
 
 def lines() -> Callable[..., None]:
-    """Return a function that prints a line, and skips lines that follow too soon.
+    """Return a function that prints a line at most every :data:`LINE_EVERY_S` seconds.
 
-    Lines are at least :data:`LINE_EVERY_S` seconds apart, and the first comes no sooner after this
-    call. A line with ``is_last`` is always printed.
+    Other lines are skipped, except a line with ``is_last``.
     """
     last = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""``groundwire regress``: fails a CI pipeline if scores fell, or too many answers are wrong."""
+"""``groundwire regress``: fails a CI pipeline if results exceed their limits."""
 
 from collections.abc import Iterable
 from pathlib import Path

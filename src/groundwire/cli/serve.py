@@ -116,22 +116,15 @@ def serve(ctx: click.Context, /, *, options: ServeOptions) -> None:
 
 
 def require_gateway(what: str = "The gateway") -> None:
-    """Check that the extra ``gateway`` is installed.
-
-    Args:
-        what: The feature that needs the extra, for the error.
-
-    Raises:
-        MissingExtraError: If the extra is not installed.
-    """
+    """Raise a MissingExtraError that names ``what`` if the extra ``gateway`` is not installed."""
     require(PACKAGES, what, "gateway")
 
 
 def with_upstream(config: "Config", given: dict[str, Any]) -> "Config":
     """Apply options to a configuration; they win over it, and over a preset that they name.
 
-    An upstream in the options replaces the configured ones. A key that the configuration file has
-    for another URL is then dropped, with a warning.
+    An upstream in the options replaces the configured ones. A key in the configuration file that
+    is for another URL is then dropped, with a warning.
     """
     from groundwire.config.tree import PRESETS
 
@@ -253,8 +246,7 @@ def show_keys(
 ) -> None:
     """Print which keys are accepted; show new keys on a terminal, or else write them to a file.
 
-    New keys are not printed as JSON, or where there is no terminal: such output may be collected,
-    like the log of a container.
+    Without a terminal, or as JSON, output may be collected, so new keys are not printed there.
     """
     tell(f"keys      {_keys(config, start)}", f"admin     {_admin_keys(config, start)}")
     if not start.keys:

@@ -54,7 +54,7 @@ def read_variable(variable: str, type_: Any, *, what: str) -> "Secret":  # noqa:
 
     Args:
         variable: Name of the variable.
-        type_: Annotation of the setting that the secret is for; it says which values are legal.
+        type_: Annotation of a setting, which says which values are legal.
         what: Name of the secret in the error, such as ``key``.
 
     Raises:
@@ -74,15 +74,9 @@ def read_variable(variable: str, type_: Any, *, what: str) -> "Secret":  # noqa:
 
 
 def require(packages: Iterable[str], what: str, extra: str) -> None:
-    """Check that an extra is installed.
+    """Raise a MissingExtraError if a package of an extra is not installed.
 
-    Args:
-        packages: Packages of the extra.
-        what: The feature that needs the extra, for the error.
-        extra: Name of the extra.
-
-    Raises:
-        MissingExtraError: If one of the packages is not installed.
+    ``what`` is the feature that needs the extra, for the error.
     """
     if any(find_spec(name) is None for name in packages):
         raise MissingExtraError(what, extra)

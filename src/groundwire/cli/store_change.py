@@ -1,4 +1,4 @@
-"""Lets commands change the database, and records each change in the audit trail."""
+"""Lets commands read and change the database, and records what they did in the audit trail."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 _Work = Callable[["Store"], Awaitable[_T]]
 _Events = Callable[[_T, "ControlEvents"], Sequence["AuditEvent"]]
 
-#: Limit on the time that a command takes to record a change, in seconds.
+#: Limit on the time that a command waits for its audit events to be written, in seconds.
 RECORD_S = 30.0
 
 
@@ -31,8 +31,7 @@ class StoreChange(Generic[_T]):
 
     Attributes:
         value: The value that the work returned.
-        is_recorded: Whether the change is in the audit trail; also true if nothing was to be
-            recorded.
+        is_recorded: False if the audit trail lacks an event of the work.
     """
 
     value: _T
@@ -40,18 +39,18 @@ class StoreChange(Generic[_T]):
 
 
 def run(config: "Config", work: _Work[_T], events: _Events[_T] | None = None) -> StoreChange[_T]:
-    """Read or change the database of a configuration, and record the change, if any.
+    """Read or change the database of a configuration, and record what is to be recorded.
 
     Args:
         config: The configuration.
         work: Reads or changes the database.
-        events: Makes the audit events of a change; ``None`` if nothing is changed.
+        events: Makes audit events of the result of ``work``; ``None`` if there are none.
     """
     return asyncio.run(_done(config, work, events))
 
 
 def end(ctx: click.Context, done: StoreChange[Any]) -> None:
-    """End the command with exit status 1 if a change could not be recorded."""
+    """End the command with a warning and exit status 1 if its work could not be recorded."""
     if not done.is_recorded:
         say("warning: it is done, and could not be recorded in the audit log.")
         ctx.exit(ExitStatus.FLAGGED)
@@ -64,7 +63,7 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
     from groundwire.control.audit.redact import Redaction
     from groundwire.control.store.opening import existing_store
 
-    # Steps that recording needs come before the change: if one fails, no change is made.
+    # What recording needs is prepared before the change: if that fails, no change is made.
     keys = () if events is None else _signing_keys(config)
     redact = Redaction.of(config.audit.redact).apply
     async with existing_store(config) as store:
@@ -85,7 +84,7 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
 def _signing_keys(config: "Config") -> Sequence[bytes]:
     """Return the keys of the gateways, to sign a record with; empty if nothing will be recorded.
 
-    A new key is never made: to those who verify, a record signed with it would look forged.
+    A new key is never made: a record signed with it would look forged.
     """
     if not config.audit.enabled:
         return ()

@@ -60,12 +60,13 @@ def reliability(
     Args:
         probabilities: Forecast probabilities, in [0, 1], shape ``(n,)``.
         outcomes: Whether the event of each forecast happened, shape ``(n,)``.
-        n_bins: Number of bins over [0, 1]; an edge belongs to the bin above it.
+        n_bins: Number of bins over [0, 1].
         lowest: Forecasts below this probability are left out. Most word pieces have a probability
             near 0, where calibration is easy; they would hide errors elsewhere.
 
     Raises:
-        ValueError: If the two arrays differ in shape, or a probability is outside [0, 1].
+        ValueError: If the arrays are not one-dimensional and of equal length, or a probability is
+            outside [0, 1].
     """
     said, so = _forecasts(probabilities, outcomes, lowest)
     edges = np.arange(n_bins + 1) / n_bins  # linspace would give 0.30000000000000004 for 0.3
@@ -90,8 +91,7 @@ class Brier:
         n: Number of forecasts.
         score: The score; ``nan`` without forecasts.
         skill: Brier skill score: 1 for perfect forecasts, 0 for forecasts as good as the base rate
-            (the mean outcome), negative for worse ones; ``nan`` if the event happened always or
-            never.
+            (the mean outcome), negative for worse ones; ``nan`` unless both outcomes occur.
     """
 
     n: int

@@ -54,8 +54,8 @@ class Columns:
         characters: Numbers of characters that were marked by both the detector and people, by the
             detector, and by people, shape ``(n, 3)``.
         pairs: The three numbers as :func:`.metrics.count_pairs` counts them, shape ``(n, 3)``.
-        claims: Number of judged claims that neither the detector nor people marked, and number of
-            all claims that people did not mark, shape ``(n, 2)``.
+        claims: ``n_clean_passed`` and ``n_clean_claims`` of :class:`.confusion.ComparedAnswer`,
+            shape ``(n, 2)``.
         said: The detector's P(something in the answer is not supported); ``nan`` if it gives none,
             or there is no verdict.
         latency_ms: Milliseconds that the check took; ``nan`` if there is no verdict.
@@ -103,10 +103,7 @@ class Columns:
 
     @property
     def ious(self) -> Floats:
-        """Intersection over union of predicted and gold characters, of each answer.
-
-        1 for an answer in which neither the detector nor people marked anything.
-        """
+        """:attr:`.metrics.Overlap.iou` of each answer, shape ``(n,)``."""
         both, predicted, gold = self.characters.T.astype(np.float64)
         union = predicted + gold - both
         ious: Floats = np.divide(both, union, out=np.ones(len(self)), where=union > 0)

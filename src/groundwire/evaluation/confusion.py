@@ -16,9 +16,8 @@ from groundwire.evaluation.metrics import Overlap, Range, count_characters, coun
 class ComparedAnswer:
     """A judged answer compared with its labels, in numbers.
 
-    Two kinds of answers have no verdict and are never flagged: those whose check failed, which have
-    an ``error``, and those of which no claim was judged. :func:`.sums.counted` says how scores
-    treat them, and reports say how many there are.
+    An answer has no verdict if its check failed, or judged no claim. :func:`.sums.counted` says how
+    scores treat such answers.
 
     Attributes:
         row: Number of the answer's row in the data.
@@ -27,22 +26,19 @@ class ComparedAnswer:
         context_id: Id of the answer's sources; answers to the same sources share it.
         is_hallucinated: Whether the answer is hallucinated, by its label.
         is_flagged: Whether the detector marked anything in the answer.
-        probability: The highest P(not supported) of a claim, in [0, 1]; 0 if no claim was judged.
-            For a detector of similarities, 1 minus the lowest similarity of a claim: this is not a
-            probability, but it sorts answers by doubt as well.
-        characters: Numbers of characters that the detector marked, that people marked, and that
-            both marked. A character with several marks counts once. All are 0 without
-            ``has_spans``.
-        pairs: The same numbers as :func:`.metrics.count_pairs` counts them: a character with
-            several marks counts several times.
+        probability: The highest doubt about a claim, in [0, 1], by which answers are ranked: its
+            P(not supported) or, for a detector of similarities, 1 minus its similarity. 0 if no
+            claim has either.
+        characters: Counts of marked characters, as :func:`.metrics.count_characters` counts them;
+            0 without ``has_spans``.
+        pairs: The same counts as :func:`.metrics.count_pairs` counts them.
         n_clean_claims: Number of claims in which people marked nothing; 0 without ``has_spans``.
         n_clean_passed: Number of those claims that were judged and in which the detector marked
-            nothing either.
+            nothing.
         is_complete: Whether all evidence was indexed and all of the answer was judged.
         error: Why the check failed; empty if it did not.
         is_unchecked: Whether the check did not fail, but judged no claim of the answer.
-        has_spans: Whether the labels say which characters are hallucinated. If not, the answer
-            counts for no score of characters.
+        has_spans: Whether the labels say which characters are hallucinated.
         said: The detector's probability that something in the answer is not supported; ``nan`` if
             it gives none, or there is no verdict.
         latency_ms: Milliseconds that the check took; ``nan`` if there is no verdict.
@@ -68,12 +64,7 @@ class ComparedAnswer:
 
     @classmethod
     def of(cls, row: JudgedRow, detection: Detection | None) -> Self:
-        """Compare the detection of a row with the labels of its answer.
-
-        Args:
-            row: A row of results.
-            detection: The detection of the row, as :func:`detection_in` reads it.
-        """
+        """Compare the detection of a row, as :func:`detection_in` reads it, with the labels."""
         gold = [(mark["start"], mark["end"]) for mark in row.gold]
         has_spans, error = row.known == Known.SPANS, ""
         if row.error is not None or detection is None:
@@ -133,8 +124,8 @@ def overlaps(stretch: Claim | Span, ranges: Iterable[Range]) -> bool:
 def is_judged(detection: Detection) -> bool:
     """Return whether at least one claim was judged; if not, the detection is not a verdict.
 
-    A claim that is unchecked for the reason "unrelated" counts as judged: its words were compared
-    with those of the evidence, and none occurs there.
+    A claim that is unchecked for the reason "unrelated" counts as judged: it was compared with the
+    evidence, and shares no word with it.
     """
     return any(
         claim.label is not Label.UNCHECKED or claim.reason is Reason.UNRELATED
@@ -143,10 +134,7 @@ def is_judged(detection: Detection) -> bool:
 
 
 def _doubt(claim: Claim) -> float:
-    """Return the doubt about a claim, in [0, 1]: 1 minus its similarity, else its probability.
-
-    It is 0 if the claim has neither.
-    """
+    """Return the doubt about a claim, as :attr:`ComparedAnswer.probability` defines it."""
     if claim.similarity is not None:
         return min(1 - claim.similarity, 1.0)
     return claim.probability or 0.0

@@ -1,4 +1,4 @@
-"""Scores of a detector on labelled data, computed from a file of results alone."""
+"""Scores of a detector on labelled data, computed from its results."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,23 +27,24 @@ _SCORES = (
     *("span", "span_lettucedetect", "claims", "baseline_flag_all", "prevalence"),
     *("tasks", "labels", "calibration", "coverage", "latency_ms", "fingerprint"),
 )
-#: JSON keys that every evaluation has, even without labelled answers.
+#: JSON keys that :meth:`Evaluation.from_dict` needs.
 _NEEDED = ("n_answers", *_SCORES[-6:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """Scores of a detector on labelled data, and all that is needed to interpret them.
+    """Scores of a detector on labelled data.
 
     Attributes:
         header: The detector and the data.
-        counts: Numbers of all rows, and of rows without a verdict or a label.
-        scores: JSON data, with ratios in [0, 1] and ``None`` where undefined: the scores of all
-            labelled answers, as :func:`.scores.scores_of` computes them; ``tasks``, the same scores
-            for each task; ``labels``, the recall for each label and each kind of a gold span;
-            ``calibration``, ``coverage``, ``latency_ms``; and ``fingerprint``, a hash of the rows
-            and their labels that does not depend on the order of the rows.
-        seconds: Sum of the times of all checks, in seconds. Checks may run at the same time.
+        counts: Counts of rows, and the first failed rows.
+        scores: JSON data, ``None`` where undefined: the scores of all labelled answers, as
+            :func:`.scores.scores_of` computes them; ``tasks``, the same scores for each task;
+            ``labels``, the recall for each label and each kind of a gold span; ``calibration``,
+            ``coverage``, ``latency_ms``; and ``fingerprint``, a hash of the rows and their labels
+            that does not depend on the order of the rows.
+        seconds: Seconds that the checks took, summed over all checks; read by :meth:`from_dict`,
+            the ``seconds`` of the data.
     """
 
     header: Header
@@ -72,7 +73,8 @@ class Evaluation:
         """Compute the scores of judged rows, which may come in any order and are read once.
 
         Raises:
-            ValueError: If two rows have the same number.
+            ValueError: If two labelled rows have the same number.
+            KeyError: If a detection is malformed, as in :func:`.confusion.detection_in`.
         """
         tally = _Tally()
         columns = Columns.of(tally.labelled(rows))
@@ -96,9 +98,7 @@ class Evaluation:
     def to_dict(self, *, wall_s: float | None = None) -> dict[str, Any]:
         """Return the evaluation as JSON data.
 
-        Args:
-            wall_s: Seconds that the run took; ``None`` if results were read and nothing was run.
-                Then the times of all checks are summed.
+        ``wall_s`` is the number of seconds that the run took; by default :attr:`seconds`.
         """
         detector = self.header.detector
         seconds = round(self.seconds if wall_s is None else wall_s, 6)
@@ -132,7 +132,7 @@ class Evaluation:
 
 
 class _Tally:
-    """Collects from rows the numbers that scores are computed from; texts are not kept."""
+    """Counts rows as they are read, without keeping them."""
 
     def __init__(self) -> None:
         self.counts = RowCounts()
@@ -157,9 +157,9 @@ class _Tally:
                 yield judged
 
     def labels(self) -> dict[str, dict[str, Any]]:
-        """Count, for each label and each kind, the gold spans and those that the detector touched.
+        """Compute the recall of gold spans, for each label and kind, over answers with a detection.
 
-        Touched means that a span of the detector shares a character with the gold span.
+        A gold span is touched if it shares a character with a span of the detector.
         """
         return {
             name: {"n": n, "n_touched": self._n_touched[name], "recall": self._n_touched[name] / n}
@@ -183,11 +183,7 @@ def _fingerprint(row: JudgedRow) -> int:
 
 
 def _calibration(answers: Columns) -> dict[str, Any] | None:
-    """Compute how well the detector's probabilities of whole answers are calibrated.
-
-    Returns:
-        JSON data; ``None`` if no answer with a verdict has a probability.
-    """
+    """Compute how well the probabilities of whole answers are calibrated; ``None`` without any."""
     has_said = ~(np.isnan(answers.said) | answers.failed)
     if not has_said.any():
         return None

@@ -3,8 +3,7 @@
 Answers to one context share its difficulties, so whole contexts are resampled with all of their
 answers (Efron 1979, https://doi.org/10.1214/aos/1176344552; for clusters Field & Welsh 2007,
 https://doi.org/10.1111/j.1467-9868.2007.00593.x). Resampling answers one by one would give
-intervals that are too narrow. For a share of independent trials there is :func:`wilson`, which also
-works for few of them.
+intervals that are too narrow.
 
 If all contexts have the same score, all resamples have it too, and the bootstrap interval would
 have no width. A share that is 0 or 1 therefore gets Wilson's interval, where each context with
@@ -44,11 +43,11 @@ class ScoreInterval:
     """A score with its interval.
 
     Attributes:
-        value: The score of all answers, without resampling.
-        low: Lower end; ``nan`` if the score has no interval, as :meth:`Replicates.interval` says.
+        value: The score, without resampling.
+        low: Lower end; ``nan`` if the score has no interval.
         high: Upper end; ``nan`` where ``low`` is.
-        n_undefined: Number of resamples in which the score is undefined; they are left out of the
-            interval.
+        n_undefined: Number of resamples in which the score is undefined; the interval leaves them
+            out.
     """
 
     value: float
@@ -64,7 +63,7 @@ class Bootstrap:
     Attributes:
         of_answer: Number of the context of each answer, from 0 in order of appearance, shape
             ``(n,)``.
-        contexts: Hash of the context ids of all answers, by which two plans are compared.
+        contexts: Hash of the contexts of all answers, by which two plans are compared.
         n_resamples: Number of resamples; each draws as many contexts as the data have.
         seed: Seed of the draws.
     """
@@ -82,13 +81,7 @@ class Bootstrap:
         n_resamples: int = N_RESAMPLES,
         seed: int = SEED,
     ) -> Self:
-        """Make a plan to resample the contexts of some answers.
-
-        Args:
-            contexts: Id of the context of each answer.
-            n_resamples: Number of resamples.
-            seed: Seed of the draws.
-        """
+        """Make a plan to resample contexts; ``contexts`` is the context of each answer."""
         names = np.asarray(contexts)
         _, first, codes = np.unique(names, return_index=True, return_inverse=True)
         # Numbered in order of appearance, so that the draws do not depend on the names of contexts.
@@ -194,7 +187,7 @@ class Sums:
     def of_share(self, statistic: Callable[[Floats], Floats]) -> "Replicates":
         """Compute a score that is a share of a count, such as precision.
 
-        A share of 0 or 1 gets an interval by Wilson's formula: see :meth:`Replicates.interval`.
+        A share of 0 or 1 gets Wilson's interval.
         """
         n = int((~np.isnan(statistic(self.of_context))).sum())
         return replace(self.of(statistic), n_trials=n)
@@ -219,12 +212,12 @@ class Replicates:
     def interval(self, level: float = 0.95) -> ScoreInterval:
         """Compute the interval in which the share ``level`` of the resampled scores lies.
 
-        A share, such as precision, that is 0 or 1 gets Wilson's interval instead. Any other score
-        has no interval, so the ends are ``nan``, if the score is the same in all resamples or
-        undefined in all, or if there are fewer contexts than :data:`MIN_CONTEXTS`.
+        A share of 0 or 1, such as a precision, gets Wilson's interval instead. Otherwise both ends
+        are ``nan`` if the defined resamples do not differ, or if there are fewer contexts than
+        :data:`MIN_CONTEXTS`.
 
         Args:
-            level: The share of resamples in the interval, in (0, 1).
+            level: The confidence level, in (0, 1).
         """
         known = self.draws[~np.isnan(self.draws)]
         # A share rests on the contexts in which it is defined, any other score on all contexts.
@@ -242,8 +235,6 @@ class Replicates:
 
 def wilson(n_right: int, n: int, level: float = 0.95) -> ScoreInterval:
     """Compute a share of independent trials with the interval of Wilson (1927).
-
-    Unlike the bootstrap, it works for few trials, and for shares of 0 and 1.
 
     >>> found = wilson(5, 5)
     >>> found.value, round(found.low, 2), found.high
@@ -270,8 +261,8 @@ def wilson(n_right: int, n: int, level: float = 0.95) -> ScoreInterval:
 def difference(first: Replicates, second: Replicates) -> Replicates:
     """Subtract the second score from the first, resample by resample.
 
-    The same contexts are hard for both detectors, so the difference varies less than either score:
-    its interval may exclude 0 although the intervals of the two scores overlap.
+    The same contexts are often hard for both detectors, so the interval of the difference may
+    exclude 0 although the intervals of the two scores overlap.
 
     Raises:
         ValueError: If the two scores were not resampled by the same plan.

@@ -60,7 +60,8 @@ class Header:
 
         Raises:
             ValueError: If no row was checked.
-            KeyError: If the rows are not from ``check --batch``; TypeError means the same.
+            KeyError: If the rows are not from ``check --batch``; TypeError and ValueError mean the
+                same.
         """
         detector = next((row["detector"] for row in rows if "detector" in row), None)
         if detector is None:
@@ -96,8 +97,8 @@ class JudgedRow(JsonRecord):
             could not be read. In a row of ``check --batch`` it is a hash of the input row.
         columns: Further columns of the row in the data, by name.
         question: The question, or ``None``.
-        answer: The text of the answer; empty if the row could not be read or, for a row of
-            ``check --batch``, has any error.
+        answer: The text of the answer; empty if the row could not be read, or for any error in a
+            row of ``check --batch``.
         sources: ``id``, length in ``chars`` and ``sha256`` of each source. The texts stay in the
             data.
         known: How much of the answer is labelled: a :class:`.datasets.labelled.Known`.
@@ -107,8 +108,7 @@ class JudgedRow(JsonRecord):
             row could not be read or its check raised an error.
         error: ``type`` and ``message`` of the error, if the row could not be read or its check
             failed; else ``None``.
-        seconds: Seconds that the check took; 0 if it raised an error. Other checks may have run at
-            the same time.
+        seconds: Seconds that the check took; 0 if it raised an error.
         sha256: Fingerprint of the row in the data.
     """
 
@@ -147,7 +147,7 @@ class JudgedRow(JsonRecord):
         """Read a row that ``groundwire check --batch`` wrote; such a row has no label.
 
         Raises:
-            KeyError: If the data are not such a row; TypeError means the same.
+            KeyError: If the data are not such a row; TypeError and AttributeError mean the same.
         """
         error = data.get("error")
         keys = ("row", "line", "id", "answer", BATCH_KEY, "error")
@@ -175,11 +175,11 @@ def _detector(data: Mapping[str, Any]) -> DetectorInfo:
 def requiring_results(
     path: Path, line: int | None = None, problem: str = "a row of it is not as results are"
 ) -> Iterator[None]:
-    """Report errors of parsing as an error that names the file, the line and the problem.
+    """Turn errors of parsing into an error that names the file, the line and the problem.
 
     Raises:
-        ResultsError: If the block raises one of :data:`UNLIKE_RESULTS`. An error that is also an
-            InputError is passed on unchanged.
+        ResultsError: If the block raises one of :data:`UNLIKE_RESULTS`, except an InputError, which
+            is passed on unchanged.
     """
     try:
         yield

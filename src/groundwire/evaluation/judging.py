@@ -17,8 +17,8 @@ Block = Sequence[AnyRow]
 def judge_block(detector: AnyDetector, block: Block) -> Iterator[JudgedRow]:
     """Judge the rows of a block and yield their results.
 
-    Rows that could not be read come first; then answers to one context follow one another, so that
-    its sources are read once.
+    Rows that could not be read come first. Answers to one context follow one another, so that its
+    sources are read once.
     """
     yield from (failed_row(row) for row in block if isinstance(row, FailedRow))
     numbered = [row for row in block if isinstance(row, NumberedAnswer)]

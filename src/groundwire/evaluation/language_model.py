@@ -19,7 +19,7 @@ KEY_VARIABLE, URL_VARIABLE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 #: The key that is sent if an endpoint needs none: the client refuses an empty key.
 NO_KEY = "none"
 
-#: Failures after which all further calls of a run would fail too.
+#: Failures after which a run ends, because further calls would fail too.
 _FINAL = (FailureKind.AUTHENTICATION, FailureKind.BUDGET_EXCEEDED, FailureKind.NOT_FOUND)
 
 
@@ -27,7 +27,7 @@ class GenerationError(GroundwireError):
     """A call of a language model failed.
 
     Attributes:
-        is_final: Whether all further calls of the run would fail too, such as after a refused key.
+        is_final: Whether the run should end, because further calls would fail too.
     """
 
     def __init__(self, problem: str, *, is_final: bool = False) -> None:
@@ -43,9 +43,8 @@ class ModelReply:
         answer: The text.
         finish_reason: Why the text ended: ``length`` if it was cut off at the limit of tokens;
             empty if the endpoint gives none, or one that is not a plain word.
-        prompt_tokens: Number of tokens read, as the endpoint counts them; 0 if it does not say.
-        completion_tokens: Number of tokens written, as the endpoint counts them; 0 if it does not
-            say.
+        prompt_tokens: Number of tokens read, by the endpoint's count; 0 without one.
+        completion_tokens: Number of tokens written, by the endpoint's count; 0 without one.
     """
 
     answer: str
@@ -82,9 +81,9 @@ class EndpointAddress:
             variable: The variable that holds the key; ``None`` to use :data:`NO_KEY` as the key.
 
         Raises:
-            InputError: If the URL is not valid or has a secret in it; if the key is
-                missing though the endpoint is on another machine, cannot be sent in a header, or
-                would travel over plain HTTP to another machine.
+            InputError: If the URL is not valid, or the key is missing, is not printable ASCII, or
+                would travel to another machine over plain HTTP. An endpoint on this machine needs
+                no key.
         """
         given = base_url or environ.get(URL_VARIABLE, "").strip() or OPENAI_URL
         key = "" if variable is None else environ.get(variable, "").strip()

@@ -1,4 +1,4 @@
-"""The interface of a detector for commands."""
+"""The interface of detectors that evaluation and commands use."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,11 +10,11 @@ from groundwire.errors import GroundwireError, InputError
 
 
 class AnyDetector(Protocol):
-    """The methods of a detector that the commands use."""
+    """A detector, as evaluation and commands use it."""
 
     @property
     def info(self) -> DetectorInfo:
-        """Name, revision and threshold of the detector."""
+        """Description of the detector, such as its name, revision and threshold."""
         ...
 
     def detect(

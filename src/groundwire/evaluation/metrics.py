@@ -1,7 +1,6 @@
-"""Metrics of a detector on labelled answers: ratios of counts that are summed over all answers.
+"""Metrics of a detector on labelled answers, computed from counts or from rankings.
 
-A ratio whose denominator is 0 is undefined, and is ``nan``: precision if nothing was flagged, AUROC
-if all answers are hallucinated or none is.
+An undefined metric is ``nan``, such as the precision if nothing was flagged.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,7 +25,7 @@ class Overlap(NamedTuple):
 
     @property
     def iou(self) -> float:
-        """Intersection over union, in [0, 1]; 1 if nothing is predicted or gold."""
+        """Intersection over union, in [0, 1]; 1 if both sets are empty."""
         union = self.predicted + self.gold - self.both
         return self.both / union if union else 1.0
 
@@ -60,7 +59,7 @@ class AnswerCounts:
             hallucinated: Whether each answer is hallucinated, shape ``(n,)``.
 
         Raises:
-            ValueError: If the two arrays differ in shape.
+            ValueError: If the arrays are not one-dimensional and of equal length.
         """
         said, so = np.asarray(flagged, np.bool_), np.asarray(hallucinated, np.bool_)
         require_paired(said, so)
@@ -99,9 +98,8 @@ class AnswerCounts:
     def precision_at(self, prevalence: float) -> float:
         """Compute the precision if the share ``prevalence`` of answers, in [0, 1], is hallucinated.
 
-        Precision depends on how common hallucinations are, and labelled data usually have more of
-        them than production. Recall and the false-positive rate, from which this precision is
-        computed, do not depend on how common they are.
+        It is computed from recall and false-positive rate. In production, hallucinations are
+        usually rarer than in labelled data, and the precision is lower.
         """
         hit = self.recall * prevalence
         return ratio(hit, hit + self.false_positive_rate * (1 - prevalence))
@@ -130,7 +128,8 @@ class Ranking:
             hallucinated: Whether each answer is hallucinated, shape ``(n,)``.
 
         Raises:
-            ValueError: If the two arrays differ in shape, or a score is not a number.
+            ValueError: If the arrays are not one-dimensional and of equal length, or a score is
+                not a number.
         """
         values, so = np.asarray(scores, np.float64), np.asarray(hallucinated, np.bool_)
         require_paired(values, so)
@@ -190,11 +189,7 @@ class Ranking:
         return given
 
     def _by_score(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Sum the weights of answers by distinct score, highest first.
-
-        Returns:
-            The sums of hallucinated answers and those of grounded answers.
-        """
+        """Sum the weights of hallucinated and of grounded answers by score, highest first."""
         if not self.order.size:
             return weights, weights
         sorted_ = weights[..., self.order]
@@ -216,6 +211,9 @@ def count_characters(predicted: Iterable[Range], gold: Iterable[Range], text: st
         gold: Half-open ranges of characters that people marked. Ranges of one side may overlap; a
             character counts once.
         text: The answer.
+
+    Raises:
+        ValueError: If a range is not in the answer.
     """
     # Masks, because annotators' ranges may overlap: summing range by range would count the shared
     # characters twice and let precision exceed 1.
@@ -230,8 +228,7 @@ def count_pairs(predicted: Sequence[Range], gold: Sequence[Range]) -> Overlap:
 
     That evaluator (``models/evaluator.py`` of https://github.com/KRLabsOrg/LettuceDetect) sums the
     overlap of every predicted with every annotated range, white space included. So a character that
-    two annotated ranges share counts twice, and precision can exceed 1. :func:`count_characters`
-    counts each character once.
+    two annotated ranges share counts twice, and precision can exceed 1.
     """
     return Overlap(
         both=sum(max(0, min(b, d) - max(a, c)) for a, b in predicted for c, d in gold),
@@ -260,11 +257,7 @@ def mask(ranges: Iterable[Range], text: str) -> Bools:
 
 
 def require_paired(first: NDArray[np.generic], second: NDArray[np.generic]) -> None:
-    """Refuse two arrays unless they are one-dimensional and of equal length.
-
-    Raises:
-        ValueError: If an array is not one-dimensional, or the lengths differ.
-    """
+    """Raise a ValueError unless two arrays are one-dimensional and of equal length."""
     if first.ndim != 1 or first.shape != second.shape:
         raise ValueError(
             f"there must be one value for each, and the shapes are {first.shape} and {second.shape}"

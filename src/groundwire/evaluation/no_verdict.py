@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 from groundwire.evaluation.judged_row import JudgedRow
 
-#: Highest number of failed rows whose errors are kept; all failed rows are counted.
+#: Highest number of failed rows whose errors :attr:`RowCounts.failures` has.
 MAX_FAILURES = 100
 
 _MISSED = "missed if hallucinated, else in no score"
@@ -48,10 +48,9 @@ WITHOUT = (
 
 
 def counts_without_verdict(scores: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a phrase for each reason why rows have no verdict; nothing if all rows have one.
+    """Yield a phrase for each reason why rows have no verdict.
 
-    Args:
-        scores: The scores of :meth:`.evaluation.Evaluation.to_dict`.
+    ``scores`` are data of :meth:`RowCounts.to_dict`.
     """
     for each in WITHOUT:
         if n := scores[each.key]:
@@ -66,9 +65,8 @@ class RowCounts:
         n: Number of all rows.
         n_unreadable: Rows that could not be read; no score counts them.
         n_failed_checks: Rows whose check failed.
-        n_unchecked: Rows whose check did not fail, but judged nothing: the answer has no source, is
-            in a script that the detector cannot read, is too short to be compared, or claims
-            nothing.
+        n_unchecked: Rows whose check did not fail, but judged nothing, for example because the
+            answer has no source or claims nothing.
         n_unlabelled: Rows that did not fail and have no label; no score counts them.
     """
 
@@ -90,12 +88,7 @@ class RowCounts:
         return cls(**counts, _failures=list(data["failures"]))
 
     def add(self, row: JudgedRow, *, is_unchecked: bool) -> None:
-        """Count a row.
-
-        Args:
-            row: The row.
-            is_unchecked: Whether its check did not fail, but judged nothing.
-        """
+        """Count a row; ``is_unchecked`` says whether its check judged nothing without failing."""
         self.n += 1
         self.n_unchecked += is_unchecked
         if row.error is None:

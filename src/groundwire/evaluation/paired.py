@@ -7,7 +7,7 @@ from groundwire.evaluation.confusion import ComparedAnswer
 from groundwire.evaluation.intervals import Bootstrap, Replicates, difference
 from groundwire.evaluation.scores import of_answers, of_spans
 
-#: A function that computes scores of answers, by name, with the resamples of a bootstrap.
+#: A function that computes scores of answers: name → score with its resamples.
 _Scores = Callable[[Columns, Bootstrap], dict[str, Replicates]]
 #: Pairs of the earlier and the present judgement of the same answer.
 Pairs = Sequence[tuple[ComparedAnswer, ComparedAnswer]]
@@ -17,9 +17,8 @@ def differences(pairs: Pairs) -> dict[str, Replicates]:
     """Subtract each earlier score from the same score now, resample by resample.
 
     Returns:
-        Name of a score → difference. Scores of characters, such as ``span.f1``, are computed from
-        the answers whose labels say, in both runs, which characters are hallucinated; they are
-        missing if no answer has such labels. Empty without answers.
+        Name of a score → difference; empty without answers. Scores of characters, such as
+        ``span.f1``, use the answers with ``has_spans`` in both runs; without any they are missing.
     """
     if not pairs:
         return {}

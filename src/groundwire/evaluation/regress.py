@@ -47,14 +47,13 @@ class RegressError(InputError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegressionCheck(JsonRecord):
-    """The check of one number: a score, the rate of hallucinated answers, or a count of rows.
+    """The check of a number: a score, the rate of hallucinated answers, or a count of rows.
 
     Attributes:
         name: Name of the score, ``rate``, or a name of :data:`COUNTS`.
         is_passed: Whether the number is within its limit; for ``rate``, in the worst case that
             :func:`_rate` describes.
-        before: The number in the baseline, in the unit of ``now``; ``None`` without a baseline, and
-            for ``rate``.
+        before: The number in the baseline, in the unit of ``now``; ``None`` if there is none.
         now: The number in the new results: a score or the rate as a share, or a count.
         worse: By how much the number is worse than in the baseline: percentage points for a score,
             rows for a count (without a baseline the count itself); ``None`` for ``rate``.
@@ -83,7 +82,7 @@ class Regression:
 
     Attributes:
         n: Number of rows of the new results.
-        checks: The checks: drops of scores in the order asked for, then the rate, then counts.
+        checks: The checks: drops of scores, then the rate, then counts.
         n_newly_wrong: Number of answers whose verdict was right in the baseline, and is wrong or
             missing now; ``None`` unless the baseline is a file of results.
         newly_wrong: Ids of the first 20 of these answers.
@@ -149,8 +148,8 @@ class Baseline:
 
     Attributes:
         scores: The earlier scores, as ``groundwire evaluate --json`` prints them.
-        results: The file of results that the scores are from; ``None`` if the baseline has scores
-            alone. With results, each answer can be compared with its earlier verdict.
+        results: The file of results that the scores are from, by which single answers can be
+            compared; ``None`` if the baseline has scores alone.
     """
 
     scores: Mapping[str, Any]
@@ -184,14 +183,10 @@ class Baseline:
 def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) -> Regression:
     """Compare results with a baseline and with limits.
 
-    Args:
-        results: The file of new results.
-        baseline: The earlier scores; needed if the limits have drops.
-        limits: The limits.
-
     Raises:
-        RegressError: If the two sides cannot be compared, or a rate cannot be computed.
-        ResultsError: If ``results`` is not a file of results.
+        RegressError: If the two sides cannot be compared, a rate cannot be computed, or the limits
+            have drops and there is no baseline.
+        ResultsError: If a file of results cannot be read.
     """
     now = Evaluation.read(results).to_dict()
     if limits.drops and baseline is None:
@@ -247,7 +242,7 @@ def _names(scores: Mapping[str, Any]) -> str:
 
 
 def score_of(scores: Mapping[str, Any], name: str, whose: str) -> float:
-    """Find a score of :data:`METRICS` in an evaluation's JSON data.
+    """Find a score of :data:`METRICS` in the JSON data of an evaluation.
 
     ``whose`` names the evaluation in the error, such as "the baseline".
 
@@ -301,8 +296,8 @@ def _rate(rows: Iterator[JudgedRow], allowed: float) -> RegressionCheck:
     """Check the rate of answers that the detector calls hallucinated.
 
     It is their share of the answers that are called hallucinated or grounded. Skipped answers never
-    count. All others, such as failed rows, may be hallucinated: the check passes only if the rate
-    is within the limit even if all of them are.
+    count. Answers with another outcome, and failed rows, may be hallucinated: the check passes only
+    if the rate would be within the limit even if they all were.
     """
     outcomes = Counter(
         Outcome.UNAVAILABLE
@@ -343,8 +338,7 @@ def _not_more(
 ) -> Iterator[RegressionCheck]:
     """Check that the numbers of failed rows and of unchecked answers have not grown.
 
-    Without a baseline, any failed row fails the check, and unchecked answers have no limit. A limit
-    on the rate covers unchecked answers too, except skipped ones: see :func:`_rate`.
+    Without a baseline, any failed row fails the check, and unchecked answers have no limit.
     """
     for name, (key, what) in COUNTS.items():
         n, before = now[key], None if baseline is None else int(baseline[key])

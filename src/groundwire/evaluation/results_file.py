@@ -1,8 +1,7 @@
 """Reads and writes the results file: JSON Lines with a header and a row for each judged answer.
 
-The header names the detector and the data. A long run appends to the file, and can be continued
-after an interruption. Scores, thresholds and reports are computed from the file, so that no answer
-is judged again.
+Rows are appended one by one, so that a run can be continued after an interruption. Scores,
+thresholds and reports are computed from the file, so that no answer is judged again.
 """
 
 import json
@@ -48,7 +47,7 @@ def read_judged(path: Path) -> Iterator[JudgedRow]:
     ``groundwire check --batch`` can be read too, although it has no header and no labels.
 
     Raises:
-        ResultsError: If the first line is not a header, or another line is not a row of results.
+        ResultsError: If a line is neither the header nor a row of results.
     """
     read = JudgedRow.from_dict
     with open_lines(path) as lines, suppress(*DAMAGE):
@@ -63,11 +62,9 @@ def read_judged(path: Path) -> Iterator[JudgedRow]:
 
 
 def resume(path: Path, header: Header) -> dict[int, str]:
-    """Prepare a results file to be continued: cut off an incomplete last line.
+    """Prepare a results file to be continued, if it exists: cut off an incomplete last line.
 
-    Args:
-        path: The file, which need not exist.
-        header: Header of the run that continues the file.
+    ``header`` is that of the run that continues the file.
 
     Returns:
         Number → fingerprint of each row that has a result.

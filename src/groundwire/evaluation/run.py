@@ -1,7 +1,4 @@
-"""Runs a detector over labelled answers and writes a results file that can be continued.
-
-Answers to one context are judged one after the other, so that its sources are read once.
-"""
+"""Runs a detector over labelled answers and writes a results file that can be continued."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -49,18 +46,12 @@ def run(
 ) -> Run:
     """Judge all rows that have no result yet, and append their results.
 
-    Args:
-        detector: The detector.
-        rows: All rows of the data, including those that have a result.
-        output: The file of results, which is created or continued.
-        header: The data and the detector.
-        replace: Whether earlier results are replaced. They are kept if reading the first rows of
-            the data fails.
-        on_row: Called after each row with the number of rows done.
+    ``rows`` are all rows of the data. With ``replace``, earlier results are replaced, unless
+    reading the first rows of the data fails.
 
     Raises:
-        ResultsError: If the existing results are from other data or of rows that ``rows`` lacks, or
-            the name of the output ends in ``.gz`` or ``.parquet``.
+        ResultsError: If existing results are broken or of other rows, or the name of the output
+            ends in ``.gz`` or ``.parquet``.
         DifferentDetectorError: If the existing results were made by another detector.
     """
     if output.suffix in (".gz", ".parquet"):
@@ -102,13 +93,7 @@ def in_contexts(rows: Iterable[AnyRow]) -> Iterator[Block]:
 
 
 def _remaining(rows: Iterable[AnyRow], done: dict[int, str], output: Path) -> Iterator[AnyRow]:
-    """Yield the rows of the data that have no result yet.
-
-    Args:
-        rows: All rows of the data.
-        done: Number → fingerprint of each row that has a result. Rows that the data have are
-            removed from it.
-        output: The file of results, for the error.
+    """Yield the rows of the data that have no result yet, and remove the others from ``done``.
 
     Raises:
         ResultsError: If a row differs from the one that its result was made from.

@@ -12,8 +12,8 @@ from groundwire.evaluation.intervals import N_RESAMPLES, Bootstrap, Replicates, 
 from groundwire.evaluation.metrics import AnswerCounts, Floats, Overlap, Ranking, ratio, ratios
 from groundwire.evaluation.sums import STATISTICS, answer_sums, score
 
-#: Shares of hallucinated answers for which the precision is computed: in production fewer answers
-#: are hallucinated than in labelled data.
+#: Default shares of hallucinated answers for which the precision is computed. In production,
+#: usually fewer answers are hallucinated than in labelled data.
 PREVALENCES = (0.01, 0.05, 0.1, 0.2, 0.5)
 
 
@@ -22,11 +22,8 @@ def scores_of(
 ) -> dict[str, Any]:
     """Compute the scores of a group of answers as JSON data; undefined ones are ``null``.
 
-    Args:
-        answers: The answers. Of those without a verdict, hallucinated ones count as missed, and
-            grounded ones do not count; if no answer has a verdict, no score is defined.
-        prevalences: Shares of hallucinated answers, in [0, 1], for which to compute the precision.
-        n_resamples: Number of resamples of the bootstrap, which draws contexts.
+    :func:`.sums.counted` says how answers without a verdict count. ``prevalences`` are shares of
+    hallucinated answers, in [0, 1], for which to compute the precision.
     """
     if not len(answers):
         return {"n_answers": 0, "example": None, "span": None, "span_lettucedetect": None}
@@ -105,10 +102,7 @@ def _spans(answers: Columns, n_resamples: int) -> dict[str, Any]:
 def of_spans(counts: ArrayLike, bootstrap: Bootstrap) -> dict[str, Replicates]:
     """Compute precision, recall and F1 of characters, with their resamples.
 
-    Args:
-        counts: Numbers of characters that are both predicted and gold, predicted, and gold, for
-            each answer, shape ``(n, 3)``.
-        bootstrap: The plan to resample the contexts of these answers.
+    ``counts`` has the numbers of :class:`.metrics.Overlap` for each answer, shape ``(n, 3)``.
     """
     sums = bootstrap.sums(counts)
     return {name: score(name, sums) for name in ("precision", "recall", "f1")}
@@ -130,7 +124,7 @@ def _ends(found: Mapping[str, Replicates]) -> dict[str, Any]:
 
 
 def intervals_as_json(intervals: Mapping[str, ScoreInterval]) -> dict[str, Any]:
-    """Return as JSON data the ends of intervals, and in how many resamples scores are undefined."""
+    """Return as JSON data the ends of 95 % intervals, and the numbers of undefined resamples."""
     return {
         "ci95": {name: [defined(each.low), defined(each.high)] for name, each in intervals.items()},
         "n_undefined": {name: each.n_undefined for name, each in intervals.items()},

@@ -11,13 +11,9 @@ from groundwire.evaluation.metrics import Bools, Floats, f1_of, ratios
 def counted(hallucinated: Bools, failed: Bools) -> Bools:
     """Select the answers that scores count.
 
-    An answer without a verdict counts as missed if it is hallucinated. A grounded one is left out:
-    otherwise an endpoint that is down would get credit for raising no false alarm. If no answer has
-    a verdict, none counts.
-
-    Args:
-        hallucinated: Whether each answer is hallucinated.
-        failed: Whether each answer has no verdict.
+    A hallucinated answer without a verdict counts as missed. A grounded answer without a verdict is
+    left out: otherwise an endpoint that is down would get credit for raising no false alarm. If no
+    answer has a verdict, none counts. ``failed`` says which answers have no verdict.
     """
     if failed.all():
         return np.zeros(len(failed), np.bool_)
@@ -65,16 +61,14 @@ STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
     "balanced_accuracy": _balanced_accuracy,
 }
 
-#: Scores that are shares of a group of answers; precision is a share of the flagged answers.
+#: Scores that are shares of answers, so that :meth:`.intervals.Sums.of_share` applies.
 _SHARES = frozenset({"precision", "recall", "fpr"})
 
 
 def score(name: str, sums: Sums) -> Replicates:
     """Compute a score of :data:`STATISTICS`, with its resamples.
 
-    Args:
-        name: Name of the score.
-        sums: Sums of the columns of :func:`answer_sums`. For precision, recall and F1 the first
-            three columns are enough: both, predicted and gold.
+    ``sums`` are those of the columns of :func:`answer_sums`. For precision, recall and F1 the first
+    three columns are enough.
     """
     return (sums.of_share if name in _SHARES else sums.of)(STATISTICS[name])

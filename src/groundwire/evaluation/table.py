@@ -1,4 +1,4 @@
-"""Lays out the scores of an evaluation as a text table, in per cent."""
+"""Lays out the scores of an evaluation as text, in per cent."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import isnan
@@ -21,11 +21,7 @@ _COLUMNS = (
 
 
 def to_text(scores: Mapping[str, Any]) -> str:
-    """Lay out scores as text.
-
-    Args:
-        scores: The scores of :meth:`.evaluation.Evaluation.to_dict`.
-    """
+    """Lay out the scores of :meth:`.evaluation.Evaluation.to_dict` as text."""
     tasks = scores["tasks"]
     # If no answer has a task, the row of all answers is enough.
     of_tasks = () if list(tasks) == [""] else tasks.items()
@@ -61,10 +57,9 @@ def _row(name: str, group: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def failures_to_text(scores: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each of the first failed rows, then one that says how many more there are.
+    """Yield a line for each of the first failed rows, then the number of further ones, if any.
 
-    Args:
-        scores: Data of :meth:`.no_verdict.RowCounts.to_dict`.
+    ``scores`` are data of :meth:`.no_verdict.RowCounts.to_dict`.
     """
     for failure in scores["failures"][:_MAX_FAILURES]:
         id_, message = one_line(str(failure["id"])), one_line(failure["message"])
@@ -85,7 +80,7 @@ def aligned(rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)) -> I
 
 
 def task_name(task: str) -> str:
-    """Shorten the name of a task to one line; ``(none)`` if it is empty."""
+    """Return the name of a task as one short line; ``(none)`` if it is empty."""
     return one_line(task)[:_MAX_NAME] or "(none)"
 
 

@@ -9,10 +9,7 @@ from groundwire.evaluation.benches.registry import Bench
 def fetch(bench: Bench, split: str, *, revision: str | None = None) -> Path:
     """Fetch the files of a split, unless they are in Hugging Face's cache.
 
-    Args:
-        bench: The benchmark.
-        split: Name of the split.
-        revision: Commit, branch or tag; by default the newest commit.
+    ``revision`` is a commit, branch or tag; by default the newest commit.
 
     Returns:
         The folder of the files; its name is the commit of the dataset.

@@ -48,8 +48,8 @@ def ragtruth(
     """Read RAGTruth (https://arxiv.org/abs/2401.00396): the release's two files, or one table.
 
     Raises:
-        DatasetError: If only one of the two files is there, or one is there twice; if a source is
-            malformed; if there are no rows.
+        DatasetError: If only one of the two files is there, or one is there twice, or the files
+            cannot be read.
     """
     responses, infos = (
         [file for file in files if file.name.removesuffix(".gz") == name]

@@ -89,10 +89,7 @@ class Metric:
         return BenchScore(**asdict(found.interval()), n=len(answers))
 
     def of_flagging_all(self, answers: Columns) -> BenchScore | None:
-        """Compute the metric of a detector that flags every answer, as a baseline.
-
-        ``None`` for metrics of characters: flagging a whole answer marks no characters.
-        """
+        """Compute the metric of flagging every answer; ``None`` for a metric of characters."""
         if self.needs_spans:
             return None
         # The baseline has to use the same answers as the score of the detector.

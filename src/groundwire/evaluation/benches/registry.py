@@ -31,20 +31,20 @@ class Bench:
         url: A page about its files.
         fetch: How to fetch the files by hand: addresses, or which files of the page to take.
         splits: Names of the splits; the first is the default.
-        metrics: The metrics; the first is the one that the benchmark's authors report.
+        metrics: The metrics; the first is the main one.
         hub: Name of the dataset on the Hugging Face hub; empty if it is not on the hub.
         hub_files: Patterns of a split's files on the hub, with ``{split}`` for its name.
         files: Groups of file names, which may have ``{split}`` and ``*``. A split is read from the
             first group of which a file exists.
         columns: Field → column, for columns that do not have the usual name of the field.
         label_means: Meaning of a label of 1, true or yes: ``hallucinated`` or ``supported``.
-        expected: Split → the right numbers of answers and of hallucinated answers, as far as known:
-            for all answers (``total``) and by task (``tasks``), with the ``source`` of the numbers.
+        expected: Split → the right numbers of answers and of hallucinated answers, as far as known,
+            in all (``total``) and by task (``tasks``), with the ``source`` of the numbers.
         variants: Parts of a split that other systems were scored on. A part has a ``name``, and
             leaves out the rows whose ``column`` has a value in ``drops``.
-        published: Scores of other systems, as published by the authors of the system or of the
-            benchmark: the ``system``, ``scores`` by metric in per cent, the ``source``, and a
-            ``note`` if the test set or the metric differs. This project did not run these systems.
+        published: Published scores of other systems, which this project did not run: the
+            ``system``, ``scores`` by metric in per cent, the ``source``, and a ``note`` if the test
+            set or the metric differs.
     """
 
     name: str
@@ -78,11 +78,7 @@ class Bench:
         return name
 
     def find(self, path: Path, split: str) -> tuple[Path, ...]:
-        """Find the files of a split.
-
-        Args:
-            path: A file, or a folder that is searched at any depth.
-            split: Name of the split.
+        """Find the files of a split: the path itself if it is a file, else files in the folder.
 
         Raises:
             DatasetError: If the path does not exist, or the folder has no file of the split.

@@ -33,8 +33,7 @@ class BenchResult:
         variants: Name of a variant → metrics of its answers.
         flag_all: Metrics of a detector that flags every answer, as a baseline.
         check: Comparison of the numbers of answers with those that the benchmark should have.
-        differences: Reasons why the scores are not comparable with published ones; empty if they
-            are.
+        differences: Known reasons why the scores are not comparable with published ones.
         evaluation: The scores that are computed for any labelled data, benchmark or not.
     """
 
@@ -60,12 +59,7 @@ class BenchResult:
     ) -> Self:
         """Compute the metrics of a file of results.
 
-        Args:
-            path: The file.
-            bench: The benchmark.
-            split: Name of the split.
-            limit: Limit on the answers that were drawn; ``None`` if all were judged.
-            commit: Commit of the dataset on the hub; empty if the files are not from the hub.
+        ``limit`` is the limit on the answers that were drawn; ``None`` if all were judged.
 
         Raises:
             ResultsError: If the file is not a file of results.

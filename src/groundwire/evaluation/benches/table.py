@@ -15,9 +15,7 @@ from groundwire.text.screen import one_line
 def to_text(result: BenchResult, *, wall_s: float | None = None) -> str:
     """Lay out a result: the data, the scores, and a table with published results.
 
-    Args:
-        result: The result.
-        wall_s: Duration of the whole run, in seconds; by default the sum over the checks.
+    ``wall_s`` is the duration of the whole run, in seconds; by default the sum over the checks.
     """
     notes: list[str] = []
     rows = [*_rows(result, notes)]
@@ -36,10 +34,7 @@ def listed() -> str:
 
 
 def _rows(result: BenchResult, notes: list[str]) -> Iterator[list[str]]:
-    """Yield the head of the table and a row for each system, and collect the notes on rows.
-
-    Each note is added to ``notes`` once; a row shows the number of its note.
-    """
+    """Yield the head of the table and a row for each system; add the notes on rows to ``notes``."""
     bench = result.bench
     names = [metric.name for metric in bench.metrics]
     yield ["system", *names, "source"]
@@ -78,10 +73,7 @@ def _printed(value: float | None) -> str:
 
 
 def _noted(notes: list[str], note: str) -> str:
-    """Add a note to the footnotes, if it is new, and return its mark, such as " [1]".
-
-    The mark is empty if the note is.
-    """
+    """Add a note to the footnotes, if it is new, and return its mark, such as " [1]"."""
     if not note:
         return ""
     if note not in notes:

@@ -17,10 +17,10 @@ def choose(read: Read, *, limit: int | None = None) -> Read:
     """Choose rows of a table.
 
     Args:
-        read: Reads the table. It may be called several times, so that rows need not be kept in
-            memory.
-        limit: Highest number of rows to choose; by default all. Whole contexts are drawn at
-            random, with a fixed seed; only the last one may be cut to fit.
+        read: Reads the table. With a limit it is called more than once, so that rows need not be
+            kept in memory.
+        limit: Highest number of rows to choose; by default all. Contexts are drawn at random, with
+            a fixed seed; only the last one may be cut to fit.
 
     Returns:
         A function that reads the chosen rows, in the order of the table.
@@ -32,10 +32,7 @@ def choose(read: Read, *, limit: int | None = None) -> Read:
 
 
 def _sample(rows: Iterator[AnyRow], limit: int) -> frozenset[int]:
-    """Draw contexts at random, and return the numbers of their rows, at most ``limit``.
-
-    Contexts are drawn whole, except that the last one may be cut to fit.
-    """
+    """Draw contexts at random, and return the numbers of their rows, at most ``limit``."""
     of_context: dict[bytes, array[int]] = {}
     for row in rows:
         # A row that cannot be read has no context: it is drawn as a context of its own.

@@ -22,9 +22,9 @@ from groundwire.evaluation.datasets.mapping import ColumnMapping
 Values: TypeAlias = Mapping[str, Any]
 
 
-#: A function that converts a record of some dataset, with its file and line, to rows with the usual
-#: columns: one, several, or none if the record is to be left out. If the record is not as expected,
-#: it may raise an InputError, or any error that :func:`turned_rows` catches, such as a KeyError.
+#: A function that converts a record of some dataset, with its file and line, to any number of rows
+#: with the usual columns. If the record is not as expected, it may raise an error that
+#: :func:`turned_rows` catches, such as a KeyError.
 Turn: TypeAlias = Callable[[Values, Path, int], Iterable[Values]]
 
 
@@ -35,7 +35,7 @@ class FailedRow:
     Attributes:
         row: Number of the row, from 1, counted over all files of the table.
         id: The row's own id; its number if it has no id that can be read.
-        place: File and line of the row; the file alone if the whole file failed; may be empty.
+        place: File and line of the row, or the file alone; may be empty.
         problem: Description of what is wrong.
         sha256: Fingerprint of the row's content.
         task: The task of the row; empty if it cannot be read.
@@ -96,8 +96,8 @@ def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[
     """Yield the rows of a table of labelled answers, one by one.
 
     Args:
-        path: A file, or a folder whose files are read in the order of their names. If one of
-            several files has no rows or cannot be read, there is one failed row for it.
+        path: A file, or a folder whose files are read in the order of their names. A file that has
+            no rows or cannot be read becomes one failed row.
         mapping: Maps fields to columns; by default columns are found by their usual names.
 
     Raises:
@@ -162,7 +162,7 @@ def read_files(
 def turned_rows(
     values: Values | str, turn: Turn | None, file: Path, line: int
 ) -> Iterable[Values | str]:
-    """Convert a record to the values of rows, or to one text that says why it cannot be read."""
+    """Convert a record to the values of rows, or to one error message."""
     if turn is None or isinstance(values, str):
         return [values]
     try:
@@ -201,7 +201,7 @@ def _present(lines: Iterable[Line], columns: frozenset[str]) -> set[str]:
 
 
 class RowReader(Generic[_Row]):
-    """Reads the rows of one table; no two rows that can be read get the same id."""
+    """Reads the rows of one table, and refuses or renames repeated ids."""
 
     def __init__(
         self,
@@ -224,13 +224,10 @@ class RowReader(Generic[_Row]):
         self._ids: set[bytes] = set()
 
     def read(self, row: int, place: str, content: bytes, values: Values | str) -> _Row | FailedRow:
-        """Read one row.
+        """Read one row; an error becomes a :class:`FailedRow`.
 
-        Args:
-            row: Number of the row.
-            place: File and line of the row, for messages.
-            content: Content of the row, for its fingerprint.
-            values: Values of the row by column, or a text that says why it cannot be read.
+        ``row`` is its number, ``place`` its file and line for messages, ``content`` its content for
+        the fingerprint. ``values`` are its values by column, or an error message.
         """
         # The fingerprint covers the column mapping too: with another mapping, the same content may
         # be another answer.

@@ -17,7 +17,7 @@ class GoldSpan:
         start: Index of its first character in the answer.
         end: Index one past its last character.
         label: ``unsupported`` or ``contradicted``.
-        kind: The dataset's own label, such as ``Subtle Conflict``.
+        kind: The dataset's own label, such as ``Subtle Conflict``; may be empty.
     """
 
     start: int
@@ -44,7 +44,7 @@ class LabelledAnswer:
         context_id: Id of the sources; the bootstrap draws all answers to one context together.
         example: Sources, question and answer.
         spans: Stretches that people marked as hallucinated; they may overlap.
-        known: How much of the answer is labelled. Scores of characters need labelled spans.
+        known: How much of the answer is labelled.
         label: Whether the answer as a whole is hallucinated; ``None`` if the data do not say it, or
             only by ``spans``.
         columns: Further columns of the row in the data, by name, to group results by.

@@ -27,7 +27,7 @@ SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
-#: Number of rows of a Parquet file that are in memory at a time.
+#: Number of rows of a Parquet file that are decoded at a time.
 _BATCH_ROWS = 256
 
 
@@ -38,8 +38,8 @@ _MAX_FIELD_CHARS = 50_000_000
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
-#: A raw row: number of its line, its content for the fingerprint, and its values by column, or a
-#: text that says why it cannot be read. The content is empty where a damaged file breaks off.
+#: A raw row: number of its line, its content for the fingerprint, and its values by column or an
+#: error message. The content is empty where a damaged file breaks off.
 Line: TypeAlias = tuple[int, bytes, Mapping[str, Any] | str]
 
 
@@ -47,8 +47,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
     """List the files of a table: the path itself or, if it is a folder, the tables in it.
 
     Raises:
-        DatasetError: If a folder has no table, or the path is neither a file nor a folder, but for
-            instance a pipe.
+        DatasetError: If a folder has no table, or the path is something else, such as a pipe.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         problem = "it is no file that can be read more than once"
@@ -78,7 +77,7 @@ def suffix_of(path: Path) -> str:
 
 
 def lines_of(path: Path) -> Iterator[Line]:
-    """Yield the raw rows of a file in any of the formats; the suffix names the format.
+    """Yield the raw rows of a file; its suffix names the format, which is JSON by default.
 
     Raises:
         DatasetError: If the file cannot be read.
@@ -125,11 +124,11 @@ def content_of(values: Mapping[str, Any] | str) -> bytes:
 def json_lines(path: Path) -> Iterator[Line]:
     """Yield the raw rows of a file of JSON Lines or of one JSON array, gzipped or not.
 
-    Blank lines are skipped. For an array, numbers of rows take the place of numbers of lines.
+    Blank lines are skipped. The rows of an array are numbered in place of lines.
 
     Raises:
         DatasetError: If the file is one object over several lines, a broken array, in an encoding
-            such as UTF-16, or no text. (A single line that is not UTF-8 is an unreadable row.)
+            such as UTF-16, or no text.
     """
     number = 0
     with open_lines(path) as lines:
@@ -161,11 +160,7 @@ def _refuse_encoding(path: Path, line: bytes) -> None:
 
 
 def _array_rows(path: Path, content: bytes) -> Iterator[Line]:
-    """Yield the rows of a file that is one JSON array.
-
-    Raises:
-        DatasetError: If the file is not valid JSON.
-    """
+    """Yield the rows of a file that is one JSON array."""
     try:
         rows = json.loads(decode(content, "the array"), parse_constant=refuse_constant)
     except (ValueError, RecursionError, InputError) as error:
@@ -189,9 +184,8 @@ def _json_object(line: bytes) -> Mapping[str, Any] | str:
 
 
 def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
-    # The whole file is parsed once before the first row is yielded: a quote that is not closed
-    # makes the rest unreadable, and another encoding makes some letters unreadable in any row.
-    # These errors should be raised before any row is judged.
+    # The whole file is parsed once before the first row is yielded, so that an open quote or a
+    # wrong encoding anywhere is an error before any row is judged.
     with suppress(*DAMAGE):
         for number, (first, _, fields) in enumerate(_csv_records(path, delimiter)):
             if _NOT_UTF8.search("".join(fields)):
@@ -216,11 +210,7 @@ def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
 def _csv_records(path: Path, delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
     """Yield for each record the number of its first line, that of its last line, and its fields.
 
-    Records without fields are left out.
-
-    Raises:
-        DatasetError: If a record is not valid CSV, or the file is no text or is in an encoding such
-            as UTF-16.
+    Blank lines are left out.
     """
     with open_lines(path) as stream:
         header = next(iter(stream), b"")

@@ -175,8 +175,8 @@ class ColumnMapping:
         """Read a row as an answer with its sources; labels are ignored.
 
         Raises:
-            MissingColumnError: If the row lacks the column of answer or sources (the error names
-                both if both are missing), or the column that the mapping names for the question.
+            MissingColumnError: If the row lacks the column of answer or sources, or the column that
+                the mapping names for the question.
             InputError: If the row cannot be read.
         """
         self._require(row, "answer", "sources")
@@ -189,11 +189,9 @@ class ColumnMapping:
         )
 
     def answer(self, row: Mapping[str, Any], number: int) -> LabelledAnswer:
-        """Read a row as a labelled answer.
+        """Read a row as a labelled answer; spans may be a JSON text.
 
-        Args:
-            row: Values of the row by column; spans may be a JSON text.
-            number: Number of the row, which serves as id if the row has none.
+        ``number`` is the number of the row, which serves as id if the row has none.
 
         Raises:
             InputError: If the row cannot be read.
@@ -223,7 +221,7 @@ class ColumnMapping:
     def _names(
         self, row: Mapping[str, Any], number: int, sources: Iterable[Source]
     ) -> dict[str, Any]:
-        """Read the fields that answers and questions have in common."""
+        """Read the other fields that answers and questions have in common."""
         context_id = _name(self._get(row, "context_id"), "context_id")
         return {
             "id": self.id_of(row) or str(number),
@@ -331,11 +329,7 @@ def _is_source(value: object) -> bool:
 
 
 def _spans(value: object, answer: str) -> tuple[GoldSpan, ...] | None:
-    """Parse gold spans.
-
-    Returns:
-        ``None`` if the row has no value in the column; empty if its list is empty.
-    """
+    """Parse gold spans; ``None`` if the row has no value for them."""
     if isinstance(value, str):
         try:
             value = json.loads(value)

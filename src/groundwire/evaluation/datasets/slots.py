@@ -1,4 +1,4 @@
-"""Slot-annotated answers: one text gives a faithful answer and its hallucinated variants.
+"""Answers with slots: one text gives a faithful answer and its hallucinated variants.
 
 A slot is ``{{supported||hallucinated||kind}}`` in the text: a stretch with a supported and a
 hallucinated wording, and the kind of hallucination. In each variant one slot is hallucinated.
@@ -28,8 +28,8 @@ class MarkedAnswer:
     Attributes:
         text: The answer.
         spans: ``(start, end, label)`` of wrong words: :data:`UNSUPPORTED` or :data:`CONTRADICTED`.
-        doubts: ``(start, end, label)`` of stretches with a mistake of this label somewhere in them;
-            with the label :data:`DOUBTFUL`, there may be one.
+        doubts: ``(start, end, label)`` of stretches that have a wrong word of this label somewhere
+            or, for :data:`DOUBTFUL`, may have a wrong word.
     """
 
     text: str
@@ -38,14 +38,13 @@ class MarkedAnswer:
 
 
 def each_slot(path: Path) -> Iterator[AnyRow]:
-    """Read rows with the keys id, domain, context (a text or a list of texts) and answer.
+    """Read rows with the keys id, domain (the task), context (a text or a list) and answer.
 
     The keys question and context_id are optional; by default the context id is the row's id.
 
-    A row yields the faithful answer, with the row's id, and a variant for each slot, in which that
-    slot alone is hallucinated; the variants' ids end in ``.1``, ``.2`` and so on. There is no
-    variant for a slot without a hallucinated wording, because it has no words to mark. The domain
-    becomes the task.
+    A row yields the faithful answer, with the row's id, and a variant for each slot with a
+    hallucinated wording, in which that slot alone is hallucinated. The ids of variants end in the
+    number of the slot, from ``.1``.
 
     Raises:
         DatasetError: If the file has no rows or cannot be read.
@@ -89,7 +88,7 @@ def render_slots(annotated: str, hallucinated: frozenset[int]) -> MarkedAnswer:
         The text, with the ranges of the hallucinated wordings, without white space at their ends.
 
     Raises:
-        ValueError: If a slot does not have this form.
+        ValueError: If a slot has another form.
     """
     text = ""
     spans = []

@@ -21,10 +21,6 @@ class ExplainedDetector:
 
     Spans get the labels and severities that the explainer gives them, and spans that it drops are
     removed.
-
-    Attributes:
-        detector: The detector that finds spans.
-        explainer: The explainer that grades spans.
     """
 
     detector: AnyDetector

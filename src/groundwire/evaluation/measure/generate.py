@@ -119,8 +119,7 @@ class Generated:
 
     Attributes:
         n: Number of rows of the table of answers.
-        n_asked: Number of calls of this run that gave an answer; other answers are from earlier
-            runs.
+        n_asked: Number of answers that are new, not from earlier runs.
         n_failed: Number of rows without an answer.
         first_problem: Reason why the first such row has no answer; empty if all rows have one.
         n_cut: Number of answers that were cut off at the limit of tokens.
@@ -169,14 +168,9 @@ def generate(
 ) -> Generated:
     """Ask each model each question that has no reply yet, and write the table of answers.
 
-    Args:
-        questions: All questions, including those that have a reply.
-        asks: The endpoint that answers requests.
-        prompting: Models, prompt and options of the requests.
-        output: The table of answers: JSON Lines in the order of the questions. It is written only
-            if the run reaches its end, while the replies are saved in :func:`replies_path` at once.
-        concurrency: Number of calls at a time.
-        on_row: Called after each row with the number of rows done.
+    The table is JSON Lines in the order of the questions. It is written only if the run reaches its
+    end, while replies are saved in :func:`replies_path` at once. ``concurrency`` is the number of
+    calls at a time; ``on_row`` is called after each row with the number of rows done.
 
     Raises:
         StoppedError: If a failure is final, or :data:`MAX_IN_A_ROW` calls in a row fail.
@@ -206,8 +200,8 @@ def generate(
 class _Asker:
     """Makes calls, and saves each reply in a file under a hash of its request. Thread-safe.
 
-    A request that has a reply is not made again, and no request is made after a final failure. API
-    keys are not saved. Incomplete lines of the file are ignored.
+    A request that has a reply is not made again, and no request is begun after a final failure.
+    API keys are not saved.
 
     Attributes:
         n_new: Number of replies of this run.

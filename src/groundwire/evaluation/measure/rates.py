@@ -75,13 +75,10 @@ def measured(answers: Sequence[JudgedAnswer]) -> dict[str, Any]:
 def share(which: Sequence[bool], contexts: Sequence[int]) -> tuple[ScoreInterval, str]:
     """Compute a share of answers with its 95 % interval.
 
-    If each answer has sources of its own, the answers are independent trials and get Wilson's
-    interval. Otherwise whole contexts are resampled; a share of 0 or 1 then gets Wilson's interval
-    too, as :meth:`.intervals.Replicates.interval` says.
+    If each answer has a context of its own, the answers are independent trials and get Wilson's
+    interval. Otherwise whole contexts are resampled, as :meth:`.intervals.Sums.of_share` says.
 
-    Args:
-        which: Whether each answer is part of the share.
-        contexts: The context of each answer, as a number.
+    ``which`` says which answers are part of the share, ``contexts`` is the context of each.
 
     Returns:
         The interval, and the name of the method: ``wilson`` or ``bootstrap``.

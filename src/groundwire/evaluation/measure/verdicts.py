@@ -68,9 +68,6 @@ class JudgedAnswer:
 def read_verdicts(path: Path) -> tuple[Header, list[JudgedAnswer]]:
     """Read the header and the verdicts of a results file, in the order of the data.
 
-    Args:
-        path: A file that ``groundwire measure evaluate`` or ``groundwire evaluate`` wrote.
-
     Raises:
         ResultsError: If the file is not a results file, or has no rows.
     """

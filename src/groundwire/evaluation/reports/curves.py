@@ -40,8 +40,8 @@ class Curve:
 def curves_of(judged: Sequence[ComparedAnswer]) -> tuple[Curve, ...]:
     """Compute the curves: precision and recall, ROC, risk and coverage.
 
-    Without hallucinated answers, or without grounded ones, there are no curves. Answers without a
-    verdict are left out: they have no probability to be sorted by.
+    Answers without a verdict are left out: they have no probability to be sorted by. There are no
+    curves unless some of the other answers are hallucinated and some are grounded.
     """
     judged = [answer for answer in judged if answer.has_verdict]
     hallucinated = np.array([answer.is_hallucinated for answer in judged], np.bool_)
@@ -82,12 +82,7 @@ def curves_of(judged: Sequence[ComparedAnswer]) -> tuple[Curve, ...]:
 
 
 def _above(ranking: Ranking) -> tuple[Floats, Floats]:
-    """Count, for each distinct score, the answers that have at least this score.
-
-    Returns:
-        The counts of hallucinated answers and those of grounded answers, from the highest score to
-        the lowest.
-    """
+    """Count the hallucinated and the grounded answers that have at least each distinct score."""
     wrong = np.add.reduceat(ranking.hallucinated.astype(np.float64), ranking.starts).cumsum()
     n = np.append(ranking.starts[1:], ranking.order.size)
     return wrong, n - wrong

@@ -19,7 +19,7 @@ from groundwire.render.html import page
 
 #: Longest piece of evidence that is quoted, in characters.
 _QUOTE_CHARS = 320
-#: Columns that are not among the facts of an example, because its card shows them elsewhere.
+#: Columns that :func:`_facts` leaves out, because the page shows them elsewhere.
 _SHOWN_ELSEWHERE = frozenset({"task", "id", "question", "answer", "context_id"})
 
 

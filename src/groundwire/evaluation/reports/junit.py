@@ -1,8 +1,8 @@
 """Writes a report as JUnit XML, which CI systems show as tests.
 
-Each row is a test. A wrong verdict is a failure, a row that could not be checked is an error, and a
-row without a label is skipped. If no row has a label, flagged answers are failures. The XML is
-valid against Jenkins' schema ``junit-10.xsd``.
+Each row is a test. A row that could not be checked is an error, and a wrong verdict is a failure.
+Other rows without a label are skipped; if no row has a label, flagged answers are failures instead.
+The XML is valid against Jenkins' schema ``junit-10.xsd``.
 """
 
 from collections import Counter
@@ -17,12 +17,7 @@ from groundwire.text.screen import one_line, visible
 
 
 def write_junit(summary: Summary, results: Path, stream: IO[str]) -> None:
-    """Write a test for each row, one by one: there may be more rows than fit in memory.
-
-    Args:
-        summary: The summary of the results.
-        results: The file of results.
-        stream: The stream to write to.
+    """Write a test for each row, one by one, since the rows may not fit in memory together.
 
     Raises:
         ResultsError: If ``results`` is not a file of results.

@@ -44,9 +44,9 @@ class RowKind(StrEnum):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether a person should look at the row: its verdict is wrong, missing or unconfirmed.
+        """Whether a person should look at the row.
 
-        A verdict is unconfirmed if the answer is flagged and has no label.
+        That is so if the verdict is wrong or missing, or a flagged answer has no label.
         """
         return self.tier < 2
 
@@ -77,8 +77,7 @@ class ReportRow:
         """Compare a row's verdict with its label.
 
         Raises:
-            KeyError: If the row's data are not a detection; TypeError, ValueError and
-                AttributeError mean the same.
+            KeyError: If the detection is malformed, as in :func:`.confusion.detection_in`.
         """
         detection = detection_in(row)
         judged = ComparedAnswer.of(row, detection)

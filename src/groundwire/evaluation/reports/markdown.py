@@ -1,7 +1,7 @@
 """Writes a report as Markdown, for a comment on a pull request.
 
-Text that models or strangers wrote could contain markup, or a mention that notifies somebody. So it
-is written as code, with each punctuation mark as a character reference.
+Text that models or strangers wrote could contain markup, or a mention that notifies somebody. So
+its punctuation marks are written as character references.
 """
 
 import re
@@ -28,7 +28,7 @@ N_ERRORS, MAX_ROWS, MAX_CHARS, MAX_FILES = 10, 30, 1500, 10
 #: id or the name of a file.
 MAX_CODE = 400
 
-#: Number of characters that are kept on each side of a mark in an answer.
+#: Number of characters of an answer that are shown on each side of a mark.
 _AROUND = 160
 
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")

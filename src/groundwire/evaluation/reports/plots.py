@@ -1,10 +1,8 @@
 """Plots of a report as data: lines, dots and bars, which the template ``plot.svg`` draws.
 
-No plotting library is used. Matplotlib is forty times the size of this package's own code, and
-writes letters as paths, which screen readers cannot read and a dark style cannot recolour. Pygal
-puts a style sheet and a script into each chart, which a strict Content-Security-Policy forbids.
-
-Colours and line styles are classes of the page's style sheet.
+No plotting library is used. Matplotlib is large, and writes letters as paths, which screen readers
+cannot read. Pygal puts a style sheet and a script into each chart, which a strict
+Content-Security-Policy forbids.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -23,8 +23,7 @@ class Summary:
     Attributes:
         header: The detector and the data.
         scores: Scores and counts, as :meth:`.evaluation.Evaluation.to_dict` returns them.
-        curves: Curves over all thresholds; empty unless some answers are hallucinated and some are
-            not.
+        curves: Curves over all thresholds, as :func:`.curves.curves_of` makes them.
         counts: Number of rows of each kind.
         examples: The worst rows, in the order of :attr:`.kinds.ReportRow.rank`.
     """
@@ -42,11 +41,7 @@ class Summary:
 
 
 def summarize(path: Path, *, n_examples: int = 300) -> Summary:
-    """Summarize a results file.
-
-    Args:
-        path: The file.
-        n_examples: Highest number of examples to keep; an example takes a few kilobytes.
+    """Summarize a results file, with at most ``n_examples`` examples.
 
     Raises:
         ResultsError: If the file is not a file of results.

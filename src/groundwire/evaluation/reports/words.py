@@ -46,18 +46,14 @@ def marked(example: ReportRow) -> Iterator[tuple[str, Mark | None]]:
 def cut(
     answer: str, gold: Sequence[Range], predicted: Sequence[Range], *, alone: Mark = Mark.EXTRA
 ) -> Iterator[tuple[str, Mark | None]]:
-    """Cut a text where a range of either set begins or ends, and give each piece its mark.
+    """Cut a text into pieces, each with its mark, by the ranges that people and detector marked.
 
     Ranges may overlap. White space at their ends is not marked.
 
     >>> list(cut("in 1950 by Eve", [(3, 14)], [(3, 7)]))
     [('in ', None), ('1950', <Mark.FOUND: 'found'>), (' by Eve', <Mark.MISSED: 'missed'>)]
 
-    Args:
-        answer: The text.
-        gold: Ranges that people marked.
-        predicted: Ranges that the detector marked.
-        alone: The mark of ranges that only the detector marked.
+    ``alone`` is the mark of what only the detector marked.
     """
     names = {
         (True, True): Mark.FOUND,
@@ -72,12 +68,9 @@ def cut(
 
 
 def marked_text(example: ReportRow, *, width: int | None = None) -> str:
-    """Write the answer with its marks as text: ``⟦missed: 1950⟧``.
+    """Write the answer of a row with its marks as text: ``⟦missed: 1950⟧``.
 
-    Args:
-        example: The row with the answer.
-        width: Number of characters to keep on each side of a mark, and at both ends of the answer;
-            by default all.
+    With a ``width``, an unmarked piece keeps only so many characters at both ends.
     """
     return "".join(
         _shortened(visible(text), width) if mark is None else f"⟦{mark}: {visible(text)}⟧"

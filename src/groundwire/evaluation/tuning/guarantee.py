@@ -11,14 +11,13 @@ threshold, and for precision it does not.
 Answers to one context share its difficulties, so a test that counted each answer as an independent
 trial would be overconfident. A trial is therefore a context: one of its answers that count is
 drawn. Losses are then binomial, and the test is exact. (A test of the mean over all answers of each
-context, with the bound of Hoeffding and Bentkus, would be valid too. But that bound is not exact,
-and in simulations it mostly allowed fewer losses.)
+context, with the bound of Hoeffding and Bentkus, would be valid too. In simulations it mostly
+allowed fewer losses.)
 
 The guarantee is therefore about an answer drawn from a context that is drawn at random. The rate
 over all answers differs from it if contexts with many answers are harder than those with few, and
 it cannot be guaranteed without a bound on the number of answers to a context. As a precaution,
-the chosen threshold is one at which the rate over all labelled answers meets the target too. (Any
-threshold that passed its test may be chosen: the guarantee holds for all of them at once.)
+the chosen threshold is one at which the rate over all labelled answers meets the target too.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -63,8 +62,8 @@ class Guarantee:
         n_available: Highest number of trials at any threshold, counted like ``n_needed``.
         n_needed: Number of trials that would be enough for a guarantee if none of them were a loss.
             Contexts that choose the first threshold are included.
-        answers_lost: Share of losses at that threshold over all answers that count, instead of one
-            answer of each context. An estimate without guarantee; ``nan`` if there are no answers.
+        answers_lost: Share of losses at the same threshold over all answers that count, instead of
+            one answer of each context; an estimate without guarantee. ``nan`` if none counts.
         best: The best value of the target that could be guaranteed at the first threshold tested;
             ``None`` if there are no trials.
     """
@@ -78,7 +77,7 @@ class Guarantee:
     best: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the guarantee as JSON data; ``holds`` says whether there is one, not which."""
+        """Return the guarantee as JSON data; ``holds`` says whether there is one."""
         numbers = asdict(self)
         is_held = numbers.pop("index") is not None
         return {"holds": is_held, **numbers, "answers_lost": defined(self.answers_lost)}
@@ -97,14 +96,8 @@ def guarantee(
 
     Of several such thresholds, it is the one that flags the most answers (for recall: the fewest).
 
-    Args:
-        sample: The labelled answers.
-        entries: Index of the first threshold that flags each answer, from
-            :meth:`.sample.ThresholdCandidates.entries`.
-        n_thresholds: Number of thresholds.
-        target: The target; not ``f1``.
-        alpha: Highest probability that the guarantee is wrong, in (0, 0.5).
-        seed: Seed of the random draws.
+    ``entries`` comes from :meth:`.sample.ThresholdCandidates.entries`. The target is not ``f1``.
+    ``alpha`` is the highest probability that the guarantee is wrong, in (0, 0.5).
     """
     assert target.value is not None
     rng = np.random.default_rng(seed)
@@ -143,19 +136,13 @@ def guarantee(
 def flagged_at(entries: Ints, n_thresholds: int) -> Ints:
     """Count the answers that each threshold flags: shape ``(n_thresholds,)``.
 
-    Args:
-        entries: Index of the first threshold that flags each answer.
-        n_thresholds: Number of thresholds.
+    ``entries`` has, for each answer, the index of the first threshold that flags it.
     """
     return np.cumsum(np.bincount(entries, minlength=n_thresholds + 1))[:n_thresholds]
 
 
 def one_of_each(contexts: Ints, counts: Bools, rank: Ints) -> Ints:
-    """Choose one answer of each context: of its answers that count, the one with the lowest rank.
-
-    Returns:
-        The indices of the chosen answers.
-    """
+    """Return the index of one answer of each context: of those that count, the lowest-ranked."""
     among = np.flatnonzero(counts)
     among = among[np.argsort(rank[among], kind="stable")]
     _, first = np.unique(contexts[among], return_index=True)
@@ -170,12 +157,8 @@ def flagged_losses(
     If several answers of a context are flagged, the one with the lowest rank is the trial. As
     ranks are random, each flagged answer is equally likely to be the trial, at every threshold.
 
-    Args:
-        contexts: Number of the context of each answer.
-        entries: Index of the first threshold that flags each answer.
-        is_loss: Whether each answer is a loss if it is flagged.
-        rank: Random rank of each answer.
-        n_thresholds: Number of thresholds.
+    The first four arguments have an entry for each answer. ``is_loss`` says whether the answer is a
+    loss if it is flagged.
 
     Returns:
         Losses and trials, shape ``(n_thresholds,)`` each.
@@ -208,13 +191,8 @@ def _test(
 
     The last of these at which the rate over all answers meets the target too is chosen.
 
-    Args:
-        losses: Number of trials at each threshold that are losses, as :class:`Guarantee` has them.
-        trials: Number of trials at each threshold, one for each context.
-        answers_lost: Share of losses over all answers at each threshold.
-        order: Indices of the thresholds, in the order of the tests.
-        target: The rate to guarantee.
-        alpha: Highest probability that the guarantee is wrong.
+    ``losses``, ``trials`` and ``answers_lost`` have an entry for each threshold. ``order`` has the
+    indices of the thresholds to test.
     """
     assert target.value is not None
     rate = target.value if target.aim is Aim.FPR else 1 - target.value
@@ -247,9 +225,7 @@ def _test(
 def _with_set_aside(found: Guarantee, n_flagged: int) -> Guarantee:
     """Add the contexts that choose the first threshold to ``n_needed`` and ``n_available``.
 
-    Args:
-        found: The guarantee, with the numbers of contexts for the tests alone.
-        n_flagged: Number of all contexts with an answer that is flagged at any threshold.
+    ``n_flagged`` is the number of all contexts with an answer that is flagged at any threshold.
     """
     n_needed = ceil(round(found.n_needed / (1 - CHOOSING_SHARE), 9))
     # Contexts for tests are drawn at random, so ``n_needed`` is approximate. It must still be above

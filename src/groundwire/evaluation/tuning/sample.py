@@ -18,8 +18,7 @@ from groundwire.evaluation.results_file import read_header, read_judged
 
 Ints = NDArray[np.intp]
 
-#: Limit on the number of groups, one for each value of a column. A column with more values probably
-#: has ids or texts.
+#: Limit on the values of the column to group by. A column with more values probably has ids.
 MAX_GROUPS = 1000
 
 #: Thresholds that are tried. They are fixed, because thresholds that depend on the answers would
@@ -50,9 +49,8 @@ class ThresholdCandidates:
     def of(cls, detector: DetectorInfo) -> Self:
         """List the thresholds at which results of a detector are valid.
 
-        The reader reads a claim again if its score reaches the threshold, and keeps the better of
-        both scores. At a lower threshold it would have read more claims again, so its scores are
-        valid only at its own threshold and above.
+        For probabilities, these are its own threshold and higher ones: the reader reads a claim
+        again if its score reaches the threshold, so at a lower threshold scores might differ.
         """
         if detector.score is Score.SIMILARITY:
             return cls(THRESHOLDS, detector.score)
@@ -62,15 +60,12 @@ class ThresholdCandidates:
     def entries(self, scores: Floats) -> Ints:
         """Find the index of the first threshold that flags each answer; ``k`` if none flags it.
 
-        Args:
-            scores: The highest probability of a claim of each answer, or its lowest similarity;
-                ``nan`` if no claim was judged. Shape ``(n,)``.
+        ``scores`` are as in :class:`LabelledSample`, shape ``(n,)``.
         """
         if self.score is Score.SIMILARITY:
             entries = np.searchsorted(self.values, scores, side="right")
         else:
-            # A float32 score that is printed like the threshold may be slightly lower. It counts as
-            # having reached the threshold, as in spans.reduce_tokens.
+            # As in spans.reduce_tokens, a score reaches a threshold that it equals as float32.
             lowest = np.minimum(self.values, self.values.astype(np.float32).astype(np.float64))
             entries = np.searchsorted(-lowest, -scores, side="left")
         return np.where(np.isnan(scores), len(self.values), entries)
@@ -83,7 +78,7 @@ class LabelledSample:
     Attributes:
         contexts: Number of the context of each answer, shape ``(n,)``.
         scores: The highest probability of a claim of each answer, or its lowest similarity; ``nan``
-            if no claim was judged: such an answer is flagged at no threshold.
+            without a verdict. Such an answer is flagged at no threshold.
         hallucinated: Whether each answer is hallucinated, by its label.
         failed: Whether the check of each answer failed, or judged nothing.
         groups: Value of each answer in the column to group by; an empty text without such a column.
@@ -126,16 +121,11 @@ class ReadSample:
 
 
 def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
-    """Read the sample of a results file.
-
-    Args:
-        path: A file that ``groundwire evaluate --output`` wrote.
-        by: A column to group by, such as ``task``; or ``None``.
+    """Read the sample of a results file; ``by`` is a column to group by, such as ``task``.
 
     Raises:
         ResultsError: If the file is not a file of results.
-        SampleError: If no answer has a label, two rows have the same number, or the column is
-            missing or has too many values.
+        SampleError: If no answer has a label, or for the reasons of :func:`sample_of`.
     """
     with requiring_results(path):
         read = sample_of(read_header(path), read_judged(path), by=by)
@@ -145,16 +135,11 @@ def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
 
 
 def sample_of(header: Header, rows: Iterable[JudgedRow], *, by: str | None = None) -> ReadSample:
-    """Collect the labelled answers of judged rows as numbers.
-
-    Args:
-        header: The detector and the data.
-        rows: The rows, in any order.
-        by: A column to group by, such as ``task``; or ``None``.
+    """Collect the labelled answers of judged rows, which may come in any order, as numbers.
 
     Raises:
-        SampleError: If no row has the column ``by``, the column has too many values, or two rows
-            have the same number.
+        SampleError: If no labelled row has the column ``by``, the column has too many values, or
+            two labelled rows have the same number.
     """
     counts, numbers = RowCounts(), dict[str, int]()
     found: dict[int, tuple[int, float, bool, bool, str]] = {}

@@ -74,13 +74,12 @@ class Tuned:
 
     Attributes:
         group: Name of the group.
-        counts: Counts of the group's answers without a threshold, so that no answer is flagged.
+        counts: Counts of the group's answers, with none of them flagged.
         n_contexts: Number of contexts of the answers.
         n_failed: Number of answers whose check failed, or judged nothing.
         threshold: The threshold to use; ``None`` if no threshold has a guarantee; for ``f1``, if no
             F1 can be computed or there are fewer than ``MIN_CONTEXTS`` contexts.
-        is_cut_off: Whether a lower threshold may be better. This cannot be known, because the
-            answers were judged at a higher one.
+        is_cut_off: Whether a threshold below that at which the answers were judged may be better.
         guarantee: The guarantee of the threshold; ``None`` for ``f1``.
         cost: Scores at the threshold; ``None`` if there is no threshold.
         crossed: For ``f1``, scores by cross-fitting: the threshold for an answer was chosen by
@@ -171,12 +170,6 @@ def tune(
 ) -> Tuning:
     """Choose a threshold for all answers and, if they are grouped, one for each group.
 
-    Args:
-        read: The labelled answers with their scores.
-        target: The target of the thresholds.
-        confidence: The confidence of a guarantee, in (0.5, 1).
-        seed: Seed of the random draws.
-
     Raises:
         SettingError: If the confidence is not above 0.5 and below 1.
     """
@@ -198,11 +191,7 @@ def tune(
 
 
 def require_confidence(confidence: float) -> None:
-    """Refuse a confidence that is out of range.
-
-    Raises:
-        SettingError: If it is not above 0.5 and below 1.
-    """
+    """Raise a SettingError unless a confidence is above 0.5 and below 1."""
     if not 0.5 < confidence < 1:
         raise SettingError("confidence", confidence, "above 0.5 and below 1, such as 0.95")
 
@@ -275,11 +264,7 @@ def _best_f1(entries: Ints, so: Bools, k: int) -> int | None:
 
 
 def _cross_fitted(sample: LabelledSample, entries: Ints, k: int, *, seed: int) -> Bools:
-    """Flag the answers of each fold at the threshold with the best F1 on the other folds.
-
-    Returns:
-        Whether each answer is flagged.
-    """
+    """Flag the answers of each fold at the threshold with the best F1 on the other folds."""
     known = np.unique(sample.contexts)
     fold = np.random.default_rng(seed).permutation(len(known)) % N_FOLDS
     of_answer = fold[np.searchsorted(known, sample.contexts)]
