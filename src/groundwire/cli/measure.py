@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from groundwire.cli.batch import results_exist
 from groundwire.cli.console import show
 from groundwire.cli.detectors import Setup
 from groundwire.cli.inputs import RESULT_FILE
@@ -63,7 +62,10 @@ def generate_command(
     if output.suffix not in (".jsonl", ".ndjson", ".json"):
         raise click.UsageError("--output is JSON Lines: give it a name that ends in .jsonl.")
     if output.exists() and not replies_path(output).exists() and not force:
-        raise results_exist(output)
+        raise click.UsageError(
+            f"{output} exists, and this command did not write it. Replace it with --force, or name "
+            "another --output."
+        )
     ctx.exit(generating.to(questions, output))
 
 
