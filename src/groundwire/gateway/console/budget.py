@@ -28,8 +28,8 @@ from groundwire.policy.policy import Action, Policy, decide, resolve, stronger
 
 _BUDGET = "false_block_budget"
 
-#: A change of the traffic is reported only if at least this many answers came after the day of the
-#: newest labelled one.
+#: A change of the traffic is reported only if at least this many answers were checked after the day
+#: of the newest labelled one.
 _MIN_ANSWERS = 200
 
 #: The most tenants whose budgets the overview computes.
@@ -89,9 +89,9 @@ async def _page(
 async def budget_states(visit: Visit) -> list[tuple[str, str, str]]:
     """Return lines about tenants whose labels or traffic speak against their budget.
 
-    Each line has a name, a state and a text. With many labels this takes seconds, so a task
-    computes the lines, at most once a minute, and a page waits for it only for a moment. If there
-    are no lines yet, or the task failed, one line says so.
+    Each line has a name, a state and a text. Computing the lines can take seconds, so a task does
+    it, and the page shows earlier lines meanwhile. Before the first lines are computed, or if the
+    task fails, one line says so.
     """
     kept = visit.own.budgets
     is_old = time.monotonic() - kept.computed_at > _KEPT_S
@@ -137,14 +137,12 @@ def _policies(visit: Visit, tenant: str) -> list[Policy]:
 
 
 async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
-    """Estimate a tenant's false blocks from its labels; ``None`` if its detector is not usable.
-
-    A finding counts as blocked if one of the policies blocks it.
-    """
+    """Estimate a tenant's false blocks from its labels; ``None`` if its detector is not usable."""
     detector = await detector_of(visit, visit.control.directory.get(tenant))
     if detector is None:
         return None
     policies = _policies(visit, tenant)
+    # A finding counts as blocked if one of the policies blocks it.
     blocking = [
         kind for kind in _FINDINGS if any(_action(each, *kind) is Action.BLOCK for each in policies)
     ]
@@ -173,8 +171,7 @@ async def _warnings(
 async def _drift(activity: Activity, tenant: str, found: FalseBlocks) -> list[str]:
     """Return a warning, in a list, if the share of hallucinated answers has changed.
 
-    Answers since the day after the newest labelled answer are compared with answers on the days
-    from the oldest to the newest one.
+    Answers after the day of the newest labelled one are compared with those since the oldest.
     """
     if not found.answers:
         return []
@@ -218,11 +215,7 @@ async def _save(visit: Visit) -> Response:
 
 
 def _changes(visit: Visit) -> dict[str, object]:
-    """Read the form, and return the changes to the policy.
-
-    Raises:
-        KindError: If a value is not valid.
-    """
+    """Return the changes to the policy in the form; raise KindError if a value is not valid."""
     if threshold := visit.form.get("threshold", ""):
         is_similarity = visit.form.get("score") == Score.SIMILARITY
         name = "similarity_threshold" if is_similarity else "operating_point"

@@ -1,7 +1,7 @@
 """Estimates, from the labels of a random sample, the share of right answers that is blocked.
 
-A budget is the greatest share of right answers that may be blocked, with 95 % confidence. The
-statistical tests are those of ``groundwire tune`` with the target ``fpr``.
+A budget is the greatest share of right answers that may be blocked, with 95 % confidence.
+Thresholds are tested as ``groundwire tune`` tests them with the target ``fpr``.
 """
 
 from bisect import bisect_left
@@ -23,11 +23,11 @@ from groundwire.evaluation.tuning.target import Aim, TuningTarget
 #: The allowed probability of an error: 1 minus the confidence of 95 %.
 ALPHA = 0.05
 
-#: If this many requests with right answers are too few, ``FalseBlocks.n_more`` gives no number.
+#: ``FalseBlocks.n_more`` gives no number if it takes this many requests with right answers.
 _MAX_TRIALS = 100_000
 
-#: A difference of two shares counts as a change if it exceeds this many standard deviations; less
-#: than one in a thousand comparisons of equal shares does.
+#: ``has_changed`` reports differences above this many standard deviations. By chance, less than one
+#: difference in a thousand is as large.
 _CHANGED = 3.3
 
 
@@ -101,10 +101,8 @@ class FalseBlocks:
         detector: The detector, with the threshold in use.
         answers: The labelled answers about which the reviewers agree, the oldest first.
         disputed: The labelled answers about which the reviewers disagree.
-        n_other: The number of answers that are not used, for one of these reasons: no facts about
-            their check are kept; another detector or revision checked them; they were checked at a
-            higher threshold, at which probabilities may differ; or they were drawn at another rate
-            than the newest.
+        n_other: The number of labelled answers that are not used: they were drawn at another rate,
+            or their check cannot be compared with the threshold in use.
         blocking: The labels and severities of findings that lead to a block.
         blocks_incomplete: Whether the policy also blocks answers that were not read in full.
     """
@@ -127,11 +125,7 @@ class FalseBlocks:
     ) -> "FalseBlocks":
         """Select the labels that apply to a detector and its threshold.
 
-        Args:
-            reviews: Labels of randomly drawn answers.
-            detector: The detector, with the threshold in use.
-            blocking: The labels and severities of findings that lead to a block.
-            blocks_incomplete: Whether the policy also blocks answers that were not read in full.
+        ``reviews`` are labels of randomly drawn answers; the other arguments become attributes.
         """
         usable: list[LabelledAnswer] = []
         n_other = 0
@@ -180,7 +174,7 @@ class FalseBlocks:
         return bool(is_blocking(self._worst(answer), threshold))
 
     def _worst(self, answer: LabelledAnswer) -> float:
-        """Return an answer's score: ``nan`` is never blocked, an infinite score always."""
+        """Return an answer's worst score, with ``nan`` if no threshold blocks the answer."""
         is_similarity = self.detector.score is Score.SIMILARITY
         if self.blocks_incomplete and not answer.facts.is_complete:
             return -inf if is_similarity else inf
@@ -190,7 +184,7 @@ class FalseBlocks:
     def kept_by(self, budget: float) -> float | None:
         """Return the threshold with the most findings that keeps a budget with 95 % confidence.
 
-        The result is ``None`` if there are too few labels, or no threshold keeps the budget.
+        The result is ``None`` if the labels show this of no threshold.
         """
         candidates = self._candidates()
         numbers: dict[str, int] = {}
@@ -255,7 +249,7 @@ class FalseBlocks:
 
         The number is an estimate. It assumes that no further right answer is blocked, and that the
         share of right answers, and the number of answers to a request, stay the same. ``None`` if
-        a hundred thousand requests with right answers are not enough.
+        it takes a hundred thousand requests with right answers.
         """
         right = [each for each in self.answers if each.is_right]
         blocked = [each for each in right if self._blocks(each, self.detector.threshold)]
@@ -274,7 +268,7 @@ class FalseBlocks:
 
         Args:
             budget: The budget.
-            support: The result of ``support(budget)``, for which all of the labels are used.
+            support: The result of ``support(budget)``.
         """
         n_new = len(self.answers) // 4
         if not n_new:
@@ -291,7 +285,7 @@ class FalseBlocks:
 
 
 def _applies_to(facts: CheckFacts, detector: DetectorInfo) -> bool:
-    """Return whether a check gave the scores that a detector gives at its present threshold.
+    """Return whether the scores of a check can be compared with a detector's threshold.
 
     A detector of probabilities reads a claim again if its score reaches the threshold. So a check
     at a higher threshold may have other scores.

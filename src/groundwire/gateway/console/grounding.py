@@ -120,10 +120,7 @@ def read_form(form: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def changed_fields(form: Mapping[str, str]) -> dict[str, str]:
-    """Return the fields of a form whose values differ from those stored when the form was made.
-
-    All fields are returned if the form does not say what was stored.
-    """
+    """Return the fields of a form whose values differ from those stored when the form was made."""
     try:
         seen = json.loads(form.get("seen", "{}"))
     except ValueError:
@@ -158,8 +155,8 @@ def split(
     """Divide values into changes to the policy and to the metadata; leave out unchanged values.
 
     A field that also has a name in DVARA's metadata is changed there, where DVARA's clients see and
-    change it. If the policy already has the field, it is changed in the policy, which takes
-    precedence over metadata. If it is removed there, it is removed from the metadata too.
+    change it, unless the policy, which takes precedence, has the field. A field that is removed
+    from the policy is removed from the metadata too.
     """
     policy: dict[str, object] = {}
     metadata: dict[str, object] = {}

@@ -1,4 +1,4 @@
-"""Pages to sign in and out, also at a provider, and to change the password of the account."""
+"""Pages to sign in, also at a provider, to sign out, and to change one's password."""
 
 import logging
 import secrets
@@ -114,7 +114,7 @@ async def _arrive(request: Request) -> Response:
         if problem.status < 500:
             visit.control.note_failed_login(address, trace_id=trace)
         if problem.status >= 500 or problem.code == "sign_in_lost":
-            # Not a failed try: the provider is down, or another website sent the browser here.
+            # Not a failed try: the provider is down, or this browser began no sign-in lately.
             visit.own.throttle.forget(secret, address)
         raise
     visit.own.throttle.forget(secret, address)

@@ -37,7 +37,7 @@ class Person:
         actor: The value of ``actor`` in audit events that the person causes.
         role: The role, which decides what the person may do.
         secret: The secret of the session, from which ``form_token`` is made.
-        has_password: Whether the account has a password.
+        has_password: ``False`` if the person signs in at an OpenID Connect provider.
         has_session: Whether the person signed in; ``False`` for whoever uses a local demo without
             an account.
     """
@@ -51,7 +51,7 @@ class Person:
 
     @property
     def form_token(self) -> str:
-        """The token in all forms of this session; forms without it are refused as foreign."""
+        """The token that every form of this session must have."""
         return hmac.digest(self.secret.encode(), b"form", "sha256").hex()
 
     def may(self, role: AccountRole) -> bool:
@@ -70,8 +70,8 @@ class Visit:
 
     Attributes:
         request: The request.
-        person: The person who asks; ``None`` if nobody is signed in.
-        form: The fields of the form that was sent; empty if no form was sent.
+        person: The person who asks; ``None`` if this is not known.
+        form: The fields of the form that the person sent; empty if there is none.
     """
 
     request: Request
@@ -159,13 +159,13 @@ Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 def screen(
     handler: Handler, *, needs: AccountRole = AccountRole.VIEWER, reads_trail: bool = False
 ) -> Endpoint:
-    """Make the endpoint of a page for people who are signed in; others are sent to the sign-in.
+    """Make the endpoint of a page for a :class:`Person`; others are sent to the sign-in.
 
-    A form is refused unless it was sent from a page of the same session.
+    A form must come from a page of the same session.
 
     Args:
         handler: The function that answers a visit.
-        needs: The role that the person must have at least; others get 403.
+        needs: The lowest role that may use the page.
         reads_trail: Whether the page needs the audit trail in the database, and is refused if the
             trail is elsewhere.
     """
@@ -203,9 +203,9 @@ async def _answer(
 
 
 async def person_of(request: Request) -> Person | None:
-    """Return the person who is signed in, or ``None``.
+    """Return the person who sent a request; ``None`` if they are not signed in.
 
-    Whoever uses a local demo without signing in is an admin.
+    In a local demo, a person who is not signed in is an admin.
     """
     own = services_of(request)
     nobody = None
@@ -241,12 +241,12 @@ async def read_form(request: Request) -> dict[str, str]:
     """Read a form that was sent from a page of the console.
 
     Raises:
-        Problem: If another website sent the form, or the body is not a form.
+        Problem: If another website sent the form, or the content type is not that of a form.
     """
     headers = request.headers
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     is_foreign = site not in ("same-origin", "none")
-    # Old browsers never send Sec-Fetch-Site, others not over plain HTTP to another machine.
+    # Old browsers do not send Sec-Fetch-Site, and no browser sends it to another machine over HTTP.
     if site is None:
         is_foreign = origin is not None and urlsplit(origin).netloc != headers.get("host")
     if is_foreign:
