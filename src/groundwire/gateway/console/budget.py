@@ -171,7 +171,7 @@ async def _warnings(
 async def _drift(activity: Activity, tenant: str, found: FalseBlocks) -> list[str]:
     """Return a warning, in a list, if the share of hallucinated answers has changed.
 
-    Answers after the day of the newest labelled one are compared with those since the oldest.
+    Answers after the day of the newest labelled one are compared with earlier ones.
     """
     if not found.answers:
         return []

@@ -101,8 +101,8 @@ class FalseBlocks:
         detector: The detector, with the threshold in use.
         answers: The labelled answers about which the reviewers agree, the oldest first.
         disputed: The labelled answers about which the reviewers disagree.
-        n_other: The number of labelled answers that are not used: they were drawn at another rate,
-            or their check cannot be compared with the threshold in use.
+        n_other: The number of labelled answers that are not used: they were drawn at another rate
+            than the newest, or the scores of their check are not known or not comparable.
         blocking: The labels and severities of findings that lead to a block.
         blocks_incomplete: Whether the policy also blocks answers that were not read in full.
     """
@@ -174,7 +174,7 @@ class FalseBlocks:
         return bool(is_blocking(self._worst(answer), threshold))
 
     def _worst(self, answer: LabelledAnswer) -> float:
-        """Return an answer's worst score, with ``nan`` if no threshold blocks the answer."""
+        """Return an answer's worst score: ``nan`` if no threshold blocks it, infinite if each does."""
         is_similarity = self.detector.score is Score.SIMILARITY
         if self.blocks_incomplete and not answer.facts.is_complete:
             return -inf if is_similarity else inf
@@ -184,7 +184,7 @@ class FalseBlocks:
     def kept_by(self, budget: float) -> float | None:
         """Return the threshold with the most findings that keeps a budget with 95 % confidence.
 
-        The result is ``None`` if the labels show this of no threshold.
+        The result is ``None`` if there is no such threshold.
         """
         candidates = self._candidates()
         numbers: dict[str, int] = {}
