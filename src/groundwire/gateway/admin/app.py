@@ -32,8 +32,7 @@ from groundwire.gateway.middleware.readiness import Readiness, Waiting
 from groundwire.gateway.middleware.state import trace_id
 from groundwire.gateway.middleware.trace import Tracing, log_failure
 
-#: The most bytes of the body of a request to the API or the console. A tenant with all its fields
-#: fits.
+#: The most bytes of the body of a request to the API or the console.
 MAX_BODY_BYTES = 65_536
 
 #: The most requests that the API serves at a time, and the most that the console serves.
@@ -41,8 +40,8 @@ MAX_REQUESTS = 64
 
 ROUTERS = (tenants.router, keys.router, trail.router)
 
-#: Headers of all responses: caches must not store them, because they contain tenants and keys, and
-#: browsers must not guess their types.
+#: Headers of all responses. Caches must not store a response, since it may contain a key, and
+#: browsers must not guess its type.
 _UNCACHED = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 
@@ -99,7 +98,7 @@ async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _methods_at(scope: Scope) -> list[str]:
-    """Return the methods that the path of a request takes; empty if the path does not exist."""
+    """Return the methods that endpoints of the admin API take at the path of a request."""
     own = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
     there = [route for route in own if route.matches(scope)[0] is not Match.NONE]
     return sorted({method for route in there for method in route.methods or ()})

@@ -17,7 +17,7 @@ from groundwire.gateway.middleware.auth import candidates, check_is_local, unaut
 from groundwire.gateway.middleware.guard import Guard
 from groundwire.gateway.middleware.state import trace_id
 
-#: The key id that audit events name as actor in a local demo, which needs no key.
+#: The actor that audit events name in a local demo, which needs no key.
 LOCAL_DEMO = "local-demo"
 
 #: Path of a POST that changes nothing. It is not a GET, since verifying the whole trail takes long.
@@ -43,7 +43,7 @@ class AdminAuthentication(Guard):
         """Authenticate a request, and check that the role of its key allows it.
 
         Raises:
-            Problem: If the request is refused.
+            Problem: If the request is refused, or tenants and keys cannot be read yet.
         """
         if self._is_local_demo:
             check_is_local(scope)
