@@ -10,13 +10,12 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 
 from groundwire.gateway.http.openapi import Shape
 
-#: The most spans and claims of one request. They bound the work: each claim is read once or twice,
-#: and also with each span if citations are checked.
+#: The most spans and claims of one request. They bound the work: to check citations, each claim is
+#: read with each span.
 MAX_SPANS, MAX_CLAIMS = 200, 200
 _MAX_PATTERN_CHARS, _MAX_PLACEHOLDER_CHARS = 1_000, 200
 
-# Values that the library accepts in many forms are only described here, not validated: the
-# library's errors are more helpful.
+# Values that the library accepts in many forms are not validated here: its errors are more helpful.
 _SPAN = {
     "type": "object",
     "description": "A text and the id by which it is cited.",
