@@ -30,7 +30,7 @@ _LARGE_BYTES = 2**20
 #: Statuses of a response after which another upstream is tried.
 _TRY_OTHERS = frozenset({429, 500, 502, 503, 504})
 
-#: Statuses that are failures of the upstream. 429 is left out: a busy upstream is healthy.
+#: Statuses that count as failures of the upstream. 429 does not: a busy upstream is healthy.
 _FAILURES = frozenset({500, 502, 503, 504})
 
 
@@ -57,10 +57,9 @@ class Tracer(Protocol):
 
 
 class Upstreams:
-    """Client of the upstream servers: chooses one by the model, and sends it the request.
+    """Client of the upstreams, which chooses one by the model and sends it the request.
 
-    A client belongs to one event loop. It is a context manager: its connections are closed at the
-    end of the block.
+    A client belongs to one event loop. It is a context manager, which closes the connections.
 
     Attributes:
         all: The upstreams in their configured order.
@@ -112,8 +111,7 @@ class Upstreams:
 
         If an upstream sends no valid response, or the status 429, 500, 502, 503 or 504, the next
         upstream that serves the model is asked. If all fail, the last response is returned, if
-        there is one. If an upstream sends no response in time, no other upstream is asked. If the
-        caller's task is cancelled, so is the request.
+        there is one. If an upstream sends no response in time, no other upstream is asked.
 
         Args:
             ask: The request.
@@ -159,8 +157,7 @@ class Upstreams:
             raise errors.no_such_model(model)
         now = self._clock()
         asked = tuple(each for each in order if self._health[each.name].may_be_asked(now=now))
-        # If all upstreams count as down, ask them nevertheless: one may be up again, and without
-        # asking, the request would fail for certain.
+        # If all upstreams count as down, they are asked nevertheless: one may be up again.
         return asked or order
 
     async def _ask(self, upstream: Upstream, ask: UpstreamRequest) -> UpstreamReply:
@@ -183,11 +180,7 @@ class Upstreams:
         return UpstreamReply(response, upstream=name, idle_timeout_s=idle_s, broke=broke)
 
     async def _response(self, upstream: Upstream, ask: UpstreamRequest) -> aiohttp.ClientResponse:
-        """Return the response of an upstream; try again if a kept connection was already closed.
-
-        Raises:
-            UnansweredError: If the upstream sends no valid response.
-        """
+        """Return the response of an upstream; try again if a kept connection was already closed."""
         while True:
             started, is_reused = time.monotonic(), [False]
             try:
@@ -214,8 +207,8 @@ class Upstreams:
                     ask.method,
                     URL(ask.url(upstream), encoded=True),
                     headers=headers,
-                    # A body of many megabytes that is no file would be written in one go, while
-                    # all other requests wait.
+                    # aiohttp writes a body in pieces only if it is a file. A large body that is
+                    # written in one go would block all other requests.
                     data=BytesIO(ask.body) if len(ask.body) > _LARGE_BYTES else ask.body or None,
                     allow_redirects=False,
                     trace_request_ctx=is_reused,
