@@ -82,7 +82,7 @@ def curl(scene: Mapping[str, Any], *, url: str, key: str) -> str:
 
 
 def write_page() -> Path:
-    """Check the model's longest answer, write the result as an HTML page, and return its path."""
+    """Check an answer of the model, write the result as an HTML page, and return its path."""
     question = "Tell me about the Eiffel Tower."
     sources, answer = read_sources(script()["sources"]), script()["answers"][question]
     with Detector.load() as detector:
@@ -111,11 +111,7 @@ class Screen:
         self._shown = ""
 
     def play(self, scene: Mapping[str, Any], *, number: int, of: int) -> None:
-        """Ask a scene's gateway, and show the request and the response.
-
-        Raises:
-            GroundwireError: If the gateway cannot be started.
-        """
+        """Ask a scene's gateway, and show the request and the response."""
         gateway = self._gateways.get(scene["setting"])
         if gateway.name != self._shown:
             self._show_gateway(gateway)
@@ -173,7 +169,7 @@ class Screen:
             return received.get("x-trace-id", "")
 
     def _show_event(self, data: Mapping[str, Any] | None, start: float) -> None:
-        """Print an event of a stream; ``None`` stands for the last event, ``[DONE]``."""
+        """Print an event of a stream; ``None`` is the last event, ``[DONE]``."""
         if data is None:
             self._line(f"{_time(start)}[DONE]")
             return
