@@ -100,7 +100,7 @@ class Playground:
         example, point = await _asked(request)
         async with self._turn:
             if await request.is_disconnected():
-                return Response(status_code=499)  # the page has asked again, with a newer text
+                return Response(status_code=499)  # the page is gone, or asks again with a new text
             return HTMLResponse(await run_in_threadpool(self._judge, example, point))
 
     def _judge(self, example: Example, point: str | float) -> str:
@@ -177,11 +177,7 @@ class _LocalOnly(Guard):
     """Middleware that refuses requests whose Host header does not name this machine."""
 
     async def check(self, scope: Scope) -> None:
-        """Refuse a request with a Host header that does not name this machine.
-
-        Raises:
-            Problem: 403, if the request is refused.
-        """
+        """Raise a problem (403) if a Host header does not name this machine."""
         hosts = [host.decode("latin-1") for host in values(scope, b"host")]
         if not all(is_loopback_host(host_of(host)) for host in hosts):
             text = "This playground answers this machine alone. Open http://127.0.0.1 instead."
