@@ -1,4 +1,4 @@
-"""The view of a checked answer that all HTML pages share: marked words beside their evidence."""
+"""The view of a detection that HTML pages share: marked words beside their evidence."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,9 +16,9 @@ from groundwire.text.screen import visible
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-#: Highest number of sources that a page shows; it says how many others there are.
+#: The most sources that a page shows; it says how many others there are.
 MAX_SOURCES = 50
-#: Number of characters that are shown before and after a line of evidence.
+#: About this many characters are shown before and after a line of evidence.
 _CONTEXT_CHARS = 240
 
 
@@ -58,8 +58,8 @@ class Why(NamedTuple):
 
     Attributes:
         text: The reason in one or two sentences; empty if it is not known.
-        severity: Severity of the fault, from 0 (none) to 4 (contradicted).
-        evidence: The line that the span was compared with; ``None`` if no line is about it.
+        severity: Severity of the fault, from 0 to 4.
+        evidence: The line that the span was compared with, if any.
     """
 
     text: str
@@ -81,7 +81,7 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A claim with its evidence and its findings, all numbered from 1.
+    """A claim with its evidence and its findings.
 
     Evidence that the page does not show has number 0. The evidence of a claim with findings is that
     of its findings.
@@ -147,7 +147,7 @@ class AnswerView:
 
 
 class _Line(NamedTuple):
-    """A line of evidence in a source, and the parts of the answer that it belongs to."""
+    """A line of evidence in a source; ``lights`` are as in :class:`Part`."""
 
     start: int
     end: int
@@ -156,15 +156,14 @@ class _Line(NamedTuple):
 
 
 _Place = tuple[str, int, int]
-#: The lines of evidence of a claim, each with the parts of the answer that it belongs to.
+#: The lines of evidence of a claim, each with its lights, as in :class:`Part`.
 _Evidence = list[tuple[EvidenceRef, list[str]]]
 
 
 def _evidence_of(detection: Detection, whys: Sequence[Why]) -> list[_Evidence]:
     """Return the lines of evidence of each claim; for a claim with findings, those of its findings.
 
-    The line of a finding is the one that its reason names. If there is none, the evidence of its
-    span is used, or else that of its claim.
+    The line of a finding is the one that its reason names; else those of its span, or of its claim.
     """
     found: list[_Evidence] = []
     n_spans = 0
@@ -237,7 +236,7 @@ def _spaced(lights: Iterable[str]) -> str:
 def _between(
     text: str, start: int, end: int, *, is_first: bool, is_last: bool = False
 ) -> Iterator[Part]:
-    """Yield the text before, between or after lines of evidence, without what is far from them."""
+    """Yield the text between two positions, without what is far from lines of evidence."""
     first = start if is_first and not is_last else start + _CONTEXT_CHARS
     last = end if is_last else end - _CONTEXT_CHARS
     if last - first <= _CONTEXT_CHARS:
@@ -310,7 +309,7 @@ def marked_answer(detection: Detection) -> "Markup":
 
 
 def find_shown(detection: Detection, words: str, *, nth: int = 1) -> tuple[int, int] | None:
-    """Find words in an answer as a page shows it: without Markdown. White space is ignored.
+    """Find words in an answer as a page shows it, without Markdown. White space is ignored.
 
     Args:
         detection: The detection, with the answer.
@@ -336,7 +335,7 @@ def find_shown(detection: Detection, words: str, *, nth: int = 1) -> tuple[int, 
 
 
 def _laid_out(detection: Detection) -> list[str | Piece]:
-    """Divide the answer by its Markdown; if this would hide a marked letter, keep it plain."""
+    """Divide the answer by its Markdown, or not at all if that would hide a marked letter."""
     answer, parts = detection.answer, divide(detection.answer)
     pieces = [part for part in parts if isinstance(part, Piece)]
     gaps = zip(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _Name = TypeVar("_Name", bound=StrEnum)
 
-#: Highest number of sources that the report lists; it says how many others there are.
+#: The most sources that the report lists; it says how many others there are.
 MAX_SOURCES_SHOWN = 20
 
 PATHS = {
@@ -98,7 +98,7 @@ def describe_gate(gate: "GateReport") -> str:
 
 
 def describe_outcome(checked: "Checked") -> str:
-    """Explain the outcome of an answer for which there is no detection."""
+    """Explain the outcome of an answer without a detection."""
     if checked.outcome is Outcome.UNAVAILABLE:
         return f"{OUTCOMES[checked.outcome]} ({one_line(checked.reason or '')})"
     if checked.reason in _WITHOUT_TEXT:

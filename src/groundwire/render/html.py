@@ -1,4 +1,4 @@
-"""HTML pages from jinja2 templates: they load no other files, and all texts are escaped."""
+"""Fills in the jinja2 templates of pages and reports."""
 
 import base64
 import hashlib

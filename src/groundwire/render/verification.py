@@ -15,7 +15,7 @@ from groundwire.verify.report import ClaimReport, VerificationReport
 from groundwire.verify.rule import ClaimStatus
 from groundwire.verify.verifier import Judged, Readout
 
-#: Highest number of unverified claims that the report lists; it says how many others there are.
+#: The most unverified claims that the report lists; it says how many others there are.
 MAX_UNSCORED_SHOWN = 20
 _ID_CHARS = 40
 _NOTHING = "-"
@@ -39,7 +39,7 @@ STATUSES = {
 
 
 class ClaimVerdict(StrEnum):
-    """Verdict of a verification on a claim, in words for people; the status gives the reason."""
+    """Verdict of a verification on a claim, in words for people."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
@@ -165,7 +165,7 @@ def describe_passing(report: VerificationReport) -> str:
 
 
 def describe_citations(finding: CitationFinding) -> str:
-    """Describe the status of a claim's citations, with the ids of the spans concerned."""
+    """Describe the status of a claim's citations, with ids of spans."""
     rests = ", ".join(map(short, finding.supported_by))
     others = ", ".join(short(each) for each in finding.supported_by if each not in finding.cites)
     match finding.status:
@@ -190,7 +190,7 @@ def doubts_of(detail: ClaimReport) -> tuple[MarkedStretch, ...]:
 
 
 def probability(judged: Judged | None) -> str:
-    """Format P(yes) as a number or a range; ``-`` if the verifier gave no answer."""
+    """Format P(yes) as a number or a range; ``-`` if there is none."""
     if not isinstance(judged, Readout):
         return _NOTHING
     return _range(judged.yes.low, judged.yes.high, digits=3)
