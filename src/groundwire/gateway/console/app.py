@@ -36,12 +36,7 @@ class AdminPlane:
     """The ASGI app of the admin port: the admin API, and the console for browsers."""
 
     def __init__(self, control: ControlPlane, *, readiness: Readiness, metrics: Metrics) -> None:
-        """Make both apps.
-
-        Args:
-            control: The control plane, which the lifespan of the data plane opens.
-            readiness: The readiness of the data plane.
-            metrics: The counters of both planes.
+        """Make both apps; the lifespan of the data plane opens ``control``.
 
         Raises:
             MissingExtraError: If ``oidc.issuer`` is set, and the extra ``oidc`` is not installed.

@@ -118,11 +118,7 @@ def _asked(visit: Visit) -> dict[str, str]:
 
 
 def _filter(asked: Mapping[str, str]) -> Filter:
-    """Return the filter for the events that the query asks for.
-
-    Raises:
-        Problem: If ``since`` or ``until`` is not a time.
-    """
+    """Return the filter for the events that the query asks for."""
     now = datetime.now(UTC)
     since, until = _moment(asked["since"]), _moment(asked["until"])
     begin, end = None, None
@@ -174,7 +170,7 @@ def _probability(record: FoundRecord) -> float | None:
     payload = record.event["payload"]
     if record.event["type"] not in _FOUND or not isinstance(payload, Mapping):
         return None
-    # For a detector that gives no probabilities, ``confidence`` is a similarity.
+    # For a detector of similarities, ``confidence`` is not a probability.
     found = payload.get("confidence")
     is_similarity = str(payload.get("detector")).startswith(Score.SIMILARITY)
     return found if isinstance(found, float) and not is_similarity else None

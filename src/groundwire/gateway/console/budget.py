@@ -28,14 +28,13 @@ from groundwire.policy.policy import Action, Policy, decide, resolve, stronger
 
 _BUDGET = "false_block_budget"
 
-#: A change of the traffic is reported only if at least this many answers were checked after the day
-#: of the newest labelled one.
+#: ``_drift`` reports a change only if at least this many later answers were checked.
 _MIN_ANSWERS = 200
 
 #: The most tenants whose budgets the overview computes.
 _MAX_TENANTS = 200
 
-#: Seconds for which lines about budgets are kept, and for which the overview waits for new ones.
+#: Seconds after which lines about budgets are computed again, and for which the overview waits.
 _KEPT_S, _WAIT_S = 60, 0.02
 
 #: All pairs of label and severity that a finding can have; the explainer may lower a severity.

@@ -26,8 +26,7 @@ ALPHA = 0.05
 #: ``FalseBlocks.n_more`` gives no number if it takes this many requests with right answers.
 _MAX_TRIALS = 100_000
 
-#: ``has_changed`` reports differences above this many standard deviations. By chance, less than one
-#: difference in a thousand is as large.
+#: ``has_changed`` reports differences above this many standard deviations (p < 0.001).
 _CHANGED = 3.3
 
 
@@ -69,10 +68,7 @@ class Share:
 class AtThreshold:
     """The shares of labelled answers that a threshold blocks.
 
-    Attributes:
-        threshold: The threshold.
-        blocked: The share of the right answers that is blocked.
-        caught: The share of the wrong answers that is blocked.
+    ``blocked`` is the share of the right answers, ``caught`` that of the wrong ones.
     """
 
     threshold: float
@@ -84,9 +80,7 @@ class AtThreshold:
 class LabelledAnswer:
     """A labelled answer of the sample.
 
-    Attributes:
-        facts: The facts about its check.
-        is_right: Whether all its reviewers found it right; ``None`` if they disagree.
+    ``is_right`` says whether its reviewers found it right; ``None`` if they disagree.
     """
 
     facts: CheckFacts
@@ -174,7 +168,7 @@ class FalseBlocks:
         return bool(is_blocking(self._worst(answer), threshold))
 
     def _worst(self, answer: LabelledAnswer) -> float:
-        """Return an answer's worst score: ``nan`` if no threshold blocks it, infinite if each does."""
+        """Return an answer's worst score: ``nan`` if no threshold blocks it, infinite if all do."""
         is_similarity = self.detector.score is Score.SIMILARITY
         if self.blocks_incomplete and not answer.facts.is_complete:
             return -inf if is_similarity else inf
@@ -266,9 +260,7 @@ class FalseBlocks:
     def warnings(self, budget: float, support: Support) -> Iterator[str]:
         """Yield a warning if the newest quarter of the labelled answers speaks against a budget.
 
-        Args:
-            budget: The budget.
-            support: The result of ``support(budget)``.
+        ``support`` is the result of ``support(budget)``.
         """
         n_new = len(self.answers) // 4
         if not n_new:

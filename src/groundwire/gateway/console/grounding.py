@@ -68,11 +68,8 @@ def form_of(
 ) -> list[FormField]:
     """Return the fields of a tenant's form; the fields that most tenants need come first.
 
-    Args:
-        config: The configuration, from which tenants inherit.
-        record: The tenant.
-        sent: Texts, by field, to show in place of the tenant's own values.
-        problems: The reasons why values that were sent are refused, by field.
+    ``sent`` has texts to show in place of the tenant's own values, and ``problems`` the reasons why
+    such texts are refused, both by field.
     """
     others = {key: value for key, value in record.metadata.items() if key not in METADATA}
     bare = effective(config, replace(record, policy={}, metadata=others))
@@ -132,12 +129,9 @@ def changed_fields(form: Mapping[str, str]) -> dict[str, str]:
 def changes_of(
     fields: Sequence[FormField], in_effect: Mapping[str, Effective], values: Mapping[str, Any]
 ) -> dict[str, tuple[str, str]]:
-    """Return the present and the new value of each field that the form would change.
+    """Return the present and the new value of each field that a form would change.
 
-    Args:
-        fields: The fields of the form.
-        in_effect: The settings in effect, by field.
-        values: The values in the form, as :func:`read_form` reads them.
+    ``values`` are those that :func:`read_form` has read from the form.
     """
     found = {}
     for each in fields:

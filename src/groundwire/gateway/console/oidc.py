@@ -259,21 +259,15 @@ class Provider:
 def _derived(secret: str, what: str) -> str:
     """Derive a value of one sign-in from the secret in its browser's cookie.
 
-    Args:
-        secret: The secret.
-        what: ``state``: shows that the browser that comes back is the one that left. ``nonce``:
-            shows that the ID token was made for this sign-in. ``verifier``: the code verifier of
-            PKCE, which is needed to exchange the code of this sign-in.
+    ``state`` shows that the browser that comes back is the one that left. ``nonce`` shows that the
+    ID token was made for this sign-in. ``verifier`` is the code verifier of PKCE, without which
+    nobody can exchange the code of this sign-in.
     """
     return hmac.digest(secret.encode(), what.encode(), "sha256").hex()
 
 
 def _endpoint(about: Mapping[str, Any], name: str) -> str:
-    """Return a URL from the provider's document, if it is safe to send secrets to this URL.
-
-    Raises:
-        Problem: 502, if the URL is missing or not safe.
-    """
+    """Return a URL from the provider's document; raise a problem if it is missing or not safe."""
     url = about.get(name)
     try:
         parts = urlsplit(url if isinstance(url, str) else "")

@@ -28,9 +28,9 @@ class Replayed:
 
     Attributes:
         event_id: The id of the event that recorded the answer.
-        text: The answer.
+        text: The text of the answer.
         now: The result under the present settings.
-        then: The result under the other settings.
+        then: The result under other settings.
     """
 
     event_id: str
@@ -145,14 +145,8 @@ def replay(
 ) -> Effect:
     """Check stored answers under the present and under other settings of their tenant.
 
-    Args:
-        pipeline: The stages of a check.
-        records: The events of the answers, as :func:`replayable` selects them.
-        n_left_out: The number of answers that :func:`replayable` left out.
-        tenant: The id of the tenant.
-        now: The present settings.
-        then: The other settings.
-        limit_s: Seconds after which no further answer is checked.
+    The answers are those of the events that :func:`replayable` has selected. After ``limit_s``
+    seconds, no further answer is checked.
     """
     end = time.monotonic() + limit_s
     answers: list[Replayed] = []

@@ -114,11 +114,7 @@ async def _show(visit: Visit) -> Response:
 
 
 async def _answer(visit: Visit) -> tuple[FoundRecord, AnswerView]:
-    """Read the event in the path of a request, and the answer in it.
-
-    Raises:
-        Problem: If there is no such event, or its answer is not stored in full.
-    """
+    """Return the event in the path of a request, and its answer; raise a problem without them."""
     record = await visit.control.trail.get(visit.part("event"))
     if record is None:
         raise trail.unknown_event()

@@ -26,7 +26,7 @@ _MAX_SEEN = 20_000
 
 
 class Throttle:
-    """Limits the wrong passwords from one address: for each name, and for all names together."""
+    """Limits the failed sign-ins from one address, for each name and in all."""
 
     def __init__(self) -> None:
         self._tries: TTLCache[tuple[str, ...], int] = TTLCache(_MAX_SEEN, WINDOW_S)
@@ -74,11 +74,11 @@ class ConsoleServices:
 
     Attributes:
         control: The control plane.
-        readiness: The state of models and upstreams.
+        readiness: The state of the gateway's start, with its services.
         accounts: The accounts of people.
         labels: The labels that reviewers gave to answers.
-        provider: The provider at which people may sign in; ``None`` if only passwords are accepted.
-        throttle: Limits the number of wrong passwords and failed sign-ins.
+        provider: The provider at which people may sign in, if any.
+        throttle: Limits failed sign-ins.
         budgets: The lines about budgets on the overview.
         replaying: A lock that lets one replay of stored answers run at a time.
         demo_secret: The secret of the one session of a local demo, which needs no account.

@@ -167,9 +167,7 @@ async def change_policy(
 ) -> None:
     """Change a tenant's policy and metadata, if the tenant still has the version of the form.
 
-    Raises:
-        ConfigError: If a value is not possible.
-        VersionMismatchError: If the tenant has another version.
+    The errors are those of :meth:`.Registry.set_policy`.
     """
     version = visit.form.get("version", "")
     await visit.control.change(

@@ -30,7 +30,7 @@ _RANKS = list(AccountRole)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """A person who is signed in.
+    """A person who may use the console.
 
     Attributes:
         name: The name of the account.
@@ -69,7 +69,7 @@ class Visit:
     """A request to the console.
 
     Attributes:
-        request: The request.
+        request: The HTTP request.
         person: The person who asks; ``None`` if this is not known.
         form: The fields of the form that the person sent; empty if there is none.
     """
@@ -246,7 +246,7 @@ async def read_form(request: Request) -> dict[str, str]:
     headers = request.headers
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     is_foreign = site not in ("same-origin", "none")
-    # Old browsers do not send Sec-Fetch-Site, and no browser sends it to another machine over HTTP.
+    # Sec-Fetch-Site is not sent by old browsers, nor over plain HTTP to another machine.
     if site is None:
         is_foreign = origin is not None and urlsplit(origin).netloc != headers.get("host")
     if is_foreign:
