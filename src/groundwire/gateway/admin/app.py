@@ -1,8 +1,7 @@
 """The ASGI app of the admin plane: tenants, keys, policies, and the audit trail.
 
-The app shares the control plane, the counters and the readiness with the data plane, whose lifespan
-opens and closes the control plane. It relays no chats. Its requests need an admin key, except on
-open paths such as ``/livez``, and in a local demo.
+The lifespan of the data plane opens and closes the control plane. Requests need an admin key,
+except on open paths such as ``/livez``, and in a local demo.
 """
 
 from fastapi import FastAPI
@@ -46,13 +45,7 @@ _UNCACHED = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 
 def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Metrics) -> FastAPI:
-    """Make the app of the admin plane.
-
-    Args:
-        control: The control plane, which the lifespan of the data plane opens.
-        readiness: The readiness of the data plane.
-        metrics: The counters of both planes.
-    """
+    """Make the app of the admin plane, which shares its arguments with the data plane."""
     app = FastAPI(
         title="Groundwire admin",
         version=__version__,

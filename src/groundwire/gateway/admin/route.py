@@ -136,11 +136,7 @@ async def _version(
         ),
     ] = None,
 ) -> IfVersion | None:
-    """Read from the header If-Match the version that a change is for; ``None`` without a header.
-
-    Raises:
-        Problem: If the header is neither a version nor ``*``.
-    """
+    """Read from the header If-Match the version that a change is for; ``None`` without a header."""
     if if_match is None:
         return None
     if if_match.strip() == "*":
@@ -162,11 +158,7 @@ async def _after(
         str | None, Query(description="`next` of the page before; without it, the first page.")
     ] = None,
 ) -> str | None:
-    """Read from a cursor the id of the last entry of the page before.
-
-    Raises:
-        InvalidCursorError: If the cursor is not valid.
-    """
+    """Read from a cursor the id of the last entry of the page before."""
     return None if cursor is None else str(read_cursor(cursor, str)[0])
 
 

@@ -146,7 +146,7 @@ async def export_events(control: Control, events: Events, asked: Asked) -> Respo
 async def download(
     control: ControlPlane, lines: AsyncIterator[bytes], event: AuditEvent, *, name: str
 ) -> Response:
-    """Record an export with the audit event, and return the response that sends lines as a file."""
+    """Record the audit event of an export, and return the response that sends lines as a file."""
     # The first line is read before the response begins, so that a database that fails at once leads
     # to an error, not to a broken download.
     first = await anext(lines, None)
@@ -167,7 +167,7 @@ class Verifying:
     """The state of verifying the trail; one verification runs at a time.
 
     Attributes:
-        running: A lock that is held during a verification.
+        running: The lock of a verification.
         last: When the last verification ended, and its result; ``None`` before the first one.
     """
 
