@@ -21,8 +21,8 @@ from groundwire.pipeline.conversation.transcript import divide_transcript
 
 router = APIRouter(route_class=NativeRoute)
 
-#: The longest name of an operating point, in characters, and the largest number. ``require_point``
-#: refuses all others, because the detector's error would repeat them.
+#: ``require_point`` refuses names with more characters and larger numbers than these, because the
+#: detector's error would repeat them.
 _MAX_NAME_CHARS = 40
 _MAX_POINT = 1_000_000
 
@@ -72,10 +72,11 @@ def result_of(
         name: Fields that precede the result in its JSON, such as the number of a row.
 
     Returns:
-        The result. If the check of an answer fails, its ``failure`` is the error.
+        The result. If the check of an answer fails, ``failure`` is the error.
 
     Raises:
-        GroundwireError: If the data or the operating point is invalid.
+        GroundwireError: If the data is invalid.
+        Problem: If the operating point is refused by :func:`require_point`.
     """
     if shape_of(data) != SHAPES[0]:
         return _check_conversation(request, data, name or {})

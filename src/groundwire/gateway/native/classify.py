@@ -33,7 +33,7 @@ _CLASSES = ("entailment", "neutral", "contradiction")
 
 
 class HaluGateRoute(NativeRoute):
-    """A route whose errors for invalid requests have HaluGate's code and the status 400."""
+    """A route whose errors 400 and 422 become 400 with HaluGate's code for invalid input."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler of the route."""

@@ -21,7 +21,7 @@ class Result:
     """The result of a check.
 
     Attributes:
-        context: The context of the request.
+        context: What the pipeline knows of the request.
         answers: The checked answers, which are counted and recorded.
         json: The body of the response; empty if the check failed, or if the caller writes the body.
         outcome: The worst outcome of the answers, if the check succeeded.

@@ -10,8 +10,7 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 
 from groundwire.gateway.http.openapi import Shape
 
-#: The most spans and claims of one request. They bound the work: to check citations, each claim is
-#: read with each span.
+#: The most spans and claims of one request, which bound how often the verifier reads.
 MAX_SPANS, MAX_CLAIMS = 200, 200
 _MAX_PATTERN_CHARS, _MAX_PLACEHOLDER_CHARS = 1_000, 200
 
