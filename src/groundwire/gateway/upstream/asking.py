@@ -15,7 +15,7 @@ class UpstreamRequest:
         method: The HTTP method.
         path: The path after ``/v1/``, percent-encoded, such as ``chat/completions``.
         query: The query as written, without the question mark.
-        headers: The caller's headers, unchanged; :meth:`headers_for` filters them.
+        headers: The caller's headers; :meth:`headers_for` filters them.
         body: The body.
         model: Name of the model that the request asks for, if any.
         passes_authorization: Whether credentials in ``headers`` are for the upstream.
@@ -63,7 +63,7 @@ class UpstreamRequest:
 def _as_utf8(value: str) -> str:
     """Return the value of a header, decoded as UTF-8 if possible.
 
-    The HTTP client encodes headers as UTF-8, so it sends the bytes that the caller sent.
+    Then the HTTP client, which encodes headers as UTF-8, sends the bytes that the caller sent.
     """
     try:
         return value.encode("latin-1").decode("utf-8")

@@ -24,7 +24,7 @@ from groundwire.gateway.upstream.session import new_session, was_stale
 
 _log = logging.getLogger(__name__)
 
-#: A body with more bytes than this is sent in pieces.
+#: A body with more bytes is sent in pieces.
 _LARGE_BYTES = 2**20
 
 #: Statuses of a response after which another upstream is tried.
@@ -79,11 +79,11 @@ class Upstreams:
 
         Args:
             upstreams: The upstreams, with unique names.
-            settings: Timeouts and limits; their URL and key are not used.
-            random: Chooses among upstreams by their weights.
+            settings: Timeouts and limits.
+            random: Draws the order of upstreams.
             clock: Returns the time in seconds, for the health of upstreams.
             observer: Receives responses and failures.
-            tracer: Makes a trace span for each request.
+            tracer: Makes trace spans.
         """
         self.all = tuple(upstreams)
         self._settings = settings

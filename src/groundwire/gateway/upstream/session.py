@@ -46,12 +46,8 @@ def was_stale(error: Exception, *, is_reused: bool, started: float) -> bool:
     """Return whether a request failed because the server had already closed its kept connection.
 
     Such a request can be sent again, because the server has not read it. The error must have come
-    within a second: a server that has read a request usually fails later.
-
-    Args:
-        error: The error of the request.
-        is_reused: Whether the request was sent on a connection that was open before.
-        started: When the request was sent, as a value of :func:`time.monotonic`.
+    within a second of ``started``, by :func:`time.monotonic`: a server that has read a request
+    usually fails later. ``is_reused`` says whether the connection was open before.
     """
     is_lost = isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
     is_connecting = isinstance(error, aiohttp.ClientConnectorError)
