@@ -34,7 +34,7 @@ class RunningGateway:
 
     Attributes:
         name: The name of its configuration.
-        yaml: Its configuration as text.
+        yaml: The text of its configuration.
         url: Its base URL, without ``/v1``.
         audit: The file of its audit log.
     """
@@ -85,9 +85,6 @@ class Gateways:
 
     def open_console(self, yaml: str) -> tuple[str, str]:
         """Start a gateway with a console that needs no sign-in, for this machine only.
-
-        Args:
-            yaml: The configuration of the gateway.
 
         Returns:
             The base URL of the gateway, without ``/v1``, and the URL of the console.

@@ -8,8 +8,7 @@ from itertools import cycle, product
 
 from groundwire.gateway.demo.walk import asked, script
 
-#: Number of chats sent at first without pauses, to fill the console, and seconds before each later
-#: chat.
+#: The number of chats sent at first without pauses, and the seconds before each later chat.
 _FIRST, _PAUSE_S = 33, 2.0
 #: The tenants in whose names chats are sent, in turns. Their settings are in ``scenes.toml``.
 TENANTS = ("city-guide", "museum-shop", "school")

@@ -59,13 +59,7 @@ def request_of(scene: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 @contextmanager
 def asked(url: str, scene: Mapping[str, Any], *, key: str) -> Iterator[HTTPResponse]:
-    """Send the request of a scene to a gateway, and yield the response.
-
-    Args:
-        url: The base URL of the gateway, without ``/v1``.
-        scene: The scene.
-        key: A key that the gateway accepts.
-    """
+    """Send the request of a scene to the gateway with a base URL (without ``/v1``) and a key."""
     path, body = request_of(scene)
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
     with closing(HTTPConnection(urlsplit(url).netloc, timeout=_TIMEOUT_S)) as connection:
