@@ -45,8 +45,7 @@ _KEPT_EXAMPLES = 16
 def examples() -> Mapping[str, Mapping[str, Any]]:
     """Read the examples that the page offers from ``examples.toml``, by name.
 
-    Each has ``name``, ``field`` (its subject, such as medicine), ``sources``, ``question`` and
-    ``answer``.
+    An example's ``field`` is its subject, such as medicine.
     """
     text = resources.files(__package__).joinpath("examples.toml").read_text("utf-8")
     return {each["name"]: each for each in tomllib.loads(text)["examples"]}
@@ -61,11 +60,7 @@ class Playground:
         self._turn = asyncio.Lock()
 
     def app(self, *, is_local: bool) -> ASGIApp:
-        """Make the app.
-
-        Args:
-            is_local: Whether to refuse requests whose Host header does not name this machine.
-        """
+        """Make the app. If ``is_local``, a Host header must name this machine."""
         routes = [
             Route("/", self._page),
             Route("/assets/{name}", asset),
@@ -115,7 +110,7 @@ class Playground:
 
 
 async def _chat(request: Request) -> Response:
-    """Return the question, sources and answer of a chat, as the gateway would find them."""
+    """Return the question, sources and answer of a chat, found as in the gateway."""
     text = str((await _body(request)).get("chat", ""))
     messages = f'{{"messages": {text}}}' if text.lstrip().startswith("[") else text
     try:

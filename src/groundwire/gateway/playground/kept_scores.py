@@ -63,14 +63,14 @@ class KeptScores:
 
     @property
     def work(self) -> dict[str, int]:
-        """Numbers of texts and claims that the model has read so far."""
+        """Counters of what the model has read so far, by name."""
         return self._judge.work
 
     def detect(self, operating_point: str | float) -> Detection:
         """Check the example at an operating point, as the detector would.
 
         Raises:
-            SettingError: If the operating point does not exist.
+            SettingError: If the operating point is not valid.
         """
         example, was_whole = self._example, self._is_whole
         with Detector(self, threads=1) as detector:
