@@ -104,7 +104,7 @@ class AnswerView:
 
     Attributes:
         detection: The detection.
-        answer: The answer as HTML: its Markdown, with marked words.
+        answer: The answer as HTML, with marked words.
         statements: The claims of the answer.
         panels: The sources; if none were given, the lines of evidence that the detection quotes.
         n_left_out: Number of sources that are not shown.
@@ -190,7 +190,7 @@ def _lines_of(evidence: Iterable[_Evidence]) -> dict[str, list[_Line]]:
 def _panels(
     sources: Sequence[Source], evidence: Mapping[str, list[_Line]], numbers: dict[_Place, int]
 ) -> Iterator[Panel]:
-    """Lay out the sources, those with evidence first; store each line's number in ``numbers``."""
+    """Lay out the sources, those with evidence first."""
     for source in sorted(sources, key=lambda source: source.id not in evidence)[:MAX_SOURCES]:
         lines = [line for line in evidence.get(source.id, ()) if line.end <= len(source.text)]
         parts = tuple(_parts(source, lines, numbers))
@@ -204,7 +204,7 @@ def _panels(
 
 
 def _parts(source: Source, lines: Sequence[_Line], numbers: dict[_Place, int]) -> Iterator[Part]:
-    """Cut a source into parts, evidence and the text between; leave out text far from evidence."""
+    """Cut a source into parts; store the number of each line of evidence in ``numbers``."""
     text, position = source.text, 0
     for start, group in _joined(lines):
         end = max(line.end for line in group)
@@ -363,7 +363,7 @@ def _stretches(detection: Detection) -> Iterator[_Stretch]:
 
 
 def _fragments(piece: Piece, stretches: Sequence[_Stretch]) -> Iterator[tuple[str, _Stretch]]:
-    """Cut a piece where a claim or a span begins or ends."""
+    """Cut a piece of text at the stretches of the answer."""
     is_verbatim = len(piece.shown) == piece.end - piece.start
     at = bisect_right(stretches, piece.start, key=itemgetter(1))  # first that ends after start
     for stretch in islice(stretches, at, None):

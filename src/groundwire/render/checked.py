@@ -88,7 +88,7 @@ def _timings(checked: "Checked") -> str:
 
 
 def describe_gate(gate: "GateReport") -> str:
-    """Describe in a phrase whether the gate asked for a check, or why it did not run."""
+    """Describe in a phrase whether the gate asked for a check, or why it did not answer."""
     if gate.result is not None:
         needed = "a check is needed" if gate.result.needs_fact_check else "no check is needed"
         return f"{needed}, confidence {gate.result.confidence:.2f}"

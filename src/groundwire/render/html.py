@@ -60,7 +60,7 @@ def read_part(name: str) -> str:
 
 @cache
 def _templates() -> "Environment":
-    # Imported here, since the import is slow, and only texts from templates need it.
+    # Imported here, since the import is slow.
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     made = Environment(

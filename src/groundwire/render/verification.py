@@ -63,8 +63,7 @@ _GRAVE = (ClaimStatus.CONTRADICTED, ClaimStatus.VERIFIER_ERROR)
 def report_to_terminal(report: VerificationReport, *, color: bool) -> str:
     """Write the report of ``groundwire verify``: claims, statuses, settings and verifier.
 
-    A claim is in quotes, on a line that begins with its status, so that no claim can imitate the
-    report.
+    Each claim is in quotes on one line, so that no claim can imitate the report.
 
     Args:
         report: The verification.

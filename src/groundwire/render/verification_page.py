@@ -27,7 +27,7 @@ def report_to_html(report: VerificationReport, spans: Sequence[Source] = ()) -> 
 
     Args:
         report: The verification.
-        spans: The evidence; the page shows it beside the claims that cite it.
+        spans: The evidence, which the page shows beside the claims.
     """
     outcome = describe_outcome(report)
     found: Sequence[CitationFinding | None] = (
