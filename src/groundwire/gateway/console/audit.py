@@ -51,7 +51,7 @@ _CHANGE_TYPES = (
 #: because they would list an answer a second time.
 _DONE_WITH = (*_FOUND, EventType.CHECK_INCOMPLETE)
 
-#: The list of the worst answers ranks at most this many hallucinated ones, the newest.
+#: The worst answers are chosen from at most this many hallucinated ones, the newest.
 _RANKED = 500
 #: The most events on a page of the list.
 _SHOWN = 50

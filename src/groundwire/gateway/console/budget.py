@@ -34,7 +34,7 @@ _MIN_ANSWERS = 200
 #: The most tenants whose budgets the overview computes.
 _MAX_TENANTS = 200
 
-#: Seconds after which lines about budgets are computed again, and for which the overview waits.
+#: Seconds after which lines about budgets are computed again, and that the overview waits for them.
 _KEPT_S, _WAIT_S = 60, 0.02
 
 #: All pairs of label and severity that a finding can have; the explainer may lower a severity.

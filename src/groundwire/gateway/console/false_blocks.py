@@ -20,7 +20,7 @@ from groundwire.evaluation.tuning.guarantee import guarantee
 from groundwire.evaluation.tuning.sample import LabelledSample, ThresholdCandidates
 from groundwire.evaluation.tuning.target import Aim, TuningTarget
 
-#: The allowed probability of an error: 1 minus the confidence of 95 %.
+#: 1 minus the confidence of the tests and intervals, which is 95 %.
 ALPHA = 0.05
 
 #: ``FalseBlocks.n_more`` gives no number if it takes this many requests with right answers.
@@ -97,8 +97,8 @@ class FalseBlocks:
         disputed: The labelled answers about which the reviewers disagree.
         n_other: The number of labelled answers that are not used: they were drawn at another rate
             than the newest, or the scores of their check are not known or not comparable.
-        blocking: The labels and severities of findings that lead to a block.
-        blocks_incomplete: Whether the policy also blocks answers that were not read in full.
+        blocking: The labels and severities of findings that count as a block.
+        blocks_incomplete: Whether answers whose check was incomplete count as blocked too.
     """
 
     detector: DetectorInfo

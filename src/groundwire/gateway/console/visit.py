@@ -264,5 +264,5 @@ async def read_form(request: Request) -> dict[str, str]:
 
 
 def _stored(text: str) -> str:
-    """Return a text as databases take it: without NUL characters, which PostgreSQL refuses."""
+    """Return a text without NUL characters, which PostgreSQL refuses."""
     return text.replace("\0", "")
