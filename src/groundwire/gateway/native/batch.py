@@ -82,7 +82,7 @@ RowResult: TypeAlias = tuple[str | None, bytes]
 
 async def _results(request: Request, batch: BatchRequest) -> AsyncGenerator[RowResult, None]:
     """Yield results in order; rows are checked only as fast as the client reads them."""
-    # Use half of the threads, so that clients who check a single answer need not wait.
+    # A batch uses half of the threads, so that clients who check a single answer need not wait.
     most = n_threads(services(request).config.detector.threads)
     waiting: deque[asyncio.Task[RowResult]] = deque()
     try:

@@ -42,7 +42,7 @@ class JsonRequest(Request):
 
 
 class NativeRoute(APIRoute):
-    """A route that reads the body of a request as a :class:`JsonRequest`.
+    """A route that reads bodies strictly as JSON.
 
     Attributes:
         body_timeout_s: Seconds that a client has to send the body; ``None``: no limit here.

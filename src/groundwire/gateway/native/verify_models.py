@@ -14,7 +14,7 @@ from groundwire.gateway.http.openapi import Shape
 MAX_SPANS, MAX_CLAIMS = 200, 200
 _MAX_PATTERN_CHARS, _MAX_PLACEHOLDER_CHARS = 1_000, 200
 
-# Values that the library accepts in many forms are not validated here: its errors are more helpful.
+# Values of many forms are left to the library, whose errors are more helpful.
 _SPAN = {
     "type": "object",
     "description": "A text and the id by which it is cited.",
