@@ -41,7 +41,7 @@ class Observer(Protocol):
         """Record the seconds that an upstream took to send the headers of a response."""
 
     def upstream_failed(self, upstream: str, kind: str) -> None:
-        """Record a failure: connect, timeout, invalid, status, reset or incomplete."""
+        """Record a failure of the kind connect, timeout, invalid, status, reset or incomplete."""
 
 
 class Tracer(Protocol):

@@ -78,8 +78,7 @@ class UpstreamReply:
     async def chunks(self) -> AsyncGenerator[bytes]:
         """Yield the pieces of the body as they arrive, still in the body's content coding.
 
-        The next piece is read from the upstream only when it is asked for. The reply is closed when
-        the generator ends for any reason.
+        The reply is closed when the generator ends for any reason.
 
         Raises:
             UpstreamBrokenError: If the body breaks off.
