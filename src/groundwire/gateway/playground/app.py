@@ -37,7 +37,7 @@ from groundwire.render.html import render
 
 #: The most bytes that the body of a request may have.
 MAX_BODY_BYTES = 4_000_000
-#: The most examples whose scores are kept, so that the model need not run for a new threshold.
+#: The most examples whose scores are kept for other thresholds.
 _KEPT_EXAMPLES = 16
 
 

@@ -1,4 +1,4 @@
-"""Keeps the scores of an answer, so that the model need not run again for another threshold."""
+"""Keeps the scores of an answer, so that the model rarely runs again for another threshold."""
 
 from collections import Counter
 from collections.abc import Sequence
