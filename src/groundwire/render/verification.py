@@ -139,7 +139,7 @@ def describe_settings(report: VerificationReport) -> str:
 
 
 def describe_verifier(report: VerificationReport) -> str:
-    """Describe the verifier and the calls that it made."""
+    """Describe the verifier, the calls that it made, and which claims it passes."""
     cost = report.cost if report.citations is None else report.cost + report.citations.cost
     took = ""
     if cost.calls:
