@@ -28,8 +28,7 @@ class Chart:
 
     Attributes:
         boxes: The bars.
-        ticks: Position and text of each value on the axis of values, which is vertical for stacked
-            bars, and horizontal for ranges.
+        ticks: Position and text of each value on the axis of values.
         labels: Position and text of each name on the other axis.
         height: The height of the picture.
     """

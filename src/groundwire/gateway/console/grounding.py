@@ -30,16 +30,14 @@ class FormField:
     Attributes:
         name: The name of the field, as in a policy.
         text: A description of the setting.
-        value: The text in the field: the tenant's own value, or the one that was sent; empty if the
-            value is inherited.
+        value: The text in the field: the tenant's own value, or the one that was sent.
         own: The tenant's own value as it is stored; empty if the tenant inherits the value.
         inherited: The value in effect if the tenant has no value of its own.
         options: All valid values, if they can be listed.
-        suggestions: Valid values to suggest, if numbers or other texts are valid too.
-        legal: The valid values in words that follow "must be"; empty if ``options`` has values, and
-            for the detector.
-        warning: The reason why the tenant's stored value is invalid; empty if it is valid.
-        problem: The reason why the value that was sent is refused; empty if it is accepted.
+        suggestions: Valid values to suggest, if others are valid too.
+        legal: The valid values in words that follow "must be"; may be empty.
+        warning: The reason why the tenant's stored value is invalid, if it is.
+        problem: The reason why the value that was sent is refused, if it is.
     """
 
     name: str

@@ -41,8 +41,7 @@ LEEWAY_S = 60
 #: The most seconds that a response of the provider may take, and the most bytes it may have.
 TIMEOUT_S, MAX_BYTES = 10.0, 500_000
 
-#: The most requests that wait for the provider at a time. The console answers more than that, so a
-#: slow provider does not block other pages.
+#: The most requests that wait for a slow provider at a time, so that other pages are not blocked.
 MAX_WAITING = 16
 
 _FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
@@ -76,10 +75,7 @@ class Provider:
         return urlsplit(self.issuer).hostname or ""
 
     async def leave(self, secret: str) -> str:
-        """Return the URL of the provider's sign-in, to which the browser is sent.
-
-        Args:
-            secret: A random secret, known only to the browser that begins to sign in.
+        """Return the URL of the provider's sign-in, for the browser that alone knows ``secret``.
 
         Raises:
             Problem: 502, if the provider cannot be used.
@@ -99,7 +95,7 @@ class Provider:
         """Return the identity of a person who came back from the provider, and their role, if any.
 
         Args:
-            secret: The secret in the browser's cookie; empty if there is no cookie.
+            secret: The secret in the browser's cookie; empty without a cookie.
             query: The parameters with which the provider sent the browser back.
 
         Raises:

@@ -38,8 +38,7 @@ class Person:
         role: The role, which decides what the person may do.
         secret: The secret of the session, from which ``form_token`` is made.
         has_password: ``False`` if the person signs in at an OpenID Connect provider.
-        has_session: Whether the person signed in; ``False`` for whoever uses a local demo without
-            an account.
+        has_session: Whether the person signed in, which a local demo does not require.
     """
 
     name: str
@@ -166,8 +165,7 @@ def screen(
     Args:
         handler: The function that answers a visit.
         needs: The lowest role that may use the page.
-        reads_trail: Whether the page needs the audit trail in the database, and is refused if the
-            trail is elsewhere.
+        reads_trail: Whether the page needs an audit trail that is in the database.
     """
     return partial(_answer, handler=handler, needs=needs, reads_trail=reads_trail)
 
