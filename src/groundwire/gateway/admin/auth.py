@@ -1,7 +1,7 @@
 """Authenticates requests to the admin plane by admin key; a local demo needs none.
 
-Except on open paths such as ``/livez``, a request without an admin key is refused before routing.
-So its sender cannot learn from the response whether a tenant or key exists.
+A request without an admin key is refused before routing, except on open paths such as ``/livez``.
+So its sender cannot learn whether a tenant or key exists.
 """
 
 from typing import cast
