@@ -86,7 +86,7 @@ def result_of(
 
 
 def require_point(value: object) -> str | float | None:
-    """Return a value that may be an operating point; only the detector knows if it is one.
+    """Return a value that may be an operating point; the detector checks it further.
 
     Raises:
         Problem: If the value has a wrong type, is too long or too large.

@@ -76,8 +76,8 @@ class NativeRoute(APIRoute):
 def _require_json(request: Request) -> None:
     """Raise a problem (415) unless the body is uncompressed JSON in UTF-8, by its headers.
 
-    A content type is required, and must be ``application/json`` or end in ``+json``: pages of any
-    website can make a browser send a request without one, or a form.
+    The content type must be ``application/json`` or end in ``+json``: pages of any website can make
+    a browser send a request without one, or a form.
     """
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding != "identity":
