@@ -81,7 +81,7 @@ class Upstreams:
             upstreams: The upstreams, with unique names.
             settings: Timeouts and limits.
             random: Draws the order of upstreams.
-            clock: Returns the time in seconds, for the health of upstreams.
+            clock: Returns the time in seconds, for their health.
             observer: Receives responses and failures.
             tracer: Makes trace spans.
         """

@@ -58,9 +58,8 @@ def going_up(
     Args:
         headers: The headers of the caller.
         api_key: The configured key of the upstream, if any.
-        passes_authorization: Whether credentials in ``headers`` are the caller's own for the
-            upstream. If so, they win over ``api_key``; if not, they are for the gateway, and are
-            left out.
+        passes_authorization: Whether credentials in ``headers`` are for the upstream. If so, they
+            win over ``api_key``; if not, they are left out.
         accept_encoding: Replaces the caller's Accept-Encoding; ``None`` keeps it.
         key_names: The headers in which ``api_key`` is sent.
 
