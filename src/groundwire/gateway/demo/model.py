@@ -20,12 +20,7 @@ _TOKEN = re.compile(r"\s*\S{1,6}")
 
 
 def scripted_model(answers: Mapping[str, str], *, tokens_per_s: float) -> Starlette:
-    """Make the model as an ASGI app.
-
-    Args:
-        answers: The answers of the model by question.
-        tokens_per_s: How many tokens of a stream are sent in a second.
-    """
+    """Make the model as an ASGI app, from its answers by question and its speed in a stream."""
 
     async def chat(request: Request) -> Response:
         body = await request.json()
