@@ -123,13 +123,10 @@ class AnswerView:
         sources: Sequence[Source] = (),
         whys: Sequence[Why] | None = None,
     ) -> "AnswerView":
-        """Lay out a detection.
+        """Lay out a detection, beside the sources that the answer was checked with.
 
-        Args:
-            detection: The detection.
-            sources: The sources that the answer was checked with.
-            whys: The reason of each of ``detection.spans``, in their order. Without them, the spans
-                are compared with the sources here.
+        ``whys`` are the reasons of ``detection.spans``, in their order. Without them, the spans are
+        compared with the sources here.
         """
         if whys is None:
             found = compare(detection, sources)
@@ -309,15 +306,10 @@ def marked_answer(detection: Detection) -> "Markup":
 
 
 def find_shown(detection: Detection, words: str, *, nth: int = 1) -> tuple[int, int] | None:
-    """Find words in an answer as a page shows it, without Markdown. White space is ignored.
+    """Return the range of words in an answer; ``None`` if they are blank or not found.
 
-    Args:
-        detection: The detection, with the answer.
-        words: The words, as the page shows them.
-        nth: Number of the occurrence to find, counted from 1.
-
-    Returns:
-        The range of the words in the answer; ``None`` if they are blank or occur fewer times.
+    The words are those of a page, which shows no Markdown. White space is ignored. ``nth`` is the
+    number of the occurrence to find, counted from 1.
     """
     letters: list[Piece] = []
     for piece in _laid_out(detection):

@@ -48,12 +48,8 @@ _WITHOUT_TEXT = {
 def response_to_terminal(response: "CheckedResponse", *, color: bool) -> str:
     """Write the report of ``groundwire check --conversation``.
 
-    The request comes first, then each answer. Text from the conversation is written on one line or
-    indented, so that it cannot imitate the report.
-
-    Args:
-        response: The checked response.
-        color: Whether words are marked by ANSI colours; if not, by ``⟦`` and ``⟧``.
+    Text from the conversation is written on one line or indented, so that it cannot imitate the
+    report. Words are marked by ANSI colours, or by ``⟦`` and ``⟧`` without ``color``.
     """
     from markupsafe import Markup
 

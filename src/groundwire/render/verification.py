@@ -63,11 +63,8 @@ _GRAVE = (ClaimStatus.CONTRADICTED, ClaimStatus.VERIFIER_ERROR)
 def report_to_terminal(report: VerificationReport, *, color: bool) -> str:
     """Write the report of ``groundwire verify``: claims, statuses, settings and verifier.
 
-    Each claim is in quotes on one line, so that no claim can imitate the report.
-
-    Args:
-        report: The verification.
-        color: Whether doubtful words are marked by ANSI colours; if not, by ``⟦`` and ``⟧``.
+    Each claim is in quotes on one line, so that no claim can imitate the report. Doubtful words are
+    marked by ANSI colours, or by ``⟦`` and ``⟧`` without ``color``.
     """
     from markupsafe import Markup
 
