@@ -1,4 +1,4 @@
-"""Views of a detection for people: terminal report, plain text, and HTML page.
+"""Views of detections and verifications for people: terminal report, plain text, and HTML page.
 
 Answers, sources and their ids are not trusted. Characters that could move the cursor, recolour the
 screen, turn the reading direction or be invisible are made visible, and in HTML everything is

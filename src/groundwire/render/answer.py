@@ -1,4 +1,4 @@
-"""The view of a checked answer that all HTML pages share: marked words beside their evidence."""
+"""The view of a detection that HTML pages share: marked words beside their evidence."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,9 +16,9 @@ from groundwire.text.screen import visible
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-#: Highest number of sources that a page shows; it says how many others there are.
+#: The most sources that a page shows; it says how many others there are.
 MAX_SOURCES = 50
-#: Number of characters that are shown before and after a line of evidence.
+#: About this many characters are shown before and after a line of evidence.
 _CONTEXT_CHARS = 240
 
 
@@ -58,8 +58,8 @@ class Why(NamedTuple):
 
     Attributes:
         text: The reason in one or two sentences; empty if it is not known.
-        severity: Severity of the fault, from 0 (none) to 4 (contradicted).
-        evidence: The line that the span was compared with; ``None`` if no line is about it.
+        severity: Severity of the fault, from 0 to 4.
+        evidence: The line that the span was compared with, if any.
     """
 
     text: str
@@ -81,7 +81,7 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A claim with its evidence and its findings, all numbered from 1.
+    """A claim with its evidence and its findings.
 
     Evidence that the page does not show has number 0. The evidence of a claim with findings is that
     of its findings.
@@ -104,7 +104,7 @@ class AnswerView:
 
     Attributes:
         detection: The detection.
-        answer: The answer as HTML: its Markdown, with marked words.
+        answer: The answer as HTML, with marked words.
         statements: The claims of the answer.
         panels: The sources; if none were given, the lines of evidence that the detection quotes.
         n_left_out: Number of sources that are not shown.
@@ -123,13 +123,10 @@ class AnswerView:
         sources: Sequence[Source] = (),
         whys: Sequence[Why] | None = None,
     ) -> "AnswerView":
-        """Lay out a detection.
+        """Lay out a detection, beside the sources that the answer was checked with.
 
-        Args:
-            detection: The detection.
-            sources: The sources that the answer was checked with.
-            whys: The reason of each of ``detection.spans``, in their order. Without them, the spans
-                are compared with the sources here.
+        ``whys`` are the reasons of ``detection.spans``, in their order. Without them, the spans are
+        compared with the sources here.
         """
         if whys is None:
             found = compare(detection, sources)
@@ -147,7 +144,7 @@ class AnswerView:
 
 
 class _Line(NamedTuple):
-    """A line of evidence in a source, and the parts of the answer that it belongs to."""
+    """A line of evidence in a source; ``lights`` are as in :class:`Part`."""
 
     start: int
     end: int
@@ -156,15 +153,14 @@ class _Line(NamedTuple):
 
 
 _Place = tuple[str, int, int]
-#: The lines of evidence of a claim, each with the parts of the answer that it belongs to.
+#: The lines of evidence of a claim, each with its lights, as in :class:`Part`.
 _Evidence = list[tuple[EvidenceRef, list[str]]]
 
 
 def _evidence_of(detection: Detection, whys: Sequence[Why]) -> list[_Evidence]:
     """Return the lines of evidence of each claim; for a claim with findings, those of its findings.
 
-    The line of a finding is the one that its reason names. If there is none, the evidence of its
-    span is used, or else that of its claim.
+    The line of a finding is the one that its reason names; else those of its span, or of its claim.
     """
     found: list[_Evidence] = []
     n_spans = 0
@@ -191,7 +187,7 @@ def _lines_of(evidence: Iterable[_Evidence]) -> dict[str, list[_Line]]:
 def _panels(
     sources: Sequence[Source], evidence: Mapping[str, list[_Line]], numbers: dict[_Place, int]
 ) -> Iterator[Panel]:
-    """Lay out the sources, those with evidence first; store each line's number in ``numbers``."""
+    """Lay out the sources, those with evidence first."""
     for source in sorted(sources, key=lambda source: source.id not in evidence)[:MAX_SOURCES]:
         lines = [line for line in evidence.get(source.id, ()) if line.end <= len(source.text)]
         parts = tuple(_parts(source, lines, numbers))
@@ -205,7 +201,7 @@ def _panels(
 
 
 def _parts(source: Source, lines: Sequence[_Line], numbers: dict[_Place, int]) -> Iterator[Part]:
-    """Cut a source into parts, evidence and the text between; leave out text far from evidence."""
+    """Cut a source into parts; store the number of each line of evidence in ``numbers``."""
     text, position = source.text, 0
     for start, group in _joined(lines):
         end = max(line.end for line in group)
@@ -237,7 +233,7 @@ def _spaced(lights: Iterable[str]) -> str:
 def _between(
     text: str, start: int, end: int, *, is_first: bool, is_last: bool = False
 ) -> Iterator[Part]:
-    """Yield the text before, between or after lines of evidence, without what is far from them."""
+    """Yield the text between two positions, without what is far from lines of evidence."""
     first = start if is_first and not is_last else start + _CONTEXT_CHARS
     last = end if is_last else end - _CONTEXT_CHARS
     if last - first <= _CONTEXT_CHARS:
@@ -310,15 +306,10 @@ def marked_answer(detection: Detection) -> "Markup":
 
 
 def find_shown(detection: Detection, words: str, *, nth: int = 1) -> tuple[int, int] | None:
-    """Find words in an answer as a page shows it: without Markdown. White space is ignored.
+    """Return the range of words in an answer; ``None`` if they are blank or not found.
 
-    Args:
-        detection: The detection, with the answer.
-        words: The words, as the page shows them.
-        nth: Number of the occurrence to find, counted from 1.
-
-    Returns:
-        The range of the words in the answer; ``None`` if they are blank or occur fewer times.
+    The words are those of a page, which shows no Markdown. White space is ignored. ``nth`` is the
+    number of the occurrence to find, counted from 1.
     """
     letters: list[Piece] = []
     for piece in _laid_out(detection):
@@ -336,7 +327,7 @@ def find_shown(detection: Detection, words: str, *, nth: int = 1) -> tuple[int, 
 
 
 def _laid_out(detection: Detection) -> list[str | Piece]:
-    """Divide the answer by its Markdown; if this would hide a marked letter, keep it plain."""
+    """Divide the answer by its Markdown, or not at all if that would hide a marked letter."""
     answer, parts = detection.answer, divide(detection.answer)
     pieces = [part for part in parts if isinstance(part, Piece)]
     gaps = zip(
@@ -364,7 +355,7 @@ def _stretches(detection: Detection) -> Iterator[_Stretch]:
 
 
 def _fragments(piece: Piece, stretches: Sequence[_Stretch]) -> Iterator[tuple[str, _Stretch]]:
-    """Cut a piece where a claim or a span begins or ends."""
+    """Cut a piece of text at the stretches of the answer."""
     is_verbatim = len(piece.shown) == piece.end - piece.start
     at = bisect_right(stretches, piece.start, key=itemgetter(1))  # first that ends after start
     for stretch in islice(stretches, at, None):

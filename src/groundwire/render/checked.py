@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _Name = TypeVar("_Name", bound=StrEnum)
 
-#: Highest number of sources that the report lists; it says how many others there are.
+#: The most sources that the report lists; it says how many others there are.
 MAX_SOURCES_SHOWN = 20
 
 PATHS = {
@@ -48,12 +48,8 @@ _WITHOUT_TEXT = {
 def response_to_terminal(response: "CheckedResponse", *, color: bool) -> str:
     """Write the report of ``groundwire check --conversation``.
 
-    The request comes first, then each answer. Text from the conversation is written on one line or
-    indented, so that it cannot imitate the report.
-
-    Args:
-        response: The checked response.
-        color: Whether words are marked by ANSI colours; if not, by ``⟦`` and ``⟧``.
+    Text from the conversation is written on one line or indented, so that it cannot imitate the
+    report. Words are marked by ANSI colours, or by ``⟦`` and ``⟧`` without ``color``.
     """
     from markupsafe import Markup
 
@@ -88,7 +84,7 @@ def _timings(checked: "Checked") -> str:
 
 
 def describe_gate(gate: "GateReport") -> str:
-    """Describe in a phrase whether the gate asked for a check, or why it did not run."""
+    """Describe in a phrase whether the gate asked for a check, or why it did not answer."""
     if gate.result is not None:
         needed = "a check is needed" if gate.result.needs_fact_check else "no check is needed"
         return f"{needed}, confidence {gate.result.confidence:.2f}"
@@ -98,7 +94,7 @@ def describe_gate(gate: "GateReport") -> str:
 
 
 def describe_outcome(checked: "Checked") -> str:
-    """Explain the outcome of an answer for which there is no detection."""
+    """Explain the outcome of an answer without a detection."""
     if checked.outcome is Outcome.UNAVAILABLE:
         return f"{OUTCOMES[checked.outcome]} ({one_line(checked.reason or '')})"
     if checked.reason in _WITHOUT_TEXT:

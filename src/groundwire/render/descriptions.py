@@ -89,7 +89,7 @@ def describe_coverage(coverage: Coverage) -> str:
 
 
 def has_gap(coverage: Coverage) -> bool:
-    """Return whether anything was left unread; if so, a report has a line on the coverage."""
+    """Return whether a report needs lines on the coverage: something was not read or checked."""
     return bool(coverage.reasons) or not coverage.is_complete
 
 
@@ -121,7 +121,7 @@ def describe_detector(detector: DetectorInfo) -> str:
 
 
 def describe_label(span: Span) -> str:
-    """Describe the label of a span, with the conflict that a rule found: ``contradicted (number)``.
+    """Describe the label of a span, and the conflict that a rule found: ``contradicted (number)``.
 
     The conflict is made safe to print: in a detection that was read from JSON it can be any text.
     """
@@ -138,7 +138,7 @@ def describe_score(span: Span) -> str:
 def highest_probability(detection: Detection) -> float | None:
     """Return the highest probability of a finding; without findings, that of a claim.
 
-    ``None`` with a similarity detector, or if nothing was judged.
+    ``None`` if nothing has a probability.
     """
     judged = detection.spans or detection.claims
     return max((x.probability for x in judged if x.probability is not None), default=None)
@@ -163,7 +163,7 @@ AnyMarked = TypeVar("AnyMarked", bound=MarkedStretch)
 
 
 def pieces(answer: str, spans: Iterable[AnyMarked]) -> Iterator[tuple[str, AnyMarked | None]]:
-    """Cut the answer at its spans, given in order; yield each stretch with its span or ``None``."""
+    """Cut the answer at its spans, in their order; yield each stretch with its span, if any."""
     position = 0
     for span in spans:
         yield answer[position : span.start], None
@@ -173,8 +173,7 @@ def pieces(answer: str, spans: Iterable[AnyMarked]) -> Iterator[tuple[str, AnyMa
 
 
 def unchecked(detection: Detection) -> Iterator[Claim]:
-    """Yield the unchecked claims, except claims that were not checked for lack of evidence."""
-    # If there is no evidence, no claim can be checked, and the outcome says so.
+    """Yield the unchecked claims. Those without evidence are left out: the outcome reports them."""
     for claim in detection.claims:
         if claim.label is Label.UNCHECKED and claim.reason is not Reason.NO_EVIDENCE:
             yield claim

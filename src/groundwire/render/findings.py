@@ -9,13 +9,10 @@ from groundwire.text.screen import one_line
 
 
 def findings_to_terminal(explained: Explained, *, color: bool) -> str:
-    """Write the report of ``groundwire explain``: explanations, then dropped spans.
+    """Write the report of ``groundwire explain``: explanations, dropped spans, and the outcome.
 
     Text of the answer is in quotes and on one line, so that no answer can imitate the report.
-
-    Args:
-        explained: The explanations.
-        color: Whether to highlight with ANSI colours.
+    ``color`` adds ANSI colours.
     """
     paint = painter(color=color)
     answer, detection = explained.detection.answer, explained.detection

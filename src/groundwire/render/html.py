@@ -1,4 +1,4 @@
-"""HTML pages from jinja2 templates: they load no other files, and all texts are escaped."""
+"""Fills in the jinja2 templates of pages and reports."""
 
 import base64
 import hashlib
@@ -60,7 +60,7 @@ def read_part(name: str) -> str:
 
 @cache
 def _templates() -> "Environment":
-    # Imported here, since the import is slow, and only texts from templates need it.
+    # Imported here, since the import is slow.
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     made = Environment(

@@ -1,8 +1,7 @@
 """Divides a Markdown text into HTML tags and pieces of text with their offsets in the source.
 
-Words are marked by their offsets in the answer, so each piece of text keeps its offsets. Links,
-images and HTML in the answer are shown as source text, so that an answer cannot put any of them
-into a page.
+Words are marked by their offsets, so each piece of text keeps its offsets. Links, images and HTML
+are shown as source text, so that an answer cannot put any of them into a page.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,8 +24,8 @@ _WIDE = '<div class="wide" role="region" aria-label="Table of the answer" tabind
 class Piece(NamedTuple):
     """A piece of the text as it is shown, with its range ``[start, end)`` in the source.
 
-    ``shown`` is the text of that range, or the one character that an entity such as ``&amp;`` or a
-    backslash escape in that range means.
+    ``shown`` is the text of that range, or what an entity such as ``&amp;`` or a backslash escape
+    in that range means.
     """
 
     shown: str
@@ -37,8 +36,8 @@ class Piece(NamedTuple):
 def divide(text: str) -> list[str | Piece]:
     """Divide a Markdown text into tags and pieces, in reading order.
 
-    If the offsets of a piece cannot be found, or a line ends in a lone carriage return, the whole
-    text is returned as one piece of plain text.
+    A text with a lone carriage return, or whose pieces cannot be matched with it, becomes one piece
+    of plain text.
     """
     # The parser reads "\r\n" as "\n". The space keeps the length, so offsets stay the same.
     source = text.replace("\r\n", " \n")
@@ -56,7 +55,7 @@ def plain(text: str) -> list[str | Piece]:
 
 
 class _MisplacedError(Exception):
-    """Raised if a piece is not in the source in reading order, or the parser drops some text."""
+    """A piece is not found in the source in reading order, or the parser dropped some text."""
 
 
 def _in_reading_order(parts: Iterable[str | Piece]) -> Iterator[str | Piece]:

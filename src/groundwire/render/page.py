@@ -15,9 +15,9 @@ def to_html(
 
     Args:
         detection: The detection.
-        question: The question; the page shows it above the answer.
-        sources: The sources that the answer was checked with, under the same ids; the page shows
-            them beside the answer. Without sources it shows only the lines of evidence.
+        question: The question, if any.
+        sources: The sources that the answer was checked with, under the same ids. Without sources,
+            the page shows only the lines of evidence.
     """
     return page(
         "detection.html",

@@ -50,8 +50,8 @@ def to_terminal(
 ) -> str:
     """Write the report of ``groundwire check``: the answer, its spans, outcome and coverage.
 
-    Lines of the answer and quotes are indented and the report's own lines are not, so that no
-    answer can imitate the report.
+    Lines of the answer are indented, and quotes are on one line, so that no answer can imitate the
+    report.
 
     Args:
         detection: The detection.
@@ -100,7 +100,7 @@ def _paint(text: str, style: str) -> str:
 
 
 def indented(text: str) -> list[str]:
-    """Indent the lines of an answer, so that no line of it can imitate a line of the report."""
+    """Indent the lines of an answer, so that they cannot imitate the report."""
     return [f"  {line}".rstrip(" ") for line in text.split("\n")]
 
 

@@ -15,7 +15,7 @@ from groundwire.verify.report import ClaimReport, VerificationReport
 from groundwire.verify.rule import ClaimStatus
 from groundwire.verify.verifier import Judged, Readout
 
-#: Highest number of unverified claims that the report lists; it says how many others there are.
+#: The most unverified claims that the report lists; it says how many others there are.
 MAX_UNSCORED_SHOWN = 20
 _ID_CHARS = 40
 _NOTHING = "-"
@@ -39,7 +39,7 @@ STATUSES = {
 
 
 class ClaimVerdict(StrEnum):
-    """Verdict of a verification on a claim, in words for people; the status gives the reason."""
+    """Verdict of a verification on a claim, in words for people."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
@@ -63,12 +63,8 @@ _GRAVE = (ClaimStatus.CONTRADICTED, ClaimStatus.VERIFIER_ERROR)
 def report_to_terminal(report: VerificationReport, *, color: bool) -> str:
     """Write the report of ``groundwire verify``: claims, statuses, settings and verifier.
 
-    A claim is in quotes, on a line that begins with its status, so that no claim can imitate the
-    report.
-
-    Args:
-        report: The verification.
-        color: Whether doubtful words are marked by ANSI colours; if not, by ``⟦`` and ``⟧``.
+    Each claim is in quotes on one line, so that no claim can imitate the report. Doubtful words are
+    marked by ANSI colours, or by ``⟦`` and ``⟧`` without ``color``.
     """
     from markupsafe import Markup
 
@@ -140,7 +136,7 @@ def describe_settings(report: VerificationReport) -> str:
 
 
 def describe_verifier(report: VerificationReport) -> str:
-    """Describe the verifier and the calls that it made."""
+    """Describe the verifier, the calls that it made, and which claims it passes."""
     cost = report.cost if report.citations is None else report.cost + report.citations.cost
     took = ""
     if cost.calls:
@@ -165,7 +161,7 @@ def describe_passing(report: VerificationReport) -> str:
 
 
 def describe_citations(finding: CitationFinding) -> str:
-    """Describe the status of a claim's citations, with the ids of the spans concerned."""
+    """Describe the status of a claim's citations, with ids of spans."""
     rests = ", ".join(map(short, finding.supported_by))
     others = ", ".join(short(each) for each in finding.supported_by if each not in finding.cites)
     match finding.status:
@@ -190,7 +186,7 @@ def doubts_of(detail: ClaimReport) -> tuple[MarkedStretch, ...]:
 
 
 def probability(judged: Judged | None) -> str:
-    """Format P(yes) as a number or a range; ``-`` if the verifier gave no answer."""
+    """Format P(yes) as a number or a range; ``-`` if there is none."""
     if not isinstance(judged, Readout):
         return _NOTHING
     return _range(judged.yes.low, judged.yes.high, digits=3)

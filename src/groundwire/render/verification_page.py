@@ -25,9 +25,7 @@ from groundwire.verify.report import VerificationReport
 def report_to_html(report: VerificationReport, spans: Sequence[Source] = ()) -> str:
     """Write the HTML page of a verification: one file, light and dark, readable without scripts.
 
-    Args:
-        report: The verification.
-        spans: The evidence; the page shows it beside the claims that cite it.
+    ``spans`` are the evidence, which the page shows beside the claims.
     """
     outcome = describe_outcome(report)
     found: Sequence[CitationFinding | None] = (

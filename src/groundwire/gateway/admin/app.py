@@ -1,8 +1,7 @@
 """The ASGI app of the admin plane: tenants, keys, policies, and the audit trail.
 
-The app shares the control plane, the counters and the readiness with the data plane, whose lifespan
-opens and closes the control plane. It relays no chats. Its requests need an admin key, except on
-open paths such as ``/livez``, and in a local demo.
+The lifespan of the data plane opens and closes the control plane. Requests need an admin key,
+except on open paths such as ``/livez``, and in a local demo.
 """
 
 from fastapi import FastAPI
@@ -32,8 +31,7 @@ from groundwire.gateway.middleware.readiness import Readiness, Waiting
 from groundwire.gateway.middleware.state import trace_id
 from groundwire.gateway.middleware.trace import Tracing, log_failure
 
-#: The most bytes of the body of a request to the API or the console. A tenant with all its fields
-#: fits.
+#: The most bytes of the body of a request to the API or the console.
 MAX_BODY_BYTES = 65_536
 
 #: The most requests that the API serves at a time, and the most that the console serves.
@@ -41,19 +39,13 @@ MAX_REQUESTS = 64
 
 ROUTERS = (tenants.router, keys.router, trail.router)
 
-#: Headers of all responses: caches must not store them, because they contain tenants and keys, and
-#: browsers must not guess their types.
+#: Headers of all responses. Caches must not store a response, since it may contain a key, and
+#: browsers must not guess its type.
 _UNCACHED = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 
 def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Metrics) -> FastAPI:
-    """Make the app of the admin plane.
-
-    Args:
-        control: The control plane, which the lifespan of the data plane opens.
-        readiness: The readiness of the data plane.
-        metrics: The counters of both planes.
-    """
+    """Make the app of the admin plane, which shares its arguments with the data plane."""
     app = FastAPI(
         title="Groundwire admin",
         version=__version__,
@@ -99,7 +91,7 @@ async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _methods_at(scope: Scope) -> list[str]:
-    """Return the methods that the path of a request takes; empty if the path does not exist."""
+    """Return the methods that endpoints of the admin API take at the path of a request."""
     own = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
     there = [route for route in own if route.matches(scope)[0] is not Match.NONE]
     return sorted({method for route in there for method in route.methods or ()})

@@ -1,7 +1,7 @@
 """Authenticates requests to the admin plane by admin key; a local demo needs none.
 
-Except on open paths such as ``/livez``, a request without an admin key is refused before routing.
-So its sender cannot learn from the response whether a tenant or key exists.
+A request without an admin key is refused before routing, except on open paths such as ``/livez``.
+So its sender cannot learn whether a tenant or key exists.
 """
 
 from typing import cast
@@ -17,7 +17,7 @@ from groundwire.gateway.middleware.auth import candidates, check_is_local, unaut
 from groundwire.gateway.middleware.guard import Guard
 from groundwire.gateway.middleware.state import trace_id
 
-#: The key id that audit events name as actor in a local demo, which needs no key.
+#: The actor that audit events name in a local demo, which needs no key.
 LOCAL_DEMO = "local-demo"
 
 #: Path of a POST that changes nothing. It is not a GET, since verifying the whole trail takes long.
@@ -43,7 +43,7 @@ class AdminAuthentication(Guard):
         """Authenticate a request, and check that the role of its key allows it.
 
         Raises:
-            Problem: If the request is refused.
+            Problem: If the request is refused, or tenants and keys cannot be read yet.
         """
         if self._is_local_demo:
             check_is_local(scope)

@@ -27,7 +27,7 @@ _TABLE: Mapping[type[BaseException], tuple[int, str]] = {
 
 
 def admin_problem(error: BaseException) -> Problem:
-    """Return the HTTP error that a client gets for an error of the control plane."""
+    """Return the HTTP error that a client of the admin plane gets for an error."""
     if isinstance(error, StoreError):
         return store_unavailable(error)
     for type_, (status, code) in _TABLE.items():

@@ -50,20 +50,16 @@ BODY = (408, 413, 415)
 
 
 class AdminRoute(NativeRoute):
-    """A route of the admin plane. It refuses unknown query parameters.
+    """A route of the admin plane, which refuses unknown query parameters and reads JSON strictly.
 
     It has a time limit, unless its operation is one of :data:`UNBOUNDED`.
-    A body is read strictly as JSON, as in :class:`.NativeRoute`.
     """
 
-    # Few requests are served at a time, so a slow sender must not keep others from being served.
+    # Few requests are served at a time, so a slow sender must not block the others.
     body_timeout_s = 10.0
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler of the route.
-
-        It raises a problem for an unknown query parameter, or if the time limit has passed.
-        """
+        """Return the handler of the route."""
         has_body = self.body_field is not None
         handle = super().get_route_handler() if has_body else APIRoute.get_route_handler(self)
         parameters = sorted(_query_parameters(self.dependant))
@@ -140,11 +136,7 @@ async def _version(
         ),
     ] = None,
 ) -> IfVersion | None:
-    """Read from the header If-Match the version that a change is for; ``None`` without a header.
-
-    Raises:
-        Problem: If the header is neither a version nor ``*``.
-    """
+    """Read from the header If-Match the version that a change is for; ``None`` without a header."""
     if if_match is None:
         return None
     if if_match.strip() == "*":
@@ -166,19 +158,14 @@ async def _after(
         str | None, Query(description="`next` of the page before; without it, the first page.")
     ] = None,
 ) -> str | None:
-    """Read from a cursor the id of the last entry of the page before.
-
-    Raises:
-        InvalidCursorError: If the cursor is not the ``next`` of a page.
-    """
+    """Read from a cursor the id of the last entry of the page before."""
     return None if cursor is None else str(read_cursor(cursor, str)[0])
 
 
 #: The control plane that serves a request, and the builder of its audit events.
 Control = Annotated[ControlPlane, Depends(_control)]
 Events = Annotated[ControlEvents, Depends(_events)]
-#: The version of the tenant that a change requires: ``"*"`` for any version of a stored tenant,
-#: ``None`` for no requirement.
+#: The version of the tenant that a change requires; ``"*"`` for any version of a stored tenant.
 Version = Annotated[IfVersion | None, Depends(_version)]
 #: The id of the last entry of the page before; ``None`` for the first page.
 After = Annotated[str | None, Depends(_after)]

@@ -23,11 +23,7 @@ from groundwire.gateway.native.running import answered
 
 
 async def require_stored(request: Request) -> None:
-    """Refuse a request if the trail is not in the database: an empty list would be misleading.
-
-    Raises:
-        Problem: If ``audit.path`` names another place for the trail.
-    """
+    """Raise a problem if the trail is not in the database: an empty list would be misleading."""
     if control_of(request).config.audit.path is not None:
         raise Problem(
             409,
@@ -43,7 +39,7 @@ router = admin_router("Audit", prefix="/v1/admin/audit", dependencies=[Depends(r
 
 JSON_LINES = "application/jsonl"
 
-#: A name without control characters: databases such as PostgreSQL refuse some of them.
+#: A name without control characters, since PostgreSQL refuses NUL.
 _Name = Annotated[str, StringConstraints(max_length=128, pattern=r"^[^\x00-\x1f]*$")]
 
 Tenant = Annotated[_Name | None, Query(description="Only events of this tenant.")]
@@ -104,7 +100,7 @@ async def list_events(
     page = await control.trail.page(
         asked, cursor=cursor, limit=limit, newest_first=order == "newest"
     )
-    # No model validates the events, so that even records that somebody has changed can be shown.
+    # No model validates the events, so that records that somebody has changed can be shown too.
     events = [each.to_dict() for each in page.events]
     return answered({"events": events, "next": page.next})
 
@@ -150,14 +146,7 @@ async def export_events(control: Control, events: Events, asked: Asked) -> Respo
 async def download(
     control: ControlPlane, lines: AsyncIterator[bytes], event: AuditEvent, *, name: str
 ) -> Response:
-    """Return the response that sends lines as a file, and record the export.
-
-    Args:
-        control: The control plane.
-        lines: The lines of the file.
-        event: The audit event of the export.
-        name: The name of the file.
-    """
+    """Record the audit event of an export, and return the response that sends lines as a file."""
     # The first line is read before the response begins, so that a database that fails at once leads
     # to an error, not to a broken download.
     first = await anext(lines, None)
@@ -178,9 +167,8 @@ class Verifying:
     """The state of verifying the trail; one verification runs at a time.
 
     Attributes:
-        running: A lock that is held during a verification.
-        last: When the last verification ended, and its result; ``None`` if none has ended since the
-            process began.
+        running: The lock of a verification.
+        last: When the last verification ended, and its result; ``None`` before the first one.
     """
 
     running: asyncio.Lock = field(default_factory=asyncio.Lock)

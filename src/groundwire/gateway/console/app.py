@@ -36,12 +36,7 @@ class AdminPlane:
     """The ASGI app of the admin port: the admin API, and the console for browsers."""
 
     def __init__(self, control: ControlPlane, *, readiness: Readiness, metrics: Metrics) -> None:
-        """Make both apps.
-
-        Args:
-            control: The control plane, which the lifespan of the data plane opens.
-            readiness: The readiness of the data plane.
-            metrics: The counters of both planes.
+        """Make both apps; the lifespan of the data plane opens ``control``.
 
         Raises:
             MissingExtraError: If ``oidc.issuer`` is set, and the extra ``oidc`` is not installed.
@@ -107,7 +102,7 @@ async def _nothing(visit: Visit) -> Response:
 
 async def _problem_page(request: Request, error: Exception) -> Response:
     problem = admin_problem(error)
-    # From status 500, nobody is looked up: the database with the sessions may be failing.
+    # At status 500 or above, nobody is looked up: the database with the sessions may be failing.
     person = await person_of(request) if problem.status < 500 else None
     page = Visit(request=request, person=person).page(
         "problem", status=problem.status, problem=problem, trace=trace_id(request)

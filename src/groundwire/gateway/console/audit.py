@@ -1,4 +1,4 @@
-"""Pages of the audit trail: a list of events with filters, one event, and a check of the chain."""
+"""Pages of the audit trail, which list, show, export and verify events."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -38,7 +38,7 @@ _OUTCOMES = {
     ),
 }
 
-#: The value of the filter ``type`` that selects all changes that people make.
+#: The value of the filter ``type`` for everything that people change, label or export.
 _CHANGES = "changes"
 _CHANGE_TYPES = (
     *(EventType.TENANT_CREATED, EventType.TENANT_METADATA_UPDATED),
@@ -47,13 +47,13 @@ _CHANGE_TYPES = (
     *(EventType.ACCOUNT_REMOVED, EventType.ANSWER_LABELLED, EventType.RECORDS_EXPORTED),
 )
 
-#: The types of events that say what was done with an answer. An answer drawn at random has a second
-#: event. A filter by action leaves this event out, so that each answer is listed once.
+#: The types of events that a filter by action searches. Events of the random sample are left out,
+#: because they would list an answer a second time.
 _DONE_WITH = (*_FOUND, EventType.CHECK_INCOMPLETE)
 
-#: To list the worst answers first, at most this many hallucinated ones are read, the newest.
+#: The worst answers are chosen from at most this many hallucinated ones, the newest.
 _RANKED = 500
-#: The number of events on a page of the list.
+#: The most events on a page of the list.
 _SHOWN = 50
 _WORST = "worst"
 
@@ -118,11 +118,7 @@ def _asked(visit: Visit) -> dict[str, str]:
 
 
 def _filter(asked: Mapping[str, str]) -> Filter:
-    """Return the filter for the events that the query asks for.
-
-    Raises:
-        Problem: If ``since`` or ``until`` is not a time.
-    """
+    """Return the filter for the events that the query asks for."""
     now = datetime.now(UTC)
     since, until = _moment(asked["since"]), _moment(asked["until"])
     begin, end = None, None
@@ -163,18 +159,18 @@ def _filter(asked: Mapping[str, str]) -> Filter:
 
 
 def _badness(record: FoundRecord) -> tuple[float, float]:
-    """Return an event's sort key: its greatest severity, then its highest probability."""
+    """Return the key for sorting events by severity, then by probability."""
     payload = record.event["payload"]
     severity = payload.get("max_severity") if isinstance(payload, Mapping) else None
     return (severity if isinstance(severity, int) else 0, _probability(record) or 0.0)
 
 
 def _probability(record: FoundRecord) -> float | None:
-    """Return the highest probability of a finding in an event; ``None`` if it has none."""
+    """Return the highest probability of a finding in an event; ``None`` if there is none."""
     payload = record.event["payload"]
     if record.event["type"] not in _FOUND or not isinstance(payload, Mapping):
         return None
-    # For a detector that gives no probabilities, ``confidence`` is a similarity.
+    # For a detector of similarities, ``confidence`` is not a probability.
     found = payload.get("confidence")
     is_similarity = str(payload.get("detector")).startswith(Score.SIMILARITY)
     return found if isinstance(found, float) and not is_similarity else None
@@ -200,7 +196,7 @@ def _words(name: str) -> str:
 
 
 def _summary(record: FoundRecord) -> str:
-    """Return a line about an event: who changed what, the first unsupported claim, or its facts."""
+    """Return a line about an event: its first unsupported claim, or who did what."""
     payload = record.event["payload"]
     if not isinstance(payload, Mapping):
         return ""

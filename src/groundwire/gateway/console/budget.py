@@ -28,14 +28,13 @@ from groundwire.policy.policy import Action, Policy, decide, resolve, stronger
 
 _BUDGET = "false_block_budget"
 
-#: A change of the traffic is reported only if at least this many answers came after the day of the
-#: newest labelled one.
+#: ``_drift`` reports a change only if at least this many later answers were checked.
 _MIN_ANSWERS = 200
 
 #: The most tenants whose budgets the overview computes.
 _MAX_TENANTS = 200
 
-#: Seconds for which lines about budgets are kept, and for which the overview waits for new ones.
+#: Seconds after which lines about budgets are computed again, and that the overview waits for them.
 _KEPT_S, _WAIT_S = 60, 0.02
 
 #: All pairs of label and severity that a finding can have; the explainer may lower a severity.
@@ -89,9 +88,9 @@ async def _page(
 async def budget_states(visit: Visit) -> list[tuple[str, str, str]]:
     """Return lines about tenants whose labels or traffic speak against their budget.
 
-    Each line has a name, a state and a text. With many labels this takes seconds, so a task
-    computes the lines, at most once a minute, and a page waits for it only for a moment. If there
-    are no lines yet, or the task failed, one line says so.
+    Each line has a name, a state and a text. Computing the lines can take seconds, so a task does
+    it, and the page shows earlier lines meanwhile. Before the first lines are computed, or if the
+    task fails, one line says so.
     """
     kept = visit.own.budgets
     is_old = time.monotonic() - kept.computed_at > _KEPT_S
@@ -137,14 +136,12 @@ def _policies(visit: Visit, tenant: str) -> list[Policy]:
 
 
 async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
-    """Estimate a tenant's false blocks from its labels; ``None`` if its detector is not usable.
-
-    A finding counts as blocked if one of the policies blocks it.
-    """
+    """Estimate a tenant's false blocks from its labels; ``None`` if its detector is not usable."""
     detector = await detector_of(visit, visit.control.directory.get(tenant))
     if detector is None:
         return None
     policies = _policies(visit, tenant)
+    # A finding counts as blocked if one of the policies blocks it.
     blocking = [
         kind for kind in _FINDINGS if any(_action(each, *kind) is Action.BLOCK for each in policies)
     ]
@@ -173,8 +170,7 @@ async def _warnings(
 async def _drift(activity: Activity, tenant: str, found: FalseBlocks) -> list[str]:
     """Return a warning, in a list, if the share of hallucinated answers has changed.
 
-    Answers since the day after the newest labelled answer are compared with answers on the days
-    from the oldest to the newest one.
+    Answers after the day of the newest labelled one are compared with earlier ones.
     """
     if not found.answers:
         return []
@@ -218,11 +214,7 @@ async def _save(visit: Visit) -> Response:
 
 
 def _changes(visit: Visit) -> dict[str, object]:
-    """Read the form, and return the changes to the policy.
-
-    Raises:
-        KindError: If a value is not valid.
-    """
+    """Return the changes to the policy in the form; raise KindError if a value is not valid."""
     if threshold := visit.form.get("threshold", ""):
         is_similarity = visit.form.get("score") == Score.SIMILARITY
         name = "similarity_threshold" if is_similarity else "operating_point"

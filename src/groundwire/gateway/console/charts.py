@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import NamedTuple
 
-#: Edges of the area for bars, in units of the picture, which is 480 wide and, for stacked bars, 210
-#: high.
+#: Edges of the area for stacked bars, in units of the picture, which is 480 wide.
 LEFT, TOP, RIGHT, BOTTOM = 44, 10, 474, 182
-#: Height of a row, which shows one range, in the same units.
+#: Height of a row with one range, in the same units.
 _ROW = 24
 
 
@@ -29,8 +28,7 @@ class Chart:
 
     Attributes:
         boxes: The bars.
-        ticks: Position and text of each value on the axis of values, which is vertical for stacked
-            bars, and horizontal for ranges.
+        ticks: Position and text of each value on the axis of values.
         labels: Position and text of each name on the other axis.
         height: The height of the picture.
     """

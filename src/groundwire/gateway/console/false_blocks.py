@@ -1,7 +1,7 @@
 """Estimates, from the labels of a random sample, the share of right answers that is blocked.
 
-A budget is the greatest share of right answers that may be blocked, with 95 % confidence. The
-statistical tests are those of ``groundwire tune`` with the target ``fpr``.
+A budget is the greatest share of right answers that may be blocked, with 95 % confidence.
+Thresholds are tested as ``groundwire tune`` tests them with the target ``fpr``.
 """
 
 from bisect import bisect_left
@@ -20,14 +20,13 @@ from groundwire.evaluation.tuning.guarantee import guarantee
 from groundwire.evaluation.tuning.sample import LabelledSample, ThresholdCandidates
 from groundwire.evaluation.tuning.target import Aim, TuningTarget
 
-#: The allowed probability of an error: 1 minus the confidence of 95 %.
+#: 1 minus the confidence of the tests and intervals, which is 95 %.
 ALPHA = 0.05
 
-#: If this many requests with right answers are too few, ``FalseBlocks.n_more`` gives no number.
+#: ``FalseBlocks.n_more`` gives no number if it takes this many requests with right answers.
 _MAX_TRIALS = 100_000
 
-#: A difference of two shares counts as a change if it exceeds this many standard deviations; less
-#: than one in a thousand comparisons of equal shares does.
+#: ``has_changed`` reports differences above this many standard deviations (p < 0.001).
 _CHANGED = 3.3
 
 
@@ -69,10 +68,7 @@ class Share:
 class AtThreshold:
     """The shares of labelled answers that a threshold blocks.
 
-    Attributes:
-        threshold: The threshold.
-        blocked: The share of the right answers that is blocked.
-        caught: The share of the wrong answers that is blocked.
+    ``blocked`` is the share of the right answers, ``caught`` that of the wrong ones.
     """
 
     threshold: float
@@ -84,9 +80,7 @@ class AtThreshold:
 class LabelledAnswer:
     """A labelled answer of the sample.
 
-    Attributes:
-        facts: The facts about its check.
-        is_right: Whether all its reviewers found it right; ``None`` if they disagree.
+    ``is_right`` says whether its reviewers found it right; ``None`` if they disagree.
     """
 
     facts: CheckFacts
@@ -101,12 +95,10 @@ class FalseBlocks:
         detector: The detector, with the threshold in use.
         answers: The labelled answers about which the reviewers agree, the oldest first.
         disputed: The labelled answers about which the reviewers disagree.
-        n_other: The number of answers that are not used, for one of these reasons: no facts about
-            their check are kept; another detector or revision checked them; they were checked at a
-            higher threshold, at which probabilities may differ; or they were drawn at another rate
-            than the newest.
-        blocking: The labels and severities of findings that lead to a block.
-        blocks_incomplete: Whether the policy also blocks answers that were not read in full.
+        n_other: The number of labelled answers that are not used: they were drawn at another rate
+            than the newest, or the scores of their check are not known or not comparable.
+        blocking: The labels and severities of findings that count as a block.
+        blocks_incomplete: Whether answers whose check was incomplete count as blocked too.
     """
 
     detector: DetectorInfo
@@ -127,11 +119,7 @@ class FalseBlocks:
     ) -> "FalseBlocks":
         """Select the labels that apply to a detector and its threshold.
 
-        Args:
-            reviews: Labels of randomly drawn answers.
-            detector: The detector, with the threshold in use.
-            blocking: The labels and severities of findings that lead to a block.
-            blocks_incomplete: Whether the policy also blocks answers that were not read in full.
+        ``reviews`` are labels of randomly drawn answers; the other arguments become attributes.
         """
         usable: list[LabelledAnswer] = []
         n_other = 0
@@ -180,7 +168,7 @@ class FalseBlocks:
         return bool(is_blocking(self._worst(answer), threshold))
 
     def _worst(self, answer: LabelledAnswer) -> float:
-        """Return an answer's score: ``nan`` is never blocked, an infinite score always."""
+        """Return an answer's worst score: ``nan`` if no threshold blocks it, infinite if all do."""
         is_similarity = self.detector.score is Score.SIMILARITY
         if self.blocks_incomplete and not answer.facts.is_complete:
             return -inf if is_similarity else inf
@@ -190,7 +178,7 @@ class FalseBlocks:
     def kept_by(self, budget: float) -> float | None:
         """Return the threshold with the most findings that keeps a budget with 95 % confidence.
 
-        The result is ``None`` if there are too few labels, or no threshold keeps the budget.
+        The result is ``None`` if there is no such threshold.
         """
         candidates = self._candidates()
         numbers: dict[str, int] = {}
@@ -255,7 +243,7 @@ class FalseBlocks:
 
         The number is an estimate. It assumes that no further right answer is blocked, and that the
         share of right answers, and the number of answers to a request, stay the same. ``None`` if
-        a hundred thousand requests with right answers are not enough.
+        it takes a hundred thousand requests with right answers.
         """
         right = [each for each in self.answers if each.is_right]
         blocked = [each for each in right if self._blocks(each, self.detector.threshold)]
@@ -272,9 +260,7 @@ class FalseBlocks:
     def warnings(self, budget: float, support: Support) -> Iterator[str]:
         """Yield a warning if the newest quarter of the labelled answers speaks against a budget.
 
-        Args:
-            budget: The budget.
-            support: The result of ``support(budget)``, for which all of the labels are used.
+        ``support`` is the result of ``support(budget)``.
         """
         n_new = len(self.answers) // 4
         if not n_new:
@@ -291,7 +277,7 @@ class FalseBlocks:
 
 
 def _applies_to(facts: CheckFacts, detector: DetectorInfo) -> bool:
-    """Return whether a check gave the scores that a detector gives at its present threshold.
+    """Return whether the scores of a check can be compared with a detector's threshold.
 
     A detector of probabilities reads a claim again if its score reaches the threshold. So a check
     at a higher threshold may have other scores.

@@ -30,16 +30,14 @@ class FormField:
     Attributes:
         name: The name of the field, as in a policy.
         text: A description of the setting.
-        value: The text in the field: the tenant's own value, or the one that was sent; empty if the
-            value is inherited.
+        value: The text in the field: the tenant's own value, or the one that was sent.
         own: The tenant's own value as it is stored; empty if the tenant inherits the value.
         inherited: The value in effect if the tenant has no value of its own.
         options: All valid values, if they can be listed.
-        suggestions: Valid values to suggest, if numbers or other texts are valid too.
-        legal: The valid values in words that follow "must be"; empty if ``options`` has values, and
-            for the detector.
-        warning: The reason why the tenant's stored value is invalid; empty if it is valid.
-        problem: The reason why the value that was sent is refused; empty if it is accepted.
+        suggestions: Valid values to suggest, if others are valid too.
+        legal: The valid values in words that follow "must be"; may be empty.
+        warning: The reason why the tenant's stored value is invalid, if it is.
+        problem: The reason why the value that was sent is refused, if it is.
     """
 
     name: str
@@ -68,11 +66,8 @@ def form_of(
 ) -> list[FormField]:
     """Return the fields of a tenant's form; the fields that most tenants need come first.
 
-    Args:
-        config: The configuration, from which tenants inherit.
-        record: The tenant.
-        sent: Texts, by field, to show in place of the tenant's own values.
-        problems: The reasons why values that were sent are refused, by field.
+    ``sent`` has texts to show in place of the tenant's own values, and ``problems`` the reasons why
+    such texts are refused, both by field.
     """
     others = {key: value for key, value in record.metadata.items() if key not in METADATA}
     bare = effective(config, replace(record, policy={}, metadata=others))
@@ -120,10 +115,7 @@ def read_form(form: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def changed_fields(form: Mapping[str, str]) -> dict[str, str]:
-    """Return the fields of a form whose values differ from those stored when the form was made.
-
-    All fields are returned if the form does not say what was stored.
-    """
+    """Return the fields of a form whose values differ from those stored when the form was made."""
     try:
         seen = json.loads(form.get("seen", "{}"))
     except ValueError:
@@ -135,12 +127,9 @@ def changed_fields(form: Mapping[str, str]) -> dict[str, str]:
 def changes_of(
     fields: Sequence[FormField], in_effect: Mapping[str, Effective], values: Mapping[str, Any]
 ) -> dict[str, tuple[str, str]]:
-    """Return the present and the new value of each field that the form would change.
+    """Return the present and the new value of each field that a form would change.
 
-    Args:
-        fields: The fields of the form.
-        in_effect: The settings in effect, by field.
-        values: The values in the form, as :func:`read_form` reads them.
+    ``values`` are those that :func:`read_form` has read from the form.
     """
     found = {}
     for each in fields:
@@ -158,8 +147,8 @@ def split(
     """Divide values into changes to the policy and to the metadata; leave out unchanged values.
 
     A field that also has a name in DVARA's metadata is changed there, where DVARA's clients see and
-    change it. If the policy already has the field, it is changed in the policy, which takes
-    precedence over metadata. If it is removed there, it is removed from the metadata too.
+    change it, unless the policy, which takes precedence, has the field. A field that is removed
+    from the policy is removed from the metadata too.
     """
     policy: dict[str, object] = {}
     metadata: dict[str, object] = {}

@@ -1,8 +1,8 @@
 """Sign-in at an OpenID Connect provider: the authorization code flow, with PKCE.
 
-Authlib and joserfc (the extra ``oidc``) make the requests, which aiohttp sends, and validate the ID
-token. Nothing is kept between requests: the keys of the provider are fetched for each sign-in, and
-the values that have to come back from it are derived from one secret in a cookie of the browser.
+Authlib and joserfc (the extra ``oidc``) build the requests and validate the ID token. Nothing is
+kept between requests: the keys of the provider are fetched for each sign-in, and the values that
+tie a sign-in to its browser are derived from a secret in a cookie.
 """
 
 import asyncio
@@ -41,8 +41,7 @@ LEEWAY_S = 60
 #: The most seconds that a response of the provider may take, and the most bytes it may have.
 TIMEOUT_S, MAX_BYTES = 10.0, 500_000
 
-#: The most requests that wait for the provider at a time: fewer than the requests that the console
-#: answers at a time, so that a slow provider does not block other pages.
+#: The most requests that wait for a slow provider at a time, so that other pages are not blocked.
 MAX_WAITING = 16
 
 _FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
@@ -76,10 +75,7 @@ class Provider:
         return urlsplit(self.issuer).hostname or ""
 
     async def leave(self, secret: str) -> str:
-        """Return the URL of the provider's sign-in, to which the browser is sent.
-
-        Args:
-            secret: A random secret, known only to the browser that begins to sign in.
+        """Return the URL of the provider's sign-in, for the browser that alone knows ``secret``.
 
         Raises:
             Problem: 502, if the provider cannot be used.
@@ -99,7 +95,7 @@ class Provider:
         """Return the identity of a person who came back from the provider, and their role, if any.
 
         Args:
-            secret: The secret in the browser's cookie; empty if there is no cookie.
+            secret: The secret in the browser's cookie; empty without a cookie.
             query: The parameters with which the provider sent the browser back.
 
         Raises:
@@ -170,7 +166,7 @@ class Provider:
         client = self._client(about)
         auth = client.client_auth(client.token_endpoint_auth_method)
         if client.token_endpoint_auth_method == "client_secret_basic":
-            # RFC 6749 (section 2.3.1) requires that id and secret are encoded; Authlib does not.
+            # RFC 6749 (section 2.3.1) requires encoded ids and secrets; Authlib encodes neither.
             auth.client_id = quote(client.client_id, safe="")
             auth.client_secret = quote(client.client_secret, safe="")
         url, headers, body = auth.prepare(
@@ -257,23 +253,17 @@ class Provider:
 
 
 def _derived(secret: str, what: str) -> str:
-    """Derive a value of one sign-in from the secret that only its browser knows.
+    """Derive a value of one sign-in from the secret in its browser's cookie.
 
-    Args:
-        secret: The secret.
-        what: ``state`` shows that the browser that comes back is the one that left. ``nonce`` shows
-            that the ID token was made for this sign-in. Without ``verifier``, the code verifier of
-            PKCE, nobody can exchange the code of this sign-in.
+    ``state`` shows that the browser that comes back is the one that left. ``nonce`` shows that the
+    ID token was made for this sign-in. ``verifier`` is the code verifier of PKCE, without which
+    nobody can exchange the code of this sign-in.
     """
     return hmac.digest(secret.encode(), what.encode(), "sha256").hex()
 
 
 def _endpoint(about: Mapping[str, Any], name: str) -> str:
-    """Return a URL from the provider's document, if it is safe to send secrets to this URL.
-
-    Raises:
-        Problem: 502, if the URL is missing or not safe.
-    """
+    """Return a URL from the provider's document; raise a problem if it is missing or not safe."""
     url = about.get(name)
     try:
         parts = urlsplit(url if isinstance(url, str) else "")
@@ -288,7 +278,7 @@ def _endpoint(about: Mapping[str, Any], name: str) -> str:
 
 
 def _error(answer: Mapping[str, Any]) -> str:
-    """Return the error code in a response of the provider; a remark if it has no valid code."""
+    """Return the error code that the provider sent, or a remark that it sent no valid one."""
     code = answer.get("error")
     return code if isinstance(code, str) and _ERROR.fullmatch(code) else "(none that is known)"
 

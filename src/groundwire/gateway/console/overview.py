@@ -1,4 +1,4 @@
-"""The first page: counts of checked answers, times of checks, and the health of the gateway."""
+"""The first page: counts of answers, durations of checks, and the health of the gateway."""
 
 import asyncio
 import time
@@ -129,7 +129,7 @@ def _bars(counts: Iterable[AnswerCount]) -> dict[str, int]:
 
 
 def _tallies(counts: Iterable[AnswerCount], by: str) -> list[Tally]:
-    """Add up counts by an attribute; return up to ``_MAX_ROWS`` sums, most hallucinations first."""
+    """Add up counts by an attribute, up to ``_MAX_ROWS`` sums, most hallucinated answers first."""
     groups: dict[str, list[AnswerCount]] = {}
     for each in counts:
         groups.setdefault(getattr(each, by), []).append(each)

@@ -28,9 +28,9 @@ class Replayed:
 
     Attributes:
         event_id: The id of the event that recorded the answer.
-        text: The answer.
+        text: The text of the answer.
         now: The result under the present settings.
-        then: The result under the other settings.
+        then: The result under other settings.
     """
 
     event_id: str
@@ -106,8 +106,8 @@ class Effect:
 def replayable(records: Sequence[FoundRecord]) -> tuple[list[FoundRecord], int]:
     """Select up to :data:`MAX_ANSWERS` answers, and count those that cannot be replayed.
 
-    Answers with findings, incomplete checks and answers drawn at random alternate, so that each
-    kind is replayed even if the time runs out. Of an answer with two events, the first is used.
+    Types of events alternate, so that each type is replayed even if the time runs out. Of an answer
+    with two events, the first in ``records`` is used.
     """
     kinds: dict[object, list[FoundRecord]] = {}
     seen = {record.answer_key: _can_be_replayed(record.detail) for record in reversed(records)}
@@ -145,14 +145,8 @@ def replay(
 ) -> Effect:
     """Check stored answers under the present and under other settings of their tenant.
 
-    Args:
-        pipeline: The stages of a check.
-        records: The events of the answers, as :func:`replayable` selects them.
-        n_left_out: The number of answers that :func:`replayable` leaves out.
-        tenant: The tenant.
-        now: The present settings of the tenant.
-        then: The other settings.
-        limit_s: Seconds after which no further answer is checked.
+    The answers are those of the events that :func:`replayable` has selected. After ``limit_s``
+    seconds, no further answer is checked.
     """
     end = time.monotonic() + limit_s
     answers: list[Replayed] = []

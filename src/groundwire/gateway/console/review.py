@@ -33,10 +33,9 @@ _SAMPLE = "sample"
 
 
 async def _queue(visit: Visit) -> list[tuple[Doubt, FoundRecord]]:
-    """Return the answers that the person has not labelled, the most doubtful first.
+    """Return answers that the person has not labelled, the most doubtful first.
 
-    If the random sample is asked for, its answers are in random order, so that the first few of
-    them are a random sample too.
+    Answers of the random sample are in random order, so that the first few are a random sample too.
     """
     assert visit.person is not None
     asked = _asked(visit)
@@ -56,7 +55,7 @@ def _id_of(record: FoundRecord) -> str:
 
 
 def _asked(visit: Visit) -> dict[str, str]:
-    """Return the query's parameters ``tenant`` and ``view``, each if it is given and valid."""
+    """Return the parameters ``tenant`` and ``view`` of the query that are given and valid."""
     tenant = visit.query.get("tenant", "").strip()[:128]
     asked = {"tenant": tenant} if tenant.isprintable() and tenant else {}
     return asked | ({"view": _SAMPLE} if visit.query.get("view") == _SAMPLE else {})
@@ -97,9 +96,9 @@ async def _next(visit: Visit) -> Response:
 def _to_next(
     visit: Visit, queue: list[tuple[Doubt, FoundRecord]], event_id: str, **fields: str
 ) -> Response:
-    """Redirect to the next answer in the queue, after the last to the first.
+    """Redirect to the next answer in the queue, or to the list if no other answer waits.
 
-    If no other answer waits, redirect to the list.
+    The first answer comes after the last.
     """
     ids = [_id_of(record) for _, record in queue]
     at = ids.index(event_id) + 1 if event_id in ids else 0
@@ -115,11 +114,7 @@ async def _show(visit: Visit) -> Response:
 
 
 async def _answer(visit: Visit) -> tuple[FoundRecord, AnswerView]:
-    """Read the event in the path of a request, and the answer in it.
-
-    Raises:
-        Problem: If there is no such event, or its answer is not stored in full.
-    """
+    """Return the event in the path of a request, and its answer; raise a problem without them."""
     record = await visit.control.trail.get(visit.part("event"))
     if record is None:
         raise trail.unknown_event()
@@ -157,7 +152,7 @@ async def _page(
         values=values,
         problems=problems or {},
         is_mine=mine is not None,
-        # Reviews of others could bias a person, who sees them only after reviewing the answer.
+        # Reviews of others could bias a person. So they are hidden until the person has reviewed.
         others=[] if mine is None else [*reviews.values()],
         query=urlencode(_asked(visit)),
         after=urlencode({"after": visit.part("event")} | _asked(visit)),

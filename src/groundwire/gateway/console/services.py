@@ -17,22 +17,22 @@ from groundwire.gateway.middleware.readiness import Readiness
 if TYPE_CHECKING:
     from groundwire.gateway.console.oidc import Provider
 
-#: The most wrong passwords, or failed sign-ins at a provider, from one address within ``WINDOW_S``
-#: seconds: for one name, and in all.
+#: The most wrong passwords, or failed sign-ins at a provider, from one address: for one name, and
+#: in all. They are forgotten ``WINDOW_S`` seconds after the last one that was counted.
 MAX_OF_NAME, MAX_OF_ADDRESS = 5, 50
 WINDOW_S = 900
-#: The most names and addresses whose tries are counted at a time.
+#: The most counts of tries that a :class:`Throttle` keeps.
 _MAX_SEEN = 20_000
 
 
 class Throttle:
-    """Limits the wrong passwords from one address: for each name, and for all names together."""
+    """Limits the failed sign-ins from one address, for each name and in all."""
 
     def __init__(self) -> None:
         self._tries: TTLCache[tuple[str, ...], int] = TTLCache(_MAX_SEEN, WINDOW_S)
 
     def is_over(self, name: str, address: str) -> bool:
-        """Count a try of a password, and return whether it exceeds a limit and must be refused.
+        """Count a try, and return whether it exceeds a limit and must be refused.
 
         A try is counted before its password is checked, so that simultaneous tries count too.
         """
@@ -45,7 +45,7 @@ class Throttle:
         return is_over
 
     def forget(self, name: str, address: str) -> None:
-        """Forget the tries for a name from an address; call it after a right password.
+        """Forget the tries for a name from an address; call it after a try that did not fail.
 
         The number of all tries from the address falls by one.
         """
@@ -74,13 +74,13 @@ class ConsoleServices:
 
     Attributes:
         control: The control plane.
-        readiness: The state of models and upstreams.
+        readiness: The state of the gateway's start, with its services.
         accounts: The accounts of people.
         labels: The labels that reviewers gave to answers.
-        provider: The provider at which people may sign in; ``None`` if only passwords are accepted.
-        throttle: Limits the number of wrong passwords and failed sign-ins.
+        provider: The provider at which people may sign in, if any.
+        throttle: Limits failed sign-ins.
         budgets: The lines about budgets on the overview.
-        replaying: A lock, so that only one replay of stored answers uses the processors.
+        replaying: A lock that lets one replay of stored answers run at a time.
         demo_secret: The secret of the one session of a local demo, which needs no account.
     """
 

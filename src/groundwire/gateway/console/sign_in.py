@@ -1,4 +1,4 @@
-"""Pages to sign in and out, also at a provider, and to change the password of the account."""
+"""Pages to sign in, also at a provider, to sign out, and to change one's password."""
 
 import logging
 import secrets
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: Name and lifetime in seconds of the cookie that lasts while a person signs in at the provider. It
-#: holds a secret, and the path of the page to show after the sign-in.
+#: Name and lifetime in seconds of the cookie of a sign-in at the provider, which has a secret and
+#: the path of the page to show afterwards.
 _AWAY, _AWAY_S = "groundwire_sign_in", 600
 
 _TOO_MANY = f"There were too many wrong passwords. Try again in {WINDOW_S // 60} minutes."
@@ -114,7 +114,7 @@ async def _arrive(request: Request) -> Response:
         if problem.status < 500:
             visit.control.note_failed_login(address, trace_id=trace)
         if problem.status >= 500 or problem.code == "sign_in_lost":
-            # Not a failed try: the provider is down, or another website sent the browser here.
+            # Not a failed try: the provider is down, or this browser began no sign-in lately.
             visit.own.throttle.forget(secret, address)
         raise
     visit.own.throttle.forget(secret, address)

@@ -12,11 +12,11 @@ from groundwire.render.answer import AnswerView, Why
 def stored_view(detail: Mapping[str, Any]) -> AnswerView | None:
     """Return the answer in an event's detail, with its detection, for display.
 
-    The offsets in a detail refer to the original texts, but the stored texts may be cut or
-    redacted. So each text is searched for in the stored texts, which gives its new offsets. If the
-    whole answer is not stored, its claims are joined in its place. If a source is not stored, its
-    lines that are evidence are joined. ``None`` if the detail lacks a detection or the text of a
-    claim, or was altered.
+    Stored texts may be cut or redacted. So claims, spans and evidence get new offsets, where they
+    are found in these texts; those that are not found are left out. In place of an answer that is
+    not stored, its claims are joined; in place of a source, its lines that are evidence.
+
+    ``None`` if the detail is not valid, or lacks a detection or the text of a claim.
     """
     try:
         return _view(detail)

@@ -100,17 +100,11 @@ async def _grounding(
     is_preset: bool = False,
     effect: Effect | None = None,
 ) -> Response:
-    """Render the tab with a tenant's settings.
+    """Render the tab with a tenant's settings, or with the values ``sent`` in their place.
 
-    Args:
-        visit: The visit.
-        record: The tenant.
-        sent: Values by field, to show in place of the tenant's own values.
-        problems: The reasons why values of ``sent`` are refused, by field.
-        problem: The reason why nothing was changed; empty if there is none.
-        status: The status of the response if there is a problem.
-        is_preset: Whether ``sent`` has the values of a preset.
-        effect: The effect of ``sent`` on stored answers, if it was tried.
+    ``problem`` says why nothing was changed, and ``problems`` why values are refused, by field.
+    ``status`` is that of a response with a problem. ``effect`` is that of ``sent`` on stored
+    answers.
     """
     assert visit.person is not None
     config = visit.control.config
@@ -173,9 +167,7 @@ async def change_policy(
 ) -> None:
     """Change a tenant's policy and metadata, if the tenant still has the version of the form.
 
-    Raises:
-        ConfigError: If a value is not possible.
-        VersionMismatchError: If the tenant has another version.
+    The errors are those of :meth:`.Registry.set_policy`.
     """
     version = visit.form.get("version", "")
     await visit.control.change(
@@ -280,10 +272,7 @@ async def _revoke_key(visit: Visit) -> Response:
 
 
 async def detector_of(visit: Visit, own: Overrides | None) -> DetectorInfo | None:
-    """Return the detector, with its threshold, for a tenant's own settings.
-
-    ``None`` if it cannot be used now.
-    """
+    """Return the detector and threshold for a tenant's own settings; ``None`` if unusable now."""
     pipeline = visit.control.pipeline
     if pipeline is None:
         return None

@@ -30,16 +30,15 @@ _RANKS = list(AccountRole)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """A person who is signed in.
+    """A person who may use the console.
 
     Attributes:
         name: The name of the account.
         actor: The value of ``actor`` in audit events that the person causes.
         role: The role, which decides what the person may do.
         secret: The secret of the session, from which ``form_token`` is made.
-        has_password: Whether the account has a password.
-        has_session: Whether the person signed in; ``False`` for whoever uses a local demo without
-            an account.
+        has_password: ``False`` if the person signs in at an OpenID Connect provider.
+        has_session: Whether the person signed in, which a local demo does not require.
     """
 
     name: str
@@ -51,7 +50,7 @@ class Person:
 
     @property
     def form_token(self) -> str:
-        """The token in all forms of this session; forms without it are refused as foreign."""
+        """The token that every form of this session must have."""
         return hmac.digest(self.secret.encode(), b"form", "sha256").hex()
 
     def may(self, role: AccountRole) -> bool:
@@ -69,9 +68,9 @@ class Visit:
     """A request to the console.
 
     Attributes:
-        request: The request.
-        person: The person who asks; ``None`` if nobody is signed in.
-        form: The fields of the form that was sent; empty if no form was sent.
+        request: The HTTP request.
+        person: The person who asks; ``None`` if this is not known.
+        form: The fields of the form that the person sent; empty if there is none.
     """
 
     request: Request
@@ -159,15 +158,14 @@ Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 def screen(
     handler: Handler, *, needs: AccountRole = AccountRole.VIEWER, reads_trail: bool = False
 ) -> Endpoint:
-    """Make the endpoint of a page for people who are signed in; others are sent to the sign-in.
+    """Make the endpoint of a page for a :class:`Person`; others are sent to the sign-in.
 
-    A form is refused unless it was sent from a page of the same session.
+    A form must come from a page of the same session.
 
     Args:
         handler: The function that answers a visit.
-        needs: The role that the person must have at least; others get 403.
-        reads_trail: Whether the page needs the audit trail in the database, and is refused if the
-            trail is elsewhere.
+        needs: The lowest role that may use the page.
+        reads_trail: Whether the page needs an audit trail that is in the database.
     """
     return partial(_answer, handler=handler, needs=needs, reads_trail=reads_trail)
 
@@ -203,9 +201,9 @@ async def _answer(
 
 
 async def person_of(request: Request) -> Person | None:
-    """Return the person who is signed in, or ``None``.
+    """Return the person who sent a request; ``None`` if they are not signed in.
 
-    Whoever uses a local demo without signing in is an admin.
+    In a local demo, a person who is not signed in is an admin.
     """
     own = services_of(request)
     nobody = None
@@ -241,12 +239,12 @@ async def read_form(request: Request) -> dict[str, str]:
     """Read a form that was sent from a page of the console.
 
     Raises:
-        Problem: If another website sent the form, or the body is not a form.
+        Problem: If another website sent the form, or the content type is not that of a form.
     """
     headers = request.headers
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     is_foreign = site not in ("same-origin", "none")
-    # Old browsers never send Sec-Fetch-Site, others not over plain HTTP to another machine.
+    # Sec-Fetch-Site is not sent by old browsers, nor over plain HTTP to another machine.
     if site is None:
         is_foreign = origin is not None and urlsplit(origin).netloc != headers.get("host")
     if is_foreign:
@@ -264,5 +262,5 @@ async def read_form(request: Request) -> dict[str, str]:
 
 
 def _stored(text: str) -> str:
-    """Return a text as databases take it: without NUL characters, which PostgreSQL refuses."""
+    """Return a text without NUL characters, which PostgreSQL refuses."""
     return text.replace("\0", "")

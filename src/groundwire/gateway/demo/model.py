@@ -1,7 +1,6 @@
-"""A fake model with OpenAI's chat completions API: it needs no key and no network.
+"""A fake model with OpenAI's chat completions API, which answers questions from a script.
 
-It answers a question with the text that a script has for it. The gateway does not know the script,
-and checks these answers like any others.
+The gateway does not know the script, and checks these answers like any others.
 """
 
 import asyncio
@@ -21,12 +20,7 @@ _TOKEN = re.compile(r"\s*\S{1,6}")
 
 
 def scripted_model(answers: Mapping[str, str], *, tokens_per_s: float) -> Starlette:
-    """Make the model as an ASGI app.
-
-    Args:
-        answers: The answers of the model by question.
-        tokens_per_s: Tokens that the model writes in a second of a stream.
-    """
+    """Make the model as an ASGI app, from its answers by question and its speed in a stream."""
 
     async def chat(request: Request) -> Response:
         body = await request.json()

@@ -34,7 +34,7 @@ class RunningGateway:
 
     Attributes:
         name: The name of its configuration.
-        yaml: Its configuration as text.
+        yaml: The text of its configuration.
         url: Its base URL, without ``/v1``.
         audit: The file of its audit log.
     """
@@ -51,7 +51,7 @@ class Gateways:
     Attributes:
         key: The key that the gateways from :meth:`get` accept.
         upstream: The base URL of the model, with ``/v1``.
-        running: The gateways that were started, by name.
+        running: The gateways that :meth:`get` has started, by name.
     """
 
     def __init__(self, stack: ExitStack, model: ASGIApp, settings: Mapping[str, str]) -> None:
@@ -85,9 +85,6 @@ class Gateways:
 
     def open_console(self, yaml: str) -> tuple[str, str]:
         """Start a gateway with a console that needs no sign-in, for this machine only.
-
-        Args:
-            yaml: The configuration of the gateway.
 
         Returns:
             The base URL of the gateway, without ``/v1``, and the URL of the console.
@@ -135,9 +132,7 @@ def _serving(
 ) -> Iterator[str]:
     """Serve an app while the block runs, and yield its base URL.
 
-    Raises:
-        DemoStartError: If the server does not answer.
-        Exception: The first of ``failures``, to which the app adds errors while it starts.
+    If the app adds an error to ``failures`` while it starts, this error is raised.
     """
     (listener,) = listen(config)
     address = f"http://{config.gateway.host}:{listener.getsockname()[1]}"

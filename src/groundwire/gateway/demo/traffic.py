@@ -8,7 +8,7 @@ from itertools import cycle, product
 
 from groundwire.gateway.demo.walk import asked, script
 
-#: Number of chats sent at first without pauses, to fill the console; seconds before later chats.
+#: The number of chats sent at first without pauses, and the seconds before each later chat.
 _FIRST, _PAUSE_S = 33, 2.0
 #: The tenants in whose names chats are sent, in turns. Their settings are in ``scenes.toml``.
 TENANTS = ("city-guide", "museum-shop", "school")
@@ -16,11 +16,7 @@ TENANTS = ("city-guide", "museum-shop", "school")
 
 @contextmanager
 def live_traffic(url: str) -> Iterator[None]:
-    """Send chats to a gateway while the block runs.
-
-    Args:
-        url: The base URL of the gateway, without ``/v1``.
-    """
+    """Send chats to the gateway with a base URL (without ``/v1``) while the block runs."""
     stopped = threading.Event()
     thread = threading.Thread(target=_send, args=(url, stopped), name="traffic", daemon=True)
     thread.start()

@@ -59,13 +59,7 @@ def request_of(scene: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 @contextmanager
 def asked(url: str, scene: Mapping[str, Any], *, key: str) -> Iterator[HTTPResponse]:
-    """Send the request of a scene to a gateway, and yield the response.
-
-    Args:
-        url: The base URL of the gateway, without ``/v1``.
-        scene: The scene.
-        key: A key that the gateway accepts.
-    """
+    """Send the request of a scene to the gateway with a base URL (without ``/v1``) and a key."""
     path, body = request_of(scene)
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
     with closing(HTTPConnection(urlsplit(url).netloc, timeout=_TIMEOUT_S)) as connection:
@@ -82,7 +76,7 @@ def curl(scene: Mapping[str, Any], *, url: str, key: str) -> str:
 
 
 def write_page() -> Path:
-    """Check the model's longest answer, write the result as an HTML page, and return its path."""
+    """Check an answer of the model, write the result as an HTML page, and return its path."""
     question = "Tell me about the Eiffel Tower."
     sources, answer = read_sources(script()["sources"]), script()["answers"][question]
     with Detector.load() as detector:
@@ -111,11 +105,7 @@ class Screen:
         self._shown = ""
 
     def play(self, scene: Mapping[str, Any], *, number: int, of: int) -> None:
-        """Ask a scene's gateway, and show the request and the response.
-
-        Raises:
-            GroundwireError: If the gateway cannot be started.
-        """
+        """Ask a scene's gateway, and show the request and the response."""
         gateway = self._gateways.get(scene["setting"])
         if gateway.name != self._shown:
             self._show_gateway(gateway)
@@ -173,7 +163,7 @@ class Screen:
             return received.get("x-trace-id", "")
 
     def _show_event(self, data: Mapping[str, Any] | None, start: float) -> None:
-        """Print an event of a stream; ``None`` stands for the last event, ``[DONE]``."""
+        """Print an event of a stream; ``None`` is the last event, ``[DONE]``."""
         if data is None:
             self._line(f"{_time(start)}[DONE]")
             return

@@ -72,11 +72,8 @@ def _require_valid(request: Request, batch: BatchRequest) -> None:
             next_step="Send them in several requests, or use groundwire check --batch.",
         )
     if (point := require_point(batch.operating_point)) is not None:
-        # An invalid operating point is refused here, once for the request and not for each row.
+        # An invalid operating point is refused once, not for each row.
         services(request).pipeline.detector_of(caller(request).overrides, point)
-
-
-# Checks of the rows.
 
 
 #: The outcome of one row, or ``None`` if it could not be checked, and its result or error as JSON.
@@ -85,7 +82,7 @@ RowResult: TypeAlias = tuple[str | None, bytes]
 
 async def _results(request: Request, batch: BatchRequest) -> AsyncGenerator[RowResult, None]:
     """Yield results in order; rows are checked only as fast as the client reads them."""
-    # Use half of the threads, so that clients who check a single answer need not wait.
+    # A batch uses half of the threads, so that clients who check a single answer need not wait.
     most = n_threads(services(request).config.detector.threads)
     waiting: deque[asyncio.Task[RowResult]] = deque()
     try:
@@ -103,7 +100,7 @@ async def _results(request: Request, batch: BatchRequest) -> AsyncGenerator[RowR
 
 
 async def _checked(request: Request, batch: BatchRequest, number: int, row: object) -> RowResult:
-    """Return the result of one row, or the error because of which it could not be checked."""
+    """Return the result of one row, or the error that it failed with."""
     name: dict[str, Any] = {"row": number}
 
     def check() -> Result:
@@ -118,7 +115,7 @@ async def _checked(request: Request, batch: BatchRequest, number: int, row: obje
     except Exception as error:  # noqa: BLE001 - one row must not end the others
         problem = as_problem(error)
         if problem.status >= 500:
-            # The message may quote the answer, which has no place in a log.
+            # The message is not logged, as it may quote the answer.
             log.warning("A row could not be checked: %s", type(error).__name__)
         brief = problem.to_dict(trace_id="")["error"]
         del brief["trace_id"]  # a header of the response has it
@@ -126,7 +123,7 @@ async def _checked(request: Request, batch: BatchRequest, number: int, row: obje
 
 
 async def _as_json(results: AsyncGenerator[RowResult, None]) -> AsyncGenerator[bytes, None]:
-    """Yield the results as one JSON document, piece by piece: it is never in memory as a whole."""
+    """Yield the results as one JSON document, which is never in memory as a whole."""
     outcomes: Counter[str | None] = Counter()
     opening = b'{"results": ['
     async with aclosing(results):

@@ -21,8 +21,8 @@ from groundwire.pipeline.conversation.transcript import divide_transcript
 
 router = APIRouter(route_class=NativeRoute)
 
-#: The most characters in the name of an operating point, and the largest number. Longer names and
-#: larger numbers are refused here, because the detector's error would repeat them.
+#: ``require_point`` refuses names with more characters and larger numbers than these, because the
+#: detector's error would repeat them.
 _MAX_NAME_CHARS = 40
 _MAX_POINT = 1_000_000
 
@@ -66,17 +66,17 @@ def result_of(
     """Check the answer or the conversation in a body, and encode the result as JSON.
 
     Args:
-        request: The request for the check.
+        request: The HTTP request.
         data: An answer with its sources, or a conversation.
         operating_point: The operating point if the body names none.
         name: Fields that precede the result in its JSON, such as the number of a row.
 
     Returns:
-        The result. If the check of an answer fails, its ``failure`` is the error.
+        The result. If the check of an answer fails, ``failure`` is the error.
 
     Raises:
-        GroundwireError: If the data cannot be checked because it is invalid.
-        Problem: If the operating point is invalid, see :func:`require_point`.
+        GroundwireError: If the data is invalid.
+        Problem: If the operating point is refused by :func:`require_point`.
     """
     if shape_of(data) != SHAPES[0]:
         return _check_conversation(request, data, name or {})
@@ -86,11 +86,10 @@ def result_of(
 
 
 def require_point(value: object) -> str | float | None:
-    """Return a value unless it is obviously not an operating point; the detector checks the rest.
+    """Return a value that may be an operating point; the detector checks it further.
 
     Raises:
-        Problem: If the value has a wrong type, is too long or too large. Unlike the detector's
-            error, this one does not repeat the value.
+        Problem: If the value has a wrong type, is too long or too large.
     """
     match value:
         case None:
@@ -137,7 +136,7 @@ def _check_conversation(request: Request, data: object, name: Mapping[str, Any])
     except InvalidConversationError as error:
         if not (isinstance(data, Mapping) and "request" in data):
             raise
-        # The error names a place such as messages[3]: say whether it is in request or response.
+        # The error names a place such as messages[3], but not whether in request or response.
         place = part if error.place.startswith("the ") else f"{part}.{error.place}"
         raise InvalidConversationError(place, error.problem, error.remedy) from error
     written = to_json({**name, **found.to_dict()})

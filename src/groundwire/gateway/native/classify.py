@@ -33,10 +33,10 @@ _CLASSES = ("entailment", "neutral", "contradiction")
 
 
 class HaluGateRoute(NativeRoute):
-    """A route whose errors for invalid requests have HaluGate's code and status."""
+    """A route whose errors 400 and 422 become 400 with HaluGate's code for invalid input."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler of the route; errors 400 and 422 become 400 with HaluGate's code."""
+        """Return the handler of the route."""
         handle = super().get_route_handler()
 
         async def handle_renamed(request: Request) -> Response:
@@ -172,7 +172,7 @@ def _judge(explainer: Explainer, body: models.NliRequest) -> dict[str, Any]:
 def likeliest(found: Entailment) -> tuple[str, float]:
     """Return HaluGate's name of the likeliest class, and the probability of this class.
 
-    If classes are equally likely, the order is entailment, neutral, contradiction.
+    Of equally likely classes, it is the first of entailment, neutral, contradiction.
     """
     name = max(_CLASSES, key=lambda each: float(getattr(found, each)))
     return name.upper(), getattr(found, name)

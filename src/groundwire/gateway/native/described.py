@@ -1,7 +1,6 @@
 """Parts of the OpenAPI document that describe routes: examples, results, errors.
 
-The examples are in ``examples.json``. Tests validate each example against its schema, and send all
-but the chat request to a gateway.
+The examples are in ``examples.json``.
 """
 
 import json
@@ -29,11 +28,7 @@ _ERRORS = {
 
 
 def errors(*more: int) -> dict[int | str, dict[str, Any]]:
-    """Describe the errors that any request can get, and those with the status codes ``more``.
-
-    Args:
-        more: Status codes of further errors.
-    """
+    """Describe the errors that any request can get, and those with the statuses ``more``."""
     return {
         status: {"model": ErrorResponse, "description": _ERRORS[status]}
         for status in sorted({401, 413, 415, 503, *more})

@@ -1,7 +1,7 @@
 """The OpenAPI document: FastAPI generates it from the routes and their models.
 
-Results have the schemas that the package publishes in ``detection/schemas``. The proxied chat
-endpoint, which FastAPI does not route, is described in ``chat_endpoint.json``.
+Results have the schemas in ``detection/schemas``. The proxied chat endpoint, which FastAPI does not
+route, is described in ``chat_endpoint.json``.
 """
 
 import json
@@ -31,7 +31,7 @@ Offsets count Unicode code points. Every response has the header `X-Trace-ID`; e
 
 @cache
 def document() -> dict[str, Any]:
-    """Return the document as JSON data, which callers must not change, as it is cached."""
+    """Return the document as JSON data, which is cached, so callers must not change it."""
     found = openapi_document(
         title="Groundwire",
         summary="Checks answers against their sources.",
@@ -48,7 +48,6 @@ def document() -> dict[str, Any]:
             "X-Groundwire-Key": "The same key; Authorization then belongs to the upstream.",
         },
     )
-    # FastAPI does not route the proxied chat endpoint, so its description is read from a file.
     text = resources.files(__package__).joinpath("chat_endpoint.json").read_text("utf-8")
     found["paths"][CHAT] = chat = json.loads(text)
     chat["post"]["requestBody"]["content"][JSON]["examples"] = request_examples()[CHAT]
@@ -63,8 +62,8 @@ _PUBLISHED = {
     "checked": "CheckedResponse",
     "verification": "Verification",
 }
-#: Matches a reference in a schema. The groups are the file, empty if it is the same file, and the
-#: name of the definition, empty if the reference is to the whole schema.
+#: Matches a reference in a schema. The groups are the file, empty for the same file, and the name
+#: of the definition, empty for the whole schema.
 _REFERENCE = re.compile(r'"\$ref": "([^"#]*)(?:#/\$defs/)?(\w*)"')
 
 

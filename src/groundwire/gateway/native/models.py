@@ -12,8 +12,7 @@ MAX_HYPOTHESIS_CHARS = 10_000
 #: The most characters of a premise, which may be as long as a book.
 MAX_PREMISE_CHARS = 1_000_000
 
-# Values that the library accepts in many forms are only described here, not validated: the
-# library's errors are more helpful.
+# Values of many forms are left to the library, whose errors are more helpful.
 _SOURCE: list[dict[str, Any]] = [
     {"type": "string", "description": "A text."},
     {

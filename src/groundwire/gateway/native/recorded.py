@@ -21,11 +21,11 @@ class Result:
     """The result of a check.
 
     Attributes:
-        context: The context of the request.
-        answers: The checked answers of the request, which are counted and recorded.
+        context: What the pipeline knows of the request.
+        answers: The checked answers, which are counted and recorded.
         json: The body of the response; empty if the check failed, or if the caller writes the body.
-        outcome: The worst outcome of the answers; ``None`` if the check failed or there are none.
-        failure: The error because of which the check failed, or ``None``.
+        outcome: The worst outcome of the answers, if the check succeeded.
+        failure: The error that the check failed with, if any.
     """
 
     context: RequestContext
@@ -41,13 +41,12 @@ async def recorded(
     """Run a check in a thread, count it, and record it in the audit log.
 
     Args:
-        request: The request for the check.
+        request: The HTTP request.
         work: Function that makes the check.
         row: The number of the row in a batch; ``None`` outside of batches.
 
     Raises:
-        Problem: If the check takes too long, or if it cannot be recorded and no answer may leave
-            without a record.
+        Problem: If the check takes too long, or if its record is required but cannot be written.
         Exception: Any exception of ``work``, or the ``failure`` of its result.
     """
     own, who = services(request), caller(request)
@@ -66,7 +65,7 @@ async def recorded(
 
 
 def failed(pipeline: Pipeline, context: RequestContext, error: Exception) -> Result:
-    """Return the result of a check that has failed, with the outcome ``unavailable``."""
+    """Return the result of a check that has failed; its answer has the outcome ``unavailable``."""
     unread = Answer(index=0, kind=AnswerKind.TEXT)
     checked = pipeline.unavailable(context, unread, type(error).__name__)
     return Result(context=context, answers=(checked,), failure=error)

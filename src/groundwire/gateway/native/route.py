@@ -42,16 +42,16 @@ class JsonRequest(Request):
 
 
 class NativeRoute(APIRoute):
-    """A route that reads the body of a request as a :class:`JsonRequest`.
+    """A route that reads bodies strictly as JSON.
 
     Attributes:
-        body_timeout_s: Seconds that a client has to send the body; ``None``: no limit.
+        body_timeout_s: Seconds that a client has to send the body; ``None``: no limit here.
     """
 
     body_timeout_s: float | None = None
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler of the route, which first reads the body strictly."""
+        """Return the handler of the route, which reads the body strictly."""
         handle = super().get_route_handler()
 
         async def read_and_handle(request: Request) -> Response:
@@ -74,17 +74,10 @@ class NativeRoute(APIRoute):
 
 
 def _require_json(request: Request) -> None:
-    """Refuse a request whose content type is not JSON (``application/json`` or ``...+json``).
+    """Raise a problem (415) unless the body is uncompressed JSON in UTF-8, by its headers.
 
-    A compressed body is refused too, and one in a charset other than UTF-8 or ASCII. So is a
-    request without a content type, or with that of a form: pages of any website can make a browser
-    send such requests.
-
-    Args:
-        request: The request.
-
-    Raises:
-        Problem: 415, if the request is refused.
+    The content type must be ``application/json`` or end in ``+json``: pages of any website can make
+    a browser send a request without one, or a form.
     """
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding != "identity":

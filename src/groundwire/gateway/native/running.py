@@ -1,4 +1,4 @@
-"""Runs checks for an endpoint in threads, and stops waiting for them if the client is gone."""
+"""Runs the work of endpoints in threads, with a time limit, and encodes results as JSON."""
 
 import asyncio
 import json
@@ -22,8 +22,7 @@ async def in_thread(request: Request, work: Callable[[], T]) -> T:
 
     Raises:
         Problem: If the work takes too long.
-        ClientGoneError: If the client has disconnected. Work that still waited for a thread then
-            does not begin.
+        ClientGoneError: If the client has disconnected.
     """
     own = services(request)
     try:
@@ -37,7 +36,7 @@ async def bounded(own: Services, work: Callable[[], T]) -> T:
 
     Raises:
         CheckTimeoutError: If the work takes longer than ``gateway.check_timeout_s``, including the
-            wait for a thread. A thread cannot be stopped, but a late result is discarded.
+            wait for a thread. The thread goes on, but its result is discarded.
     """
     limit = asyncio.timeout(own.config.gateway.check_timeout_s)
     try:

@@ -27,8 +27,8 @@ router = APIRouter(route_class=NativeRoute)
 
 _EXAMPLES = request_examples()
 
-#: Type of a verification error that an invalid request causes → the invalid field; ``None`` if the
-#: type does not tell the field.
+#: Type of a verification error that an invalid request causes → the invalid field, if the type
+#: tells it.
 _OF_THE_REQUEST: dict[str, str | None] = {
     "no_spans": "spans",
     "malformed_spans": "spans",
@@ -90,7 +90,7 @@ async def verify(
             next_step="Send fewer claims or spans, or raise gateway.check_timeout_s.",
         ) from None
     finally:
-        over.set()  # a thread cannot be stopped, but it looks at this event before each claim
+        over.set()  # the thread cannot be stopped, but it looks at this event before each claim
 
 
 def _report(own: Verifications, body: models.VerifyRequest, scope: Scope) -> bytes:
@@ -115,14 +115,10 @@ def _report(own: Verifications, body: models.VerifyRequest, scope: Scope) -> byt
 
 
 def _require_within_limits(request: Request, spans: list[Any]) -> None:
-    """Refuse evidence beyond the limits of a request or of the tenant.
+    """Raise an error if evidence exceeds the limits of a request or of the tenant.
 
     A check leaves out such evidence. A verification must not: the claims that cite it would seem to
     cite nothing.
-
-    Raises:
-        Problem: 413, if there are more spans than ``MAX_SPANS``.
-        LimitExceededError: If the tenant's limits allow fewer spans, or only shorter ones.
     """
     n = len(spans)
     if n > models.MAX_SPANS:
@@ -146,7 +142,7 @@ def _require_within_limits(request: Request, spans: list[Any]) -> None:
 
 
 def _problem(report: VerificationReport) -> Problem:
-    """Return the problem of a verification that failed; it quotes nothing of the request."""
+    """Return the problem of a verification that failed."""
     why, message = str(report.error_type), str(report.error)
     if why in _OF_THE_REQUEST:
         return Problem(

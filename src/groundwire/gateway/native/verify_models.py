@@ -10,13 +10,11 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 
 from groundwire.gateway.http.openapi import Shape
 
-#: The most spans and claims of one request. They bound the work: each claim is read once or twice,
-#: and also with each span if citations are checked.
+#: The most spans and claims of one request, which bound how often the verifier reads.
 MAX_SPANS, MAX_CLAIMS = 200, 200
 _MAX_PATTERN_CHARS, _MAX_PLACEHOLDER_CHARS = 1_000, 200
 
-# Values that the library accepts in many forms are only described here, not validated: the
-# library's errors are more helpful.
+# Values of many forms are left to the library, whose errors are more helpful.
 _SPAN = {
     "type": "object",
     "description": "A text and the id by which it is cited.",

@@ -37,7 +37,7 @@ from groundwire.render.html import render
 
 #: The most bytes that the body of a request may have.
 MAX_BODY_BYTES = 4_000_000
-#: The most examples whose scores are kept, so that the model need not run for a new threshold.
+#: The most examples whose scores are kept for other thresholds.
 _KEPT_EXAMPLES = 16
 
 
@@ -45,8 +45,7 @@ _KEPT_EXAMPLES = 16
 def examples() -> Mapping[str, Mapping[str, Any]]:
     """Read the examples that the page offers from ``examples.toml``, by name.
 
-    Each has ``name``, ``field`` (its subject, such as medicine), ``sources``, ``question`` and
-    ``answer``.
+    An example's ``field`` is its subject, such as medicine.
     """
     text = resources.files(__package__).joinpath("examples.toml").read_text("utf-8")
     return {each["name"]: each for each in tomllib.loads(text)["examples"]}
@@ -61,11 +60,7 @@ class Playground:
         self._turn = asyncio.Lock()
 
     def app(self, *, is_local: bool) -> ASGIApp:
-        """Make the app.
-
-        Args:
-            is_local: Whether to refuse requests whose Host header does not name this machine.
-        """
+        """Make the app. If ``is_local``, a Host header must name this machine."""
         routes = [
             Route("/", self._page),
             Route("/assets/{name}", asset),
@@ -100,7 +95,7 @@ class Playground:
         example, point = await _asked(request)
         async with self._turn:
             if await request.is_disconnected():
-                return Response(status_code=499)  # the page has asked again, with a newer text
+                return Response(status_code=499)  # the page is gone, or asks again with a new text
             return HTMLResponse(await run_in_threadpool(self._judge, example, point))
 
     def _judge(self, example: Example, point: str | float) -> str:
@@ -115,7 +110,7 @@ class Playground:
 
 
 async def _chat(request: Request) -> Response:
-    """Return the question, sources and answer of a chat, as the gateway would find them."""
+    """Return the question, sources and answer of a chat, found as in the gateway."""
     text = str((await _body(request)).get("chat", ""))
     messages = f'{{"messages": {text}}}' if text.lstrip().startswith("[") else text
     try:
@@ -177,11 +172,7 @@ class _LocalOnly(Guard):
     """Middleware that refuses requests whose Host header does not name this machine."""
 
     async def check(self, scope: Scope) -> None:
-        """Refuse a request with a Host header that does not name this machine.
-
-        Raises:
-            Problem: 403, if the request is refused.
-        """
+        """Raise a problem (403) if a Host header does not name this machine."""
         hosts = [host.decode("latin-1") for host in values(scope, b"host")]
         if not all(is_loopback_host(host_of(host)) for host in hosts):
             text = "This playground answers this machine alone. Open http://127.0.0.1 instead."

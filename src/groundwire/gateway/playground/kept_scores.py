@@ -1,4 +1,4 @@
-"""Keeps the scores of an answer, so that the model need not run again for another threshold."""
+"""Keeps the scores of an answer, so that the model rarely runs again for another threshold."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -24,8 +24,8 @@ class _Kept:
 
     Attributes:
         first: Scores after the first reading.
-        both: Scores after both readings.
-        attended: Indexes of the passages that were read in either reading.
+        both: Scores after the last reading, the first or the second.
+        attended: Indexes of the passages that were read; empty if the evidence is one passage.
     """
 
     first: ClaimScores
@@ -41,7 +41,7 @@ class _Kept:
 class KeptScores:
     """A scoring backend for one example, which keeps scores for further thresholds.
 
-    The threshold decides which claims get a second reading, so the scores with and without a second
+    The threshold decides which claims are read a second time, so scores with and without a second
     reading are kept.
 
     Attributes:
@@ -63,14 +63,14 @@ class KeptScores:
 
     @property
     def work(self) -> dict[str, int]:
-        """Numbers of texts and claims that the model has read so far."""
+        """Counters of what the model has read so far, by name."""
         return self._judge.work
 
     def detect(self, operating_point: str | float) -> Detection:
-        """Check the example; the result is that of the detector at this operating point.
+        """Check the example at an operating point, as the detector would.
 
         Raises:
-            SettingError: If the operating point does not exist.
+            SettingError: If the operating point is not valid.
         """
         example, was_whole = self._example, self._is_whole
         with Detector(self, threads=1) as detector:
@@ -80,7 +80,7 @@ class KeptScores:
                 answer=example.answer,
                 operating_point=operating_point,
             )
-        # Only reading shows whether a claim is so long that it is judged in parts. Their scores
+        # Only reading shows whether a claim is so long that it is judged in parts. Scores of parts
         # cannot be kept, so the check is then repeated without kept scores.
         return found if was_whole == self._is_whole else self.detect(operating_point)
 
@@ -89,8 +89,8 @@ class KeptScores:
     ) -> ScoringSession:
         """Open a session over the kept scores, or over the model if they cannot be used."""
         del sources, question, tenant
-        # If a claim is judged in parts, each part may get a second reading by itself. The kept
-        # scores are of the whole claim, so they do not show which parts get it.
+        # If a claim is judged in parts, each part may be read a second time by itself. The kept
+        # scores are of the whole claim, so they do not show which parts are.
         is_kept = self._is_whole and threshold >= LOWEST_THRESHOLD
         return _KeptSession(self, threshold) if is_kept else self._open(threshold)
 

@@ -1,4 +1,4 @@
-"""The upstreams, servers of models that answer requests: routing, health, headers, HTTP client."""
+"""Sends requests to upstreams, the servers of models: routing, health, headers, HTTP client."""
 
 from groundwire.gateway.upstream.client import Observer, Upstreams
 from groundwire.gateway.upstream.errors import Breakage, UpstreamBrokenError

@@ -15,10 +15,9 @@ class UpstreamRequest:
         method: The HTTP method.
         path: The path after ``/v1/``, percent-encoded, such as ``chat/completions``.
         query: The query as written, without the question mark.
-        headers: The caller's headers, unchanged; :meth:`headers_for` filters them.
+        headers: The caller's headers; :meth:`headers_for` filters them.
         body: The body.
-        model: Name of the model, by which the upstream is chosen; ``None`` if the request names
-            no model.
+        model: Name of the model that the request asks for, if any.
         passes_authorization: Whether credentials in ``headers`` are for the upstream.
         accept_encoding: Replaces the caller's Accept-Encoding; ``None`` keeps it.
     """
@@ -33,7 +32,7 @@ class UpstreamRequest:
     accept_encoding: str | None = None
 
     def url(self, upstream: Upstream) -> str:
-        """Return the URL of the request at an upstream: the upstream's URL, the path, the query."""
+        """Return the URL of the request at an upstream."""
         base = upstream.url.rstrip("/")
         return f"{base}/{self.path}" + (f"?{self.query}" if self.query else "")
 
@@ -62,9 +61,9 @@ class UpstreamRequest:
 
 
 def _as_utf8(value: str) -> str:
-    """Return the value of a header, decoded as UTF-8 where that is possible.
+    """Return the value of a header, decoded as UTF-8 if possible.
 
-    The HTTP client encodes headers as UTF-8, so it then sends the bytes that the caller sent.
+    Then the HTTP client, which encodes headers as UTF-8, sends the bytes that the caller sent.
     """
     try:
         return value.encode("latin-1").decode("utf-8")

@@ -24,13 +24,13 @@ from groundwire.gateway.upstream.session import new_session, was_stale
 
 _log = logging.getLogger(__name__)
 
-#: A body with more bytes than this is sent in pieces.
+#: A body with more bytes is sent in pieces.
 _LARGE_BYTES = 2**20
 
 #: Statuses of a response after which another upstream is tried.
 _TRY_OTHERS = frozenset({429, 500, 502, 503, 504})
 
-#: Statuses that are failures of the upstream. 429 is left out: a busy upstream is healthy.
+#: Statuses that count as failures of the upstream. 429 does not: a busy upstream is healthy.
 _FAILURES = frozenset({500, 502, 503, 504})
 
 
@@ -41,7 +41,7 @@ class Observer(Protocol):
         """Record the seconds that an upstream took to send the headers of a response."""
 
     def upstream_failed(self, upstream: str, kind: str) -> None:
-        """Record a failure: connect, timeout, invalid, status, reset or incomplete."""
+        """Record a failure of the kind connect, timeout, invalid, status, reset or incomplete."""
 
 
 class Tracer(Protocol):
@@ -57,10 +57,9 @@ class Tracer(Protocol):
 
 
 class Upstreams:
-    """Client of the upstream servers: chooses one by the model, and sends it the request.
+    """Client of the upstreams, which chooses one by the model and sends it the request.
 
-    A client belongs to one event loop. It is a context manager: its connections are closed at the
-    end of the block.
+    A client belongs to one event loop. It is a context manager, which closes the connections.
 
     Attributes:
         all: The upstreams in their configured order.
@@ -80,11 +79,11 @@ class Upstreams:
 
         Args:
             upstreams: The upstreams, with unique names.
-            settings: Timeouts and limits; their URL and key are not used.
-            random: Chooses among upstreams by their weights.
-            clock: Returns the time in seconds, for the health of upstreams.
+            settings: Timeouts and limits.
+            random: Draws the order of upstreams.
+            clock: Returns the time in seconds, for their health.
             observer: Receives responses and failures.
-            tracer: Makes a trace span for each request.
+            tracer: Makes trace spans.
         """
         self.all = tuple(upstreams)
         self._settings = settings
@@ -112,8 +111,7 @@ class Upstreams:
 
         If an upstream sends no valid response, or the status 429, 500, 502, 503 or 504, the next
         upstream that serves the model is asked. If all fail, the last response is returned, if
-        there is one. If an upstream sends no response in time, no other upstream is asked. If the
-        caller's task is cancelled, so is the request.
+        there is one. If an upstream sends no response in time, no other upstream is asked.
 
         Args:
             ask: The request.
@@ -159,8 +157,7 @@ class Upstreams:
             raise errors.no_such_model(model)
         now = self._clock()
         asked = tuple(each for each in order if self._health[each.name].may_be_asked(now=now))
-        # If all upstreams count as down, ask them nevertheless: one may be up again, and without
-        # asking, the request would fail for certain.
+        # If all upstreams count as down, they are asked nevertheless: one may be up again.
         return asked or order
 
     async def _ask(self, upstream: Upstream, ask: UpstreamRequest) -> UpstreamReply:
@@ -183,11 +180,7 @@ class Upstreams:
         return UpstreamReply(response, upstream=name, idle_timeout_s=idle_s, broke=broke)
 
     async def _response(self, upstream: Upstream, ask: UpstreamRequest) -> aiohttp.ClientResponse:
-        """Return the response of an upstream; try again if a kept connection was already closed.
-
-        Raises:
-            UnansweredError: If the upstream sends no valid response.
-        """
+        """Return the response of an upstream; try again if a kept connection was already closed."""
         while True:
             started, is_reused = time.monotonic(), [False]
             try:
@@ -214,8 +207,8 @@ class Upstreams:
                     ask.method,
                     URL(ask.url(upstream), encoded=True),
                     headers=headers,
-                    # A body of many megabytes that is no file would be written in one go, while
-                    # all other requests wait.
+                    # aiohttp writes a body in pieces only if it is a file. A large body that is
+                    # written in one go would block all other requests.
                     data=BytesIO(ask.body) if len(ask.body) > _LARGE_BYTES else ask.body or None,
                     allow_redirects=False,
                     trace_request_ctx=is_reused,

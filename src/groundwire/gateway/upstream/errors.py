@@ -35,7 +35,7 @@ class UpstreamBrokenError(GroundwireError):
         )
 
     def problem(self) -> Problem:
-        """Return the error response for a client to which no byte of the response was sent yet."""
+        """Return the error for a client that has received nothing of the response yet."""
         is_late = self.kind is Breakage.TIMEOUT
         return Problem(
             504 if is_late else 502,
@@ -71,7 +71,7 @@ def unreachable(upstream: str, reason: str) -> UnansweredError:
 
 
 def invalid(upstream: str, reason: str) -> UnansweredError:
-    """Return the error of an upstream whose response is not valid HTTP."""
+    """Return the error of an upstream that sent no valid HTTP response."""
     problem = Problem(
         502,
         "upstream_invalid",

@@ -12,8 +12,7 @@ from groundwire.gateway.http.caller import CREDENTIALS
 
 Pairs = list[tuple[str, str]]
 
-#: Headers about one connection, which a proxy does not forward (RFC 9110, 7.6.1), ``Upgrade``
-#: included.
+#: Headers about one connection, which a proxy does not forward (RFC 9110, 7.6.1).
 HOP_BY_HOP = frozenset(
     {
         *("connection", "keep-alive", "proxy-connection", "expect", "te", "trailer", "upgrade"),
@@ -33,7 +32,7 @@ _STAYS = frozenset(
 )
 
 #: Other headers of the upstream that are not returned: the trace id and the date, which the gateway
-#: sets itself; and headers about a whole host, which for the caller is the gateway.
+#: sets itself; and headers about a whole host, since the caller's host is the gateway.
 _NOT_ITS_OWN = frozenset(
     {"x-trace-id", "date", "alt-svc", "strict-transport-security", "public-key-pins"}
 )
@@ -59,16 +58,15 @@ def going_up(
     Args:
         headers: The headers of the caller.
         api_key: The configured key of the upstream, if any.
-        passes_authorization: Whether credentials in ``headers`` are the caller's own for the
-            upstream. If so, they win over ``api_key``; if not, they are for the gateway, and are
-            left out.
+        passes_authorization: Whether credentials in ``headers`` are for the upstream. If so, they
+            win over ``api_key``; if not, they are left out.
         accept_encoding: Replaces the caller's Accept-Encoding; ``None`` keeps it.
         key_names: The headers in which ``api_key`` is sent.
 
     Returns:
-        Pairs of name (in lower case) and value, without Host and Content-Length.
+        Pairs of name, in lower case, and value.
     """
-    # In lower case, because for the HTTP client names that differ in case are different headers.
+    # For the HTTP client, names that differ in case are different headers.
     given = [(name.lower(), value) for name, value in headers]
     dropped = HOP_BY_HOP | _STAYS | _named_by_connection(given)
     if not passes_authorization:

@@ -1,9 +1,8 @@
 """The health of an upstream: immutable values, whose methods return the next value.
 
-An upstream that fails ``max_failures`` times in a row counts as down. It gets no requests for
-``cooldown_s`` seconds. Then one request tries the upstream. If this request has not succeeded after
-another ``cooldown_s`` seconds, the next request tries it. So a trial that never ends, because its
-caller went away, delays the next trial but does not prevent it.
+An upstream that fails ``max_failures`` times in a row counts as down. After ``cooldown_s`` seconds,
+one request tries it again. If this request has not succeeded after another ``cooldown_s`` seconds,
+the next request does. So a trial that never ends, because its caller went away, prevents no other.
 """
 
 from dataclasses import dataclass, replace
@@ -13,10 +12,10 @@ from groundwire.config.tree import UpstreamDefaults
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """The health of one upstream: by default that of one whose last request succeeded.
+    """The health of one upstream.
 
     Attributes:
-        n_failures: Failures in a row, up to now.
+        n_failures: Failures in a row.
         down_until: The time at which the upstream may be tried again, in seconds of the caller's
             clock; ``None`` if it is up.
     """
@@ -30,15 +29,11 @@ class Health:
         return self.down_until is None
 
     def may_be_asked(self, *, now: float) -> bool:
-        """Return whether the upstream may get a request: it is up, or due to be tried."""
+        """Return whether the upstream is up or due to be tried."""
         return self.down_until is None or now >= self.down_until
 
     def asked(self, *, now: float, rules: UpstreamDefaults) -> "Health":
-        """Return the health after a request was sent to the upstream.
-
-        If the upstream was due to be tried, that request tries it, and no other request does
-        before another cooldown is over.
-        """
+        """Return the health after a request was sent; a trial delays the next by a cooldown."""
         if self.down_until is None or now < self.down_until:
             return self
         return replace(self, down_until=now + rules.cooldown_s)

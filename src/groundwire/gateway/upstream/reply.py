@@ -18,8 +18,7 @@ class UpstreamReply:
 
     Attributes:
         status: Status of the response, 200 to 599.
-        headers: The headers that the caller may see, with names in lower case; repeated ones are
-            kept. The body is still in the coding that Content-Encoding names.
+        headers: The headers that the caller may see, with names in lower case.
         upstream: Name of the upstream.
     """
 
@@ -43,7 +42,7 @@ class UpstreamReply:
         self.headers = coming_back(response.raw_headers, status=response.status)
         self.upstream, self._response = upstream, response
         self._idle_timeout_s, self._broke, self._n_bytes = idle_timeout_s, broke, 0
-        # When the body ends, the response forgets its connection, but _ended needs the protocol.
+        # The response forgets its connection when the body ends, but _ended needs the protocol.
         connection = response.connection
         self._protocol = None if connection is None else connection.protocol
 
@@ -79,8 +78,7 @@ class UpstreamReply:
     async def chunks(self) -> AsyncGenerator[bytes]:
         """Yield the pieces of the body as they arrive, still in the body's content coding.
 
-        The next piece is read from the upstream only when it is asked for. The reply is closed when
-        the generator ends for any reason.
+        The reply is closed when the generator ends for any reason.
 
         Raises:
             UpstreamBrokenError: If the body breaks off.

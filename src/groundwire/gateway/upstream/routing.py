@@ -1,4 +1,4 @@
-"""Chooses the upstreams to ask for a model, and draws their order at random by weight."""
+"""Chooses the upstreams to which a request may be sent, and their order."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -16,10 +16,6 @@ def serving(model: str, upstreams: Sequence[Upstream]) -> tuple[Upstream, ...]:
     If upstreams name the model, in full or by a pattern, only these serve it. Upstreams with the
     pattern ``*`` serve the models that no upstream names: otherwise some requests for a named model
     would go to an upstream that does not have it.
-
-    Args:
-        model: The name of the model in the request.
-        upstreams: All upstreams.
     """
     naming = tuple(each for each in upstreams if _names(each, model))
     return naming or tuple(each for each in upstreams if EVERYTHING in each.models)
@@ -31,9 +27,9 @@ def in_order(
     """Return the upstreams to ask, in order: the next is asked only if all before it have failed.
 
     Args:
-        model: Name of the model; only the upstreams that serve it are returned. ``None`` if a
-            request names none: such requests are often about a file or a batch that one upstream
-            stores, so all upstreams are returned, always those with the largest weight first.
+        model: Name of the model; only the upstreams that serve it are returned. With ``None``, all
+            are returned, always those with the largest weight first: requests that name no model
+            are often about a file or a batch that one upstream stores.
         upstreams: All upstreams.
         random: Draws the order for a named model, by the weights of the upstreams.
     """

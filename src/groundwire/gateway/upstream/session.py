@@ -10,18 +10,18 @@ from groundwire.config.tree import UpstreamDefaults
 #: Seconds that an unused connection is kept open.
 _KEEPALIVE_S = 15.0
 
-#: A failed request counts as sent on a closed connection only if it failed within these seconds.
+#: ``was_stale`` is true only of a request that failed within these seconds.
 _STALE_S = 1.0
 
-#: Headers that the HTTP client would add on its own; they are left out unless the caller sent them.
+#: Headers that the HTTP client must not add.
 _ADDED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 
-#: Limit on the bytes of one header line of a response. Proxies in front of models add long ones.
+#: The most bytes of a header line of a response. Proxies in front of models add long ones.
 _MAX_LINE_BYTES = 65_536
 
 
 def new_session(settings: UpstreamDefaults) -> aiohttp.ClientSession:
-    """Return an HTTP session that changes nothing about requests and responses.
+    """Return the HTTP session for requests to upstreams.
 
     Bodies stay compressed, no headers such as User-Agent are added, and no cookies are kept.
     """
@@ -45,13 +45,9 @@ def new_session(settings: UpstreamDefaults) -> aiohttp.ClientSession:
 def was_stale(error: Exception, *, is_reused: bool, started: float) -> bool:
     """Return whether a request failed because the server had already closed its kept connection.
 
-    The server has not read such a request, so it can be sent again. The error must have come within
-    a second: a server that has read a request usually fails later.
-
-    Args:
-        error: The error of the request.
-        is_reused: Whether the request was sent on a connection that was open before.
-        started: When the request was sent, as a value of :func:`time.monotonic`.
+    Such a request can be sent again, because the server has not read it. The error must have come
+    within a second of ``started``, by :func:`time.monotonic`: a server that has read a request
+    usually fails later. ``is_reused`` says whether the connection was open before.
     """
     is_lost = isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
     is_connecting = isinstance(error, aiohttp.ClientConnectorError)
