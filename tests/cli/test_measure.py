@@ -240,7 +240,7 @@ def test_results_are_counted_again_and_not_overwritten(
     assert run("evaluate", "--data", a, "--output", r, "--json").exit_code == 0
     assert json.loads(run("evaluate", "--results", r, "--json").stdout)["n"] == 16
     again = run("evaluate", "--data", a, "--output", r)
-    assert (again.exit_code, "exists, and this command did not write it" in again.stderr) == (2, True)
+    assert (again.exit_code, "exists. Continue it with --resume" in again.stderr) == (2, True)
 
 
 def test_a_file_that_is_somebody_elses_is_not_replaced(data: Path, tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_a_file_that_is_somebody_elses_is_not_replaced(data: Path, tmp_path: Pat
     other = write(tmp_path / "other.jsonl", b"{}")
     before = data.read_bytes()
     for output, problem in (
-        (other, "exists"),
+        (other, "exists, and this command did not write it"),
         (data, "The output is an input"),
         (tmp_path / "answers.csv", "ends in .jsonl"),
     ):

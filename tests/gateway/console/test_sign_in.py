@@ -103,6 +103,11 @@ def test_forms_of_other_websites_do_nothing(
     assert console.post("/people/vic", form, headers=headers).status_code == status
 
 
+def test_a_form_with_too_many_fields_is_refused(console: Desk) -> None:
+    form = {str(number): "" for number in range(201)}
+    assert console.post("/sign-in", form).status_code == 413
+
+
 def test_another_website_signs_nobody_in(console: Desk) -> None:
     form = {"name": "anna", "password": PASSWORD}
     answer = console.post("/sign-in", form, headers={"Sec-Fetch-Site": "cross-site"})

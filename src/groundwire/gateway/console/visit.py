@@ -25,6 +25,8 @@ HOME = "/console"
 SIGN_IN = f"{HOME}/sign-in"
 COOKIE = "groundwire_session"
 _FORM = "application/x-www-form-urlencoded"
+#: The most fields of a form.
+_MAX_FIELDS = 200
 _RANKS = list(AccountRole)
 
 
@@ -257,7 +259,11 @@ async def read_form(request: Request) -> dict[str, str]:
     if headers.get("content-type", "").partition(";")[0].strip() != _FORM:
         raise Problem(415, "no_form", message="What was sent is no form.")
     body = (await request.body()).decode("utf-8", errors="replace")
-    pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=200)
+    try:
+        pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=_MAX_FIELDS)
+    except ValueError:
+        message = f"The form has more than {_MAX_FIELDS} fields."
+        raise Problem(413, "form_too_large", message=message) from None
     return {name: _stored(value) for name, value in pairs}
 
 
