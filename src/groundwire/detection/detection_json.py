@@ -19,7 +19,7 @@ def detection_of(data: Mapping[str, Any], answer: str | None) -> Detection:
             of the claims, with spaces for the text between them.
 
     Raises:
-        KeyError: If the data is not a detection. It can also be a TypeError or a ValueError.
+        LookupError, TypeError, ValueError: If the data is not a detection.
     """
     claims = [
         {**row, "spans": [span for span in data["spans"] if _lies_in(span, row)]}

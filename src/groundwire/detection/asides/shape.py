@@ -34,11 +34,10 @@ class Shape:
 
         Args:
             text: Text of the segment.
-            before: Text right before this segment: from the start of its line, or from the end of
-                the segment before, if that is on the same line.
+            before: Text right before the segment, from the start of its line or the end of the
+                previous segment.
             begins_line: Whether ``before`` begins at the start of the line.
-            after: Text between this segment and the next; empty if that is not known, or there is
-                no next segment.
+            after: Text up to the next segment; empty if none is known.
         """
         self.text = text
         start, end = after[:_SEEN_CHARS], after[-_SEEN_CHARS:]

@@ -28,8 +28,8 @@ RULES: tuple[Rule, ...] = (
 #: The least P(not supported) that the words of a finding get. In answers kept out of training, this
 #: share of the findings was on words that people had marked too.
 PROBABILITY = 0.6
-#: Values and addresses that the evidence merely lacks may be right. So a finding of such words is
-#: used only if the model's P(not supported) for them is at least this.
+#: A finding of values or addresses that the evidence merely lacks counts only if the model's P(not
+#: supported) for them is at least this.
 _DOUBT = 0.12
 _LACKED = frozenset({ConflictKind.NUMBER, ConflictKind.DATE, ConflictKind.REFERENCE})
 _CITED_LABEL = re.compile(r"[\[(]([A-Z]{2,8}-?[0-9]{1,6})[\])]")
@@ -67,7 +67,7 @@ def find(claim: str, lines: Iterable[str], basis: Basis, before: str = "") -> Ru
     Args:
         claim: The claim.
         lines: The lines that have most in common with the claim, best first.
-        basis: All lines of the claim's evidence.
+        basis: The evidence of the claim.
         before: The previous claim of the answer; empty if there is none.
     """
     if basis.has_line(claim):
@@ -80,10 +80,7 @@ def find(claim: str, lines: Iterable[str], basis: Basis, before: str = "") -> Ru
 
 
 def labels(claim: str, basis: Basis) -> tuple[tuple[int, int], ...]:
-    """Return the ranges, without brackets, of labels such as "[FIN-08]" that the evidence has.
-
-    A claim cites a passage by such a label.
-    """
+    """Return the ranges, without brackets, of cited labels ("[FIN-08]") that the evidence has."""
     found = _CITED_LABEL.finditer(claim)
     return tuple(match.span(1) for match in found if basis.mentions(match[1]))
 
