@@ -40,8 +40,8 @@ def read_amount(
         start: Offset of the number, or of the currency before it.
         end: Offset after the number.
         number: Value of the number.
-        currency: The currency before the number, if there is one.
-        is_spoken: Whether the number is written in words, which include its magnitude.
+        currency: The currency before the number; ``None`` if there is none.
+        is_spoken: Whether the number is in words, which include its magnitude.
     """
     is_money, magnitude, number_end = currency is not None, 1.0, end
     if not is_spoken:
@@ -78,8 +78,7 @@ def _unit_of(
 ) -> tuple[Unit | None, int]:
     """Return the unit of a number that ends at ``position``, and where the amount ends.
 
-    A currency before the number counts, unless a unit with the same base unit follows. ``None``
-    means no unit.
+    A currency before the number counts, unless a unit with the same base unit follows.
     """
     unit, end = unit_at(text, position)
     if unit is not None and unit.name == "year" and (age := _AGE.match(text, end)):
