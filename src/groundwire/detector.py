@@ -43,7 +43,7 @@ CACHE_MB = 128.0
 
 
 class ScoringBackend(Protocol):
-    """Interface of a backend, which scores answers: of a reader, for example, or a checkpoint.
+    """Interface of a backend: a model, such as a reader, that scores answers.
 
     Attributes:
         name: Name of the detector in options and results.
@@ -160,7 +160,7 @@ class Detector:
             threads: CPU threads, at most 256; by default one for each processor this process may
                 use.
             cache_mb: Size of all caches together, in megabytes of 1,000,000 bytes.
-            cache_ttl_s: Seconds after which a cached source expires.
+            cache_ttl_s: Seconds after which a cached text expires.
             device: ``cpu``, ``cuda`` or ``cuda:N``, for loaded checkpoints. Readers and the
                 similarity detector run on the CPU, with a warning if another device is given.
             max_length: Word pieces that a loaded checkpoint reads in one pass; by default its own
@@ -254,7 +254,7 @@ class Detector:
 
     @property
     def cache(self) -> CacheStats | None:
-        """Counters of the cache of encoded texts; ``None`` if this detector has no cache."""
+        """Counters of the cache of encoded texts; ``None`` without :class:`.SharedResources`."""
         return self._shared.cache.stats if self._has_cache else None
 
     @property
@@ -311,11 +311,11 @@ class Detector:
 
         Args:
             sources: Sources of the answer, of any kind that :meth:`Source.of` accepts, such as
-                texts and documents. Order and repetition have no effect.
+                texts and documents. Order and repetition do not change the verdict.
             answer: The text to check.
             question: The user's question. It helps to find evidence, and is not evidence itself.
             operating_point: Name or threshold to use instead of the detector's operating point.
-            tenant: Owner of the sources; cached results of one tenant are never used for another.
+            tenant: Owner of the sources; cached texts of one tenant are never used for another.
 
         Returns:
             The detection. Its outcome is ``unverified`` without sources, and ``unavailable`` if

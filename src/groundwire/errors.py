@@ -3,7 +3,7 @@
 ::
 
     GroundwireError
-    ├── InputError (ValueError)          an input cannot be checked
+    ├── InputError (ValueError)          an input is invalid
     │   ├── EmptyAnswerError             the answer has no visible text
     │   ├── InvalidTextError             a text is not a str, or has lone surrogates
     │   ├── InvalidSourceError           a source cannot be read, or two texts have one id
@@ -90,7 +90,7 @@ class InvalidSourceError(InputError):
 class InvalidConversationError(InputError):
     """A chat request or response has an invalid shape.
 
-    ``place`` is the path to the invalid part, such as ``messages[3]``.
+    ``place`` names the invalid part, such as ``messages[3]``.
     """
 
     def __init__(self, place: str, problem: str, remedy: str) -> None:

@@ -73,5 +73,5 @@ def groundwire_detector() -> Detects | None:
 
 @pytest.fixture(scope="session")
 def grounded(groundwire_detector: Detects | None) -> Grounded:
-    """Calls ``assert_grounded`` with this detector: ``grounded(answer, sources, question)``."""
+    """Calls ``assert_grounded`` with ``groundwire_detector``: ``grounded(answer, sources)``."""
     return partial(assert_grounded, detector=groundwire_detector)

@@ -333,7 +333,7 @@ class Stream:
         )
 
     def _is_badly_read(self, segment: Segment, scores: ClaimScores) -> bool:
-        """Return whether a judged claim or its best evidence is in a language read badly."""
+        """Return whether a judged claim or its evidence is in a language the model reads badly."""
         if not self._reads_english_only or scores.reason is not None:
             return False
         if is_foreign(self.text[segment.start : segment.end]):

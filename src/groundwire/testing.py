@@ -53,7 +53,7 @@ class SharedDetector:
             return self._detector
 
 
-#: The detector that :func:`assert_grounded` uses by default.
+#: Has the default detector and operating point of :func:`assert_grounded`.
 SHARED = SharedDetector()
 
 
