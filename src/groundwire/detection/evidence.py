@@ -75,7 +75,7 @@ class Selection:
     """The passages that the model reads with a claim, as indices of :attr:`Evidence.passages`.
 
     Attributes:
-        first: The best-ranked passages, by default at most 1,024 word pieces in all, ascending.
+        first: The best-ranked passages within the budget, ascending.
         second: The passages of the second look: the best one, and those that rank after ``first``,
             ascending; empty if no passage that ranks after ``first`` is good enough.
     """
@@ -112,12 +112,9 @@ class Evidence:
     def of(
         cls, sources: Sequence[Source], cut: Callable[[Source], CutSource], words: WordWeights
     ) -> "Evidence":
-        """Cut sources into passages and index them.
+        """Cut sources into passages and index them; equal sources count once.
 
-        Args:
-            sources: The sources of the answer; equal ones count once.
-            cut: Function that cuts one source: :func:`.passages.cut_source`, or a cache of it.
-            words: Weights and vectors of word pieces.
+        ``cut`` cuts one source: :func:`.passages.cut_source`, or a cache of it.
         """
         by_key: dict[bytes, tuple[Passage, Source]] = {}
         offered_chars = indexed_chars = 0
@@ -190,12 +187,7 @@ class Evidence:
         """Return the lines of chosen passages that share most with a claim, best first.
 
         If a claim such as "Yes." shares no telling word with any line, the lines are chosen by its
-        context.
-
-        Args:
-            query: The weighted word pieces of the claim and its context.
-            chosen: Indices of the passages to search.
-            most: Greatest number of lines.
+        context. At most ``most`` lines are returned.
         """
         lines = self._lines(query, chosen)
         if lines and lines[0][0] < _LEAST_QUOTED:

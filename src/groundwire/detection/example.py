@@ -42,9 +42,9 @@ class Source:
         Args:
             value: A text; a :class:`Source`; a document: a mapping with a text under one of
                 :data:`TEXT_KEYS`, a LangChain ``Document``, a LlamaIndex node or a Haystack
-                ``Document``, alone or in a pair with its score. Of a document, only text, id and
-                title are used. Any other mapping or list is taken as JSON data and written out
-                (offsets then count in :attr:`text`).
+                ``Document``, alone or in a pair with its score. Of a document, only text, id, title
+                and the fields in ``metadata`` are used. Any other mapping or list is taken as JSON
+                data and written out (offsets then count in :attr:`text`).
             index: Position of the source among the sources, for the error message.
             metadata: Names of metadata fields of a document that are evidence as well. Each is
                 written on a line of its own before the text of the document.
@@ -127,7 +127,6 @@ def unscored(value: object) -> object:
 
 
 def _get(document: object, name: str) -> object:
-    """Return the value of a key of a mapping, or of an attribute; ``None`` if there is none."""
     return document.get(name) if isinstance(document, Mapping) else getattr(document, name, None)
 
 

@@ -119,7 +119,7 @@ def find_key(data: Mapping[str, Any], wanted: Collection[str]) -> str | None:
 
 
 def lacking(data: Mapping[str, Any], field: str, *, what: str, wanted: Collection[str] = ()) -> str:
-    """Write the error message for a row without a field; it lists the keys that the row has.
+    """Write the error message for a row without a field; it lists keys that the row has.
 
     Args:
         data: The row.

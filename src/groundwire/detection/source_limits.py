@@ -62,11 +62,7 @@ def limit_by(
 ) -> Limited[_T]:
     """Leave out sources that are too long, and then all after the first ``max_sources``.
 
-    Args:
-        sources: The sources.
-        n_chars: Function that returns the number of characters of a source.
-        max_sources: Greatest number of sources that are kept; 0 or less keeps all.
-        max_source_chars: A source with more characters is left out whole; 0 or less keeps all.
+    ``n_chars`` returns the number of characters of a source. A limit of 0 or less keeps all.
     """
     given = list(sources)
     fitting = [each for each in given if max_source_chars <= 0 or n_chars(each) <= max_source_chars]

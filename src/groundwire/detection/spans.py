@@ -144,11 +144,8 @@ def whole_words(
     >>> whole_words([FlaggedSpan(3, 6, 0.9)], "21,000 km")
     (FlaggedSpan(start=0, end=6, score=0.9),)
 
-    Args:
-        spans: Spans between ``start`` and ``end``, disjoint and in reading order.
-        text: The text of the spans.
-        start: Offset at which the claim of the spans begins; no span is widened beyond it.
-        end: Offset after the claim; ``None`` is the end of the text.
+    The spans must be disjoint, in reading order and between ``start`` and ``end``, which are the
+    bounds of their claim. No span is widened beyond the bounds.
     """
     widened: list[FlaggedSpan] = []
     words = _WORD.finditer(text, start, len(text) if end is None else end)

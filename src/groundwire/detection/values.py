@@ -296,8 +296,8 @@ class Coverage:
         answer_chars: Characters of the answer's claims, without white space; the length of the
             answer, if it has neither claims nor asides.
         read_chars: Characters of the claims that were judged, without white space.
-        no_claim_chars: Visible characters of the answer's asides, which claim nothing and are not
-            part of ``answer_chars``.
+        no_claim_chars: Characters of the answer's asides, without white space; they are not part of
+            ``answer_chars``.
         reasons: Reason → how often it applied, to a source, a claim, the question or the answer.
     """
 

@@ -78,7 +78,7 @@ class AsideFinder:
         return self._known.lacks(words_of(claim))
 
     def writes_out(self, figure: str) -> bool:
-        """Return whether a source has a number, given in digits, in words of a foreign language."""
+        """Return whether a source spells out the number ``figure`` in words of another language."""
         return any(writes_out(text, figure) for text in self._known.texts)
 
     def _may_lead(self, answer: str, segment: Segment) -> bool:
@@ -186,7 +186,7 @@ class AsideFinder:
         )
 
     def _is_plain_code(self, line: str) -> bool:
-        """Return whether a line of code claims nothing: an import, input, output, or a title."""
+        """Return whether a line of code claims nothing: an import, input, output, title comment."""
         if comment := _COMMENT.fullmatch(line):
             return self._phrases.is_title(comment[1])
         if _IO.fullmatch(line):

@@ -61,7 +61,7 @@ class ComparedText:
 
     @cached_property
     def lowers(self) -> frozenset[str]:
-        """The words in lower case, without the month "May"."""
+        """The words in lower case, except "May", which may be the month."""
         return frozenset(word.lower for word in self.words if word.text != "May")
 
     @cached_property
@@ -112,7 +112,7 @@ class Held:
 
     @classmethod
     def within(cls, span: Span, claim: ComparedText, claim_start: int, lines: Lines) -> "Held":
-        """Put a span together with its claim and lines; ``claim_start`` is in the answer.
+        """Put a span together with lines and its claim, at ``claim_start`` in the answer.
 
         A span that does not lie in the claim is replaced by the whole claim.
         """

@@ -66,7 +66,7 @@ def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
 
 
 def _best(candidates: Iterable[_Candidate]) -> EvidenceRef | None:
-    """Return the place of the best candidate; ``None`` if there is none, or another is as good."""
+    """Return the place of the best candidate; ``None`` without one, or if another is as good."""
     likely = [found for found in candidates if found.score >= MIN_LIKENESS]
     most = max((found.score for found in likely), default=0.0)
     best = [found for found in likely if found.score == most]

@@ -109,7 +109,7 @@ class Clause:
 
     @property
     def is_elliptical(self) -> bool:
-        """Whether the clause ends in a negation, as "most do not", and so denies the one before."""
+        """Whether the clause ends in a negation: "most do not". It denies the clause before."""
         return is_negation(self.all_words[-1].lower)
 
     def likeness(self, line: "Clause") -> float:

@@ -38,7 +38,7 @@ _UNSUPPORTED = frozenset({ConflictKind.REFERENCE, ConflictKind.UNRELATED})
 
 @dataclass(frozen=True, slots=True)
 class RuleFindings:
-    """The findings of the rules about a claim. Offsets refer to the claim.
+    """The findings of the rules about a claim. Offsets refer to the claim, until :meth:`moved`.
 
     Attributes:
         conflicts: The plain mistakes, in reading order; they may overlap.
@@ -64,11 +64,8 @@ class RuleFindings:
 def find(claim: str, lines: Iterable[str], basis: Basis, before: str = "") -> RuleFindings:
     """Apply all rules to a claim, unless the claim is itself a line of the evidence.
 
-    Args:
-        claim: The claim.
-        lines: The lines that have most in common with the claim, best first.
-        basis: The evidence of the claim.
-        before: The previous claim of the answer; empty if there is none.
+    ``lines`` are those that have most in common with the claim, best first. ``before`` is the
+    previous claim of the answer, or empty.
     """
     if basis.has_line(claim):
         return RuleFindings(settled=((0, len(claim)),), is_line=True)

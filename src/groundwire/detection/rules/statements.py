@@ -100,7 +100,7 @@ def ranks(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
 
 
 def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
-    """Return the words of a clause that all clauses most similar to it deny."""
+    """Return the denied words of a clause, if all clauses most similar to it deny it."""
     alike = [
         (own.likeness(clause), clause)
         for clause in clauses

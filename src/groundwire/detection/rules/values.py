@@ -77,11 +77,11 @@ def days(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindin
 def settled(
     claim: ComparedText, lines: Lines, basis: Basis, before: str = ""
 ) -> tuple[tuple[int, int], ...]:
-    """Return the ranges of the numbers and times of a claim that follow from the evidence.
+    """Return the ranges of numbers and times that follow from the evidence without being in it.
 
     They are rounded in the claim, or can be computed. If any can be computed, the numbers that the
-    best lines state are returned as well, since they may be operands. So may those of the claim
-    ``before``: "It costs $12 and $3. In total, that is $15."
+    best lines state are returned as well, since they may be operands. Numbers of the claim
+    ``before`` may also be operands: "It costs $12 and $3. In total, that is $15."
     """
     earlier = [q for q in quantities_in(ComparedText(before)) if basis.stated.match(q) in STATED]
     del earlier[_MOST_OPERANDS:]
@@ -189,7 +189,7 @@ def _agrees(one: Quantity, other: Quantity) -> bool:
 
 
 def _same_parts(one: Quantity, other: Quantity) -> list[bool] | None:
-    """Return for each part that two dates state if it is equal; ``None`` if one is not a date."""
+    """Return whether each part that two dates both state is equal; ``None`` for other values."""
     if not (isinstance(one.value, tuple) and isinstance(other.value, tuple)):
         return None
     return [a == b for a, b in zip(one.value, other.value, strict=True) if a and b]
@@ -204,7 +204,6 @@ def _is_near_miss(claim: ComparedText, one: Quantity, line: ComparedText, other:
 
 
 def _has_figures(claim: ComparedText, quantity: Quantity) -> bool:
-    """Return whether a quantity is written in digits."""
     return any(letter.isdigit() for letter in claim.text[quantity.start : quantity.end])
 
 
