@@ -1,8 +1,8 @@
 """Finds cues in prompts: words that say what a prompt asks for, in any of nine languages.
 
-``cues.txt`` lists the words of all languages under one name: *who*, *wer*, *qui* and *誰* are the
-cue ``who``. So a classifier that learned a cue from English prompts also knows it in German,
-French, Spanish, Italian, Portuguese, Dutch, Chinese and Japanese.
+``cues.txt`` lists the words of all these languages by cue: *who*, *wer*, *qui* and *誰* are the cue
+``who``. So a classifier that learned a cue from English prompts also knows it in German, French,
+Spanish, Italian, Portuguese, Dutch, Chinese and Japanese.
 """
 
 import re

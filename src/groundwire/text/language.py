@@ -25,7 +25,7 @@ _SCRIPTS = (
 )
 #: Name of a script that hardly any other language uses today → the code of its language.
 _OF_SCRIPT = dict(pair.split() for pair in _SCRIPTS.split(", "))
-#: Code of a language in Cyrillic letters → the letters that only this language has.
+#: Code of a language in Cyrillic letters → letters that the other one does not have.
 _CYRILLIC = {"uk": frozenset("іїєґ"), "ru": frozenset("ыэёъ")}
 _PERSIAN = frozenset("پچژگ")
 

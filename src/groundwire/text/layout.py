@@ -149,10 +149,9 @@ def labels_of(text: str) -> dict[int, int]:
 def passage_title(rest: str, following: str) -> str:
     """Find the title of a numbered passage; empty if it has none.
 
-    Args:
-        rest: The text after the label of the passage, on the same row. It is the title if it is
-            short and does not end like a sentence, and the next row is not empty.
-        following: The next row. Both may give the title after "Title:".
+    ``rest`` is the text after the label on its row, ``following`` the next row. The title stands
+    after "Title:" there. Otherwise it is ``rest``, if that is short and does not end like a
+    sentence, and ``following`` is not empty.
     """
     if found := _TITLE.match(rest) or (None if rest else _TITLE.match(following)):
         return found["title"].strip()

@@ -139,7 +139,7 @@ def _passage_listings(fields: Sequence[records.DataField]) -> set[int]:
 
 
 def _is_text(field: records.DataField) -> bool:
-    """Return whether a field is a long item of a numbered list, or value of a text key."""
+    """Return whether a field is a long text in a numbered list, or under a key for texts."""
     return (
         field.kind == "string"
         and field.end - field.value_start >= _MIN_TEXT_CHARS

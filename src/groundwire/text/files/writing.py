@@ -94,9 +94,7 @@ def replacing(path: Path) -> Iterator[IO[str]]:
 def drop_cut_line(path: Path, take: Callable[[int, bytes], None]) -> None:
     """Prepare a file of results for appending: drop a last line that was cut short.
 
-    Args:
-        path: The file.
-        take: Function that is called with the number of each complete line, from 1, and the line.
+    ``take`` is called with the number of each complete line, from 1, and the line.
 
     Raises:
         WrittenError: If the file is compressed with gzip.

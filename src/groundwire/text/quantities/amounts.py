@@ -33,15 +33,10 @@ def read_amount(
     currency: str | None = None,
     is_spoken: bool = False,
 ) -> QuantityReading:
-    """Read a number together with its magnitude and unit.
+    """Read a ``number`` together with its magnitude and unit.
 
-    Args:
-        text: The text.
-        start: Offset of the number, or of the currency before it.
-        end: Offset after the number.
-        number: Value of the number.
-        currency: The currency before the number; ``None`` if there is none.
-        is_spoken: Whether the number is in words, which include its magnitude.
+    ``start`` is the offset of the number, or of the ``currency`` before it; ``end`` is the offset
+    after the number. A number in words (``is_spoken``) includes its magnitude.
     """
     is_money, magnitude, number_end = currency is not None, 1.0, end
     if not is_spoken:

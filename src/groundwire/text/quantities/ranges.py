@@ -73,7 +73,7 @@ def _with_month(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
 
 
 def _with_unit(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
-    """Return the first end of "10-12 km" or "$2-3 million" with the second's unit and magnitude."""
+    """Return the first end of "10-12 km" or "$2-3 million" with what only the second states."""
     left, right = first.quantity, second.quantity
     may_share_magnitude = second.magnitude > 1.0 and first.raw < second.raw
     shares_unit = right.unit is not None and left.unit in (None, right.unit)

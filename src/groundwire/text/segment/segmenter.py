@@ -36,14 +36,9 @@ class Segment:
 
 
 def segment(text: str, *, known: Collection[str] = ()) -> tuple[Segment, ...]:
-    """Divide a whole text into claims.
+    """Divide a whole text into claims, in reading order and disjoint.
 
-    Args:
-        text: The text.
-        known: Ids of the sources, which can also be cited in round brackets.
-
-    Returns:
-        Segments in reading order, disjoint; empty if the text has no alphanumeric character.
+    ``known`` has ids of sources, which can also be cited in round brackets.
     """
     segmenter = Segmenter(known)
     return (*segmenter.feed(text), *segmenter.finish())
