@@ -38,24 +38,21 @@ from groundwire.errors import (
 )
 from groundwire.stream import ScoringSession, Stream
 
-#: Default size of the caches of sources, in megabytes of 1,000,000 bytes.
+#: Default size of all caches of a detector together, in megabytes of 1,000,000 bytes.
 CACHE_MB = 128.0
 
 
 class ScoringBackend(Protocol):
-    """Interface of a backend that scores answers.
-
-    The backends are the embedded reader, the similarity detector and loaded checkpoints.
+    """Interface of a backend: a model, such as a reader, that scores answers.
 
     Attributes:
         name: Name of the detector in options and results.
-        revision: Version of the model and its rules.
+        revision: Version of the model.
         operating_points: Name of an operating point → its threshold.
         score: Kind of the scores: probabilities or similarities.
         answers: Calibration from the highest P(not supported) in an answer to P(the answer is
-            hallucinated); ``None`` if the scores are not calibrated.
-        work: Counts of what the model has read so far, such as texts, claims and word pieces, by
-            name.
+            hallucinated); ``None`` if there is none.
+        work: Counts of what the model has read so far, by name; empty if nothing is counted.
     """
 
     @property
@@ -98,13 +95,13 @@ class Detector:
             backend: The backend that scores answers.
             operating_point: Name of a threshold of the backend, or a threshold in (0, 1].
             min_words: Spans of fewer words are not reported.
-            min_probability: Spans with a lower probability are not reported. Must be 0 with the
-                similarity detector, which gives no probabilities.
+            min_probability: Spans with a lower probability are not reported, in [0, 1]. Must be 0
+                with the similarity detector, which gives no probabilities.
             min_pieces: With fewer flagged word pieces in the whole answer, no span is reported.
                 Must be 1 with the similarity detector, which flags whole sentences.
             max_answer_chars: A longer answer is refused.
-            threads: Number of answers of a batch that are checked at a time; by default one for
-                each processor this process may use.
+            threads: How many answers of a batch are checked at a time; by default one for each
+                processor this process may use.
             shared: Threads and caches that the backend uses; ``None`` if it needs none.
             owns_shared: Whether closing the detector closes ``shared``.
 
@@ -162,10 +159,10 @@ class Detector:
             operating_point: ``precision``, ``balanced`` or ``recall``, or a threshold in (0, 1].
             threads: CPU threads, at most 256; by default one for each processor this process may
                 use.
-            cache_mb: Size of the caches of sources, in megabytes of 1,000,000 bytes.
-            cache_ttl_s: Seconds after which a cached source expires.
-            device: ``cpu`` or ``cuda:N``, for loaded checkpoints. The embedded models run on the
-                CPU, with a warning if another device is given.
+            cache_mb: Size of all caches together, in megabytes of 1,000,000 bytes.
+            cache_ttl_s: Seconds after which a cached text expires.
+            device: ``cpu``, ``cuda`` or ``cuda:N``, for loaded checkpoints. Readers and the
+                similarity detector run on the CPU, with a warning if another device is given.
             max_length: Word pieces that a loaded checkpoint reads in one pass; by default its own
                 limit, at most 4,096.
             min_words: Spans of fewer words are not reported; 0 reports all.
@@ -177,9 +174,9 @@ class Detector:
             UnknownModelError: If there is no such model.
             UnpinnedModelError: If a hub model has no pinned revision.
             CorruptModelError: If a file is missing, or does not have the hash in its manifest.
-            ModelError: If the model is not a token classifier, or cannot be fetched or opened.
             MissingExtraError: If the model has no ONNX graph or no ``tokenizer.json``, and the
                 ``train`` extra is not installed.
+            ModelError: If the model cannot be used for another reason.
             SettingError: If a setting is outside its range, or not possible with the model.
         """
         if threads is not None:
@@ -223,7 +220,8 @@ class Detector:
     ) -> Self:
         """Load another embedded detector, which shares the threads and caches of this one.
 
-        Closing this detector closes both; closing the new one leaves this one open.
+        Closing the new detector leaves this one open. Closing the detector that owns the threads
+        closes all detectors that share them.
 
         Args:
             model: ``reader``, ``reader-small``, ``reader-base``, ``similarity`` or
@@ -233,9 +231,8 @@ class Detector:
 
         Raises:
             UnknownModelError: If no embedded detector has this name.
-            ModelError: If the reader is not installed.
-            CorruptModelError: If a file is missing, or does not have the hash in its manifest.
-            SettingError: If a setting is outside its range.
+            ModelError: If the reader is not installed, or cannot be used.
+            SettingError: If a setting is outside its range, or not possible with the model.
             DetectionError: If this detector is closed, or was loaded before the process forked.
         """
         self._require_usable()
@@ -257,7 +254,7 @@ class Detector:
 
     @property
     def cache(self) -> CacheStats | None:
-        """Counters of the cache of sources; ``None`` if this detector has no cache."""
+        """Counters of the cache of encoded texts; ``None`` without :class:`.SharedResources`."""
         return self._shared.cache.stats if self._has_cache else None
 
     @property
@@ -269,7 +266,7 @@ class Detector:
         """Return name and revision of this detector, with the threshold of an operating point.
 
         Raises:
-            SettingError: If no operating point has this name, or a number is outside (0, 1].
+            SettingError: If it is neither the name of an operating point nor a number in (0, 1].
         """
         backend = self._backend
         if isinstance(operating_point, str):
@@ -314,15 +311,15 @@ class Detector:
 
         Args:
             sources: Sources of the answer, of any kind that :meth:`Source.of` accepts, such as
-                texts and documents. Order and repetition have no effect.
+                texts and documents. Order and repetition do not change the verdict.
             answer: The text to check.
             question: The user's question. It helps to find evidence, and is not evidence itself.
             operating_point: Name or threshold to use instead of the detector's operating point.
-            tenant: Owner of the sources; cached results of one tenant are never used for another.
+            tenant: Owner of the sources; cached texts of one tenant are never used for another.
 
         Returns:
             The detection. Its outcome is ``unverified`` without sources, and ``unavailable`` if
-            a claim could not be judged and no other claim has an unsupported span.
+            the detector failed on a claim and no claim has an unsupported span.
 
         Raises:
             InputError: If a text or a source is invalid, or the answer is empty or too long.
@@ -412,9 +409,9 @@ class Detector:
     ) -> "Stream":
         """Begin to check an answer that is still being written.
 
-        The sources are indexed now, and the passages that match the question best are read in the
-        background. Set ``reads_ahead`` to false if the answer is already written. The other
-        arguments are those of :meth:`detect`, and so are the errors, except those about the answer.
+        The sources are indexed now. With ``reads_ahead``, the backend may also begin to read them
+        in the background; set it to false if the answer is already written. All else is as in
+        :meth:`detect`.
         """
         if question is not None:
             require_text(question, "question")
@@ -448,7 +445,7 @@ class Detector:
             index_s=perf_counter() - started,
             source_ids=[source.id for source in sources],
             question=question,
-            # The embedded models know only English; a loaded checkpoint may know other languages.
+            # Readers and the embedded encoder know only English, other models may know more.
             reads_english_only=isinstance(backend, Reader) or backend.name == "similarity",
         )
 
@@ -461,7 +458,7 @@ class Detector:
         operating_point: str | float | None = None,
         tenant: str = "",
     ) -> Detection:
-        """Run :meth:`detect` in a thread, so that it does not block the event loop."""
+        """Check an answer as :meth:`detect` does, in a thread beside the event loop."""
         example = Example.of(sources=sources, answer=answer, question=question)
         return await asyncio.to_thread(self._detect, example, operating_point, tenant)
 
@@ -497,10 +494,7 @@ class Detector:
             stream.close()
 
     def close(self) -> None:
-        """Finish running checks and stop the threads.
-
-        A detector made by :meth:`beside` leaves the threads of the other detector running.
-        """
+        """Refuse further checks; stop the threads, unless they belong to another detector."""
         self._is_closed = True
         if self._owns_shared:
             self._shared.close()
@@ -523,11 +517,7 @@ class Detector:
 
 
 def _embedded(name: str, manifest: Manifest | None, shared: SharedResources) -> ScoringBackend:
-    """Check the files of an embedded detector, or of a reader in a folder, and load its backend.
-
-    Raises:
-        CorruptModelError: If a file is missing, or does not have the hash in its manifest.
-    """
+    """Verify the files of a reader or of the similarity detector, and load it."""
     verify(manifest or find_model())
     if manifest is not None:
         return Reader.load(manifest, shared)

@@ -1,9 +1,9 @@
-"""Groundwire's own errors, in one family.
+"""Groundwire's own errors, in one family. Some rooms have subclasses of their own.
 
 ::
 
     GroundwireError
-    ├── InputError (ValueError)          an input cannot be checked
+    ├── InputError (ValueError)          an input is invalid
     │   ├── EmptyAnswerError             the answer has no visible text
     │   ├── InvalidTextError             a text is not a str, or has lone surrogates
     │   ├── InvalidSourceError           a source cannot be read, or two texts have one id
@@ -15,13 +15,11 @@
     ├── ModelError                       a model cannot be used
     │   ├── UnknownModelError            no model has this name
     │   ├── UnpinnedModelError (ValueError)   a hub model has no pinned revision
-    │   ├── CorruptModelError            a file is missing, or lacks the hash in its manifest
+    │   ├── CorruptModelError            a file is missing, or is not the one in the manifest
     │   └── MissingExtraError (ImportError)   an optional dependency is not installed
     ├── GateError (RuntimeError)         the gate failed, so the answer should be checked
     └── DetectionError (RuntimeError)    a check was due and failed
         └── UnreadableError              claim or evidence has no words that the model can read
-
-Each message says what happened, with the numbers, and what to do next.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,7 +37,7 @@ class GroundwireError(Exception):
 
 
 class InputError(GroundwireError, ValueError):
-    """An input is invalid, so it cannot be checked."""
+    """An input is invalid and was refused."""
 
 
 class EmptyAnswerError(InputError):
@@ -92,7 +90,7 @@ class InvalidSourceError(InputError):
 class InvalidConversationError(InputError):
     """A chat request or response has an invalid shape.
 
-    ``place`` is the path to the invalid part, such as ``messages[3]``.
+    ``place`` names the invalid part, such as ``messages[3]``.
     """
 
     def __init__(self, place: str, problem: str, remedy: str) -> None:
@@ -123,7 +121,7 @@ class LimitExceededError(InputError):
 class DatasetError(InputError):
     """A file of labelled answers does not follow its format.
 
-    ``line`` is the number of the invalid line, from 1; ``None``: the whole file is invalid.
+    ``line`` is the number of the invalid line, from 1; ``None`` if the whole file is invalid.
     """
 
     def __init__(
@@ -170,7 +168,7 @@ class ModelError(GroundwireError):
 
 
 class UnknownModelError(ModelError):
-    """There is neither a model nor a folder with the requested name."""
+    """No model has the requested name."""
 
     def __init__(self, model: str, known: Sequence[str]) -> None:
         super().__init__(model, known)
@@ -214,7 +212,7 @@ class CorruptModelError(ModelError):
 
 
 class MissingExtraError(ModelError, ImportError):
-    """An optional part of Groundwire is not installed."""
+    """An optional dependency is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(what, extra)

@@ -1,7 +1,6 @@
 """The pytest plugin: the fixture ``grounded``, and its command-line option.
 
-pytest imports this module at every start, so the module imports little. The first test that checks
-an answer loads the model.
+pytest imports this module at every start, so the module imports little.
 """
 
 from argparse import ArgumentTypeError
@@ -57,7 +56,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Use the option for every call of ``assert_grounded``, also for calls without the fixture."""
+    """Make the option the default of ``assert_grounded``, with the fixture or without it."""
     SHARED.operating_point = config.getoption("--groundwire-operating-point")
 
 
@@ -68,11 +67,11 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(scope="session")
 def groundwire_detector() -> Detects | None:
-    """The detector of ``grounded``; ``None`` is the embedded reader. Override it to use another."""
+    """The detector of ``grounded``; ``None`` is the default reader. Override it to use another."""
     return None
 
 
 @pytest.fixture(scope="session")
 def grounded(groundwire_detector: Detects | None) -> Grounded:
-    """Function that fails unless an answer is grounded: ``grounded(answer, sources, question)``."""
+    """Calls ``assert_grounded`` with ``groundwire_detector``: ``grounded(answer, sources)``."""
     return partial(assert_grounded, detector=groundwire_detector)

@@ -1,7 +1,4 @@
-"""The stream, which checks an answer while it arrives, claim by claim.
-
-A finished answer is fed to a stream in one piece, so it has the same result as a streamed answer.
-"""
+"""The stream, which checks an answer while it arrives."""
 
 import logging
 from collections import Counter
@@ -47,7 +44,7 @@ class ScoringSession(Protocol):
 
     Attributes:
         evidence: The sources, cut into passages.
-        attended: Indices of the passages that were read so far.
+        attended: Indices of the passages that some claim was read with so far.
         reasons: Reasons why evidence or question were not read in full, with counts.
         is_incremental: Whether claims are scored as they arrive; if not, all are scored at the end.
     """
@@ -68,11 +65,10 @@ class Snapshot:
 
     Attributes:
         detection: The detection of the judged text, as if the answer ended there.
-        judged_to: Offset up to which the answer is judged. Later text does not change these
-            verdicts.
-        clear_to: Offset up to which the spans are final. While fewer than ``min_pieces`` word
-            pieces are flagged, ``detection`` has no spans, and this is the start of the first claim
-            that would have one. Otherwise it equals ``judged_to``.
+        judged_to: Offset up to which the answer is judged.
+        clear_to: Offset up to which later text changes no span. It equals ``judged_to``, unless
+            spans are left out because of ``min_pieces``: then it is the start of the first claim
+            with such a span.
     """
 
     detection: Detection
@@ -113,8 +109,8 @@ class Stream:
             for origin in origins.values()
             if reads_english_only and is_foreign(origin.text)
         )
-        # Number of characters so far, offset up to which claims are judged, and offset up to which
-        # it is known which segments are asides.
+        # Characters so far; offset up to which claims are judged; offset up to which asides are
+        # known.
         self._n_chars = self._judged_to = self._decided_to = 0
         self._pending: list[Segment] = []
         self._claims: list[Claim] = []
@@ -138,17 +134,16 @@ class Stream:
         return self._segmenter.text
 
     def prefetch(self) -> None:
-        """Read the passages that match the question best, in the background."""
+        """Begin to read the sources in the background, if the session can."""
         self._session.prefetch()
 
     def feed(self, delta: str) -> list[Claim]:
         """Take the next piece of text.
 
         Returns:
-            The claims that the piece completes, judged; empty if the session scores all claims at
-            the end. A claim is complete when no later text can change where it ends. With
-            ``min_pieces``, :meth:`finish` removes the spans of claims if too few word pieces of the
-            whole answer are flagged.
+            The claims that were judged now; empty if the session scores all claims at the end. A
+            claim waits until later text cannot change where it ends. :meth:`finish` removes the
+            spans if fewer than ``min_pieces`` word pieces of the whole answer are flagged.
 
         Raises:
             InvalidTextError: If the piece is not valid text.
@@ -168,11 +163,11 @@ class Stream:
         """End the answer, and judge its remaining claims; a second call returns the same detection.
 
         Returns:
-            The detection, identical to that of checking the finished text.
+            The detection, equal to that of the same text in one piece.
 
         Raises:
             EmptyAnswerError: If the answer has no visible text.
-            LimitExceededError: If the answer is too long, so that it was not read in full.
+            LimitExceededError: If the answer is too long.
             DetectionError: If the stream was closed, or interrupted while it judged a claim.
         """
         if self._detection is None:
@@ -338,10 +333,7 @@ class Stream:
         )
 
     def _is_badly_read(self, segment: Segment, scores: ClaimScores) -> bool:
-        """Return whether a claim or its best evidence is in a language the model reads badly.
-
-        It is false for a claim that was not judged, and for a model of other languages as well.
-        """
+        """Return whether a judged claim or its evidence is in a language the model reads badly."""
         if not self._reads_english_only or scores.reason is not None:
             return False
         if is_foreign(self.text[segment.start : segment.end]):
@@ -350,10 +342,7 @@ class Stream:
         return any(is_foreign(line.text) or line.source_id in self._foreign_ids for line in best)
 
     def _figures_alone(self, scores: ClaimScores) -> ClaimScores:
-        """Return scores that flag only the numbers and dates that differ from the evidence.
-
-        In a language that the model cannot read, its other scores mean nothing.
-        """
+        """Return scores that flag only the numbers and dates that differ from the evidence."""
         differing = tuple(
             replace(conflict, floor=0.0)
             for conflict in scores.conflicts
@@ -366,10 +355,9 @@ class Stream:
         return replace(scores, labels=labels, conflicts=differing)
 
     def _unrelated(self, claim: str, scores: ClaimScores) -> Reason | None:
-        """Return ``unrelated`` for a claim that shares no word with the evidence, else ``None``.
+        """Return ``unrelated`` if a claim shares no word with the sources, else ``None``.
 
-        With this reason, the claim is not called supported. A claim of which a rule has found any
-        part in the evidence, or that has no probabilities, never gets it.
+        It is ``None`` if a rule confirms a part of the claim, or the claim has no probabilities.
         """
         if scores.is_line or scores.settled or not scores.has_probabilities:
             return None
@@ -447,10 +435,9 @@ def _rounded(probability: float) -> float:
 
 
 def _is_remark(claim: Claim, scores: ClaimScores) -> bool:
-    """Return whether a claim is flagged or unrelated, and the model calls it a mere remark.
+    """Return whether a claim is flagged or unrelated, and a model finds that it claims nothing.
 
-    A remark claims nothing. It is no remark if a rule finds a conflict in it, other than that it is
-    unrelated.
+    It is false if a rule finds a conflict other than ``unrelated``.
     """
     is_doubted = bool(claim.spans) or claim.reason is Reason.UNRELATED
     kinds = {conflict.kind for conflict in scores.conflicts} - {ConflictKind.UNRELATED}

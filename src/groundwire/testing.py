@@ -4,7 +4,6 @@
 >>> detection = assert_grounded("It is 330 m tall.", ["The tower is 330 m tall."])
 
 pytest offers the function as the fixture ``grounded``; with other test runners, call it directly.
-The detector is loaded at the first call, once for a process.
 """
 
 from collections.abc import Iterable
@@ -35,7 +34,7 @@ class Detects(Protocol):
 
 
 class SharedDetector:
-    """Loads the embedded reader at its first use, once for a process."""
+    """Loads the default reader at its first use, once for a process."""
 
     def __init__(self) -> None:
         #: Operating point for calls that name none; ``None`` means the detector's own.
@@ -45,7 +44,7 @@ class SharedDetector:
 
     @property
     def detector(self) -> Detects:
-        """The embedded reader, which is loaded if it was not used before."""
+        """The default reader, which is loaded if it was not used before."""
         with self._lock:
             if self._detector is None:
                 from groundwire.detector import Detector  # imports numpy and onnxruntime: 200 ms
@@ -54,7 +53,7 @@ class SharedDetector:
             return self._detector
 
 
-#: The detector that :func:`assert_grounded` uses by default.
+#: Has the default detector and operating point of :func:`assert_grounded`.
 SHARED = SharedDetector()
 
 
@@ -67,7 +66,7 @@ def assert_grounded(
     allow: "Iterable[Outcome | str]" = (),
     detector: Detects | None = None,
 ) -> "Detection":
-    """Fail unless all of an answer was checked and its sources support it, or it claims nothing.
+    """Check an answer, and fail unless its outcome is ``grounded``, ``skipped`` or allowed.
 
     Args:
         answer: The answer of the LLM.
@@ -76,18 +75,14 @@ def assert_grounded(
         operating_point: A name or a threshold; by default the one of
             ``--groundwire-operating-point``, or else that of the detector.
         allow: Outcomes with which the test passes as well: ``partial`` (something was not read),
-            ``unverified`` (there was no source) or ``unavailable`` (a claim could not be judged).
-        detector: The detector; by default the embedded reader.
-
-    Returns:
-        The detection.
+            ``unverified`` (there was no source) or ``unavailable`` (the detector failed).
+        detector: The detector; by default that of :meth:`groundwire.Detector.load`.
 
     Raises:
-        AssertionError: If the outcome is not ``grounded``, ``skipped`` or allowed; the message has
-            the marked words, the evidence and the unchecked parts.
+        AssertionError: If the outcome is another; the message has the marked words, the evidence
+            and the unchecked parts.
         SettingError: If ``allow`` has another outcome, or there is no such operating point.
-        GroundwireError: If an input is invalid, such as an empty answer, or the model cannot be
-            loaded.
+        GroundwireError: If an input is invalid, or the model cannot be loaded.
     """
     __tracebackhide__ = True  # makes pytest show the line of the call instead of this function
     passing = _passing(allow)

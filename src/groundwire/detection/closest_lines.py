@@ -1,8 +1,8 @@
 """Chooses the few lines of the evidence that say most about a claim.
 
 A cross-encoder reads a claim together with its evidence, so its time grows with the evidence. Lines
-are chosen until a budget of word pieces is spent. A line is worth more the more rare words it
-shares with the claim; a word counts for less if a line chosen before has it.
+are chosen within a budget of word pieces. A line is worth more the more rare words it shares with
+the query; a word counts for less if a line chosen before has it.
 """
 
 from collections.abc import Sequence
@@ -51,14 +51,13 @@ def closest_lines(
 
     Args:
         evidence: All passages of the request.
-        query: Word pieces of the claim, the question and the previous claim.
+        query: The weighted word pieces to look for.
         passages: Indices of the passages to choose from.
         budget: Word pieces to spend, headings included.
 
     Returns:
-        An excerpt of each passage with chosen lines, in canonical order, which does not depend on
-        the order of the sources. At least one line is chosen if there is any; it is cut if it is
-        longer than the budget.
+        An excerpt of each passage with chosen lines, in the order of the passages. At least one
+        line is chosen if there is any; it is cut if it is longer than the budget.
     """
     texts: list[NDArray[np.int32]] = []
     places: list[tuple[int, int]] = []

@@ -13,13 +13,11 @@ if TYPE_CHECKING:
 def detection_of(data: Mapping[str, Any], answer: str | None) -> Detection:
     """Read a detection that :meth:`groundwire.Detection.to_dict` wrote.
 
-    Args:
-        data: The JSON data.
-        answer: The checked answer, which the data does not have. With ``None`` the answer consists
-            of the claims, with spaces for the text between them.
+    The data does not have the checked ``answer``. With ``None`` the answer consists of the claims,
+    with spaces for the text between them.
 
     Raises:
-        KeyError: If the data is not a detection. It can also be a TypeError or a ValueError.
+        LookupError, TypeError, ValueError: If the data is not a detection.
     """
     claims = [
         {**row, "spans": [span for span in data["spans"] if _lies_in(span, row)]}

@@ -1,9 +1,8 @@
 """Makes evidence of sources: cuts and indexes passages, and selects some of them for each claim.
 
-All passages are indexed, but a claim is read only with the best-ranked passages, so its cost does
-not grow with the sources. All results depend on the content of the sources and never on their
-order: passages are sorted by the hash of their content, equal passages count once, and word weights
-come from a shipped table, not from the request.
+All passages are indexed, but a claim is read only with the best-ranked passages. The order of the
+sources does not matter: passages are sorted by the hash of their content, equal passages count
+once, and word weights come from a shipped table, not from the request.
 """
 
 from collections import Counter
@@ -18,25 +17,21 @@ from groundwire.detection.example import Source
 from groundwire.detection.passages import CutSource, Passage, PassageLine
 from groundwire.detection.values import EvidenceRef, Reason
 
-#: The most word pieces of passages, special tokens included, that the model reads with a claim at
-#: once. A claim that this first look finds unsupported gets a second look, with passages that rank
-#: lower.
+#: Default budget of :meth:`Evidence.select`: the most word pieces of passages, special tokens
+#: included, that the model reads with a claim in one look.
 SELECTED_PIECES = 1024
-#: A passage is read only if it has at least this share of the best passage's score: in the first
-#: look, and in the second. A passage with a lower score is seldom about the claim. The share is
-#: higher in the second look, because that look can only remove a finding.
+#: Least share of the best passage's score that a passage needs in the first look, and in the
+#: second. The second share is higher, because the second look can only remove a finding.
 FIRST_FLOOR, SECOND_FLOOR = 0.5, 0.6
-#: A source is read if its best passage has at least this share of the best score of all passages.
-#: Texts on the claim's subject mostly reach it; texts on another subject with some of the same
-#: words mostly do not. Further passages of a source that is read need only :data:`FIRST_FLOOR`.
+#: Least share of the best score of all passages that the best passage of a source needs, so that
+#: any of its passages is read. Texts on another subject mostly do not reach it.
 SOURCE_FLOOR = 0.75
 # BM25 (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019) with a fixed mean length:
 # a mean over the request would let one source change the rank of another.
 _K1, _B, _MEAN_PIECES = 1.2, 0.4, 200.0
 _COSINE_WEIGHT = 0.15
-# Least weight of a quoted line, which is the summed IDF of the word pieces that it shares with the
-# claim. Below it, only marks such as a full stop, or "the", are shared. Then one line is quoted at
-# most, and only if no line has this weight.
+# Least weight of a quoted line: the summed IDF of the word pieces that it shares with the claim.
+# A line below it shares only words such as "the", and is quoted only if no line reaches it.
 _LEAST_QUOTED = 1.0
 # Weight of a word of the question or the previous claim; a word of the claim itself has 1.
 _CONTEXT_WEIGHT = 0.6
@@ -48,9 +43,8 @@ class WordWeights:
 
     Attributes:
         idf: Inverse document frequency of each word piece, shape ``(vocabulary,)``, float32.
-        vectors: Embedding of each word piece on its own: the output of the embedding model, reduced
-            by PCA (as in model2vec, https://github.com/MinishLab/model2vec); shape
-            ``(vocabulary, 128)``, int8.
+        vectors: Embedding of each word piece on its own, reduced by PCA (as in model2vec,
+            https://github.com/MinishLab/model2vec); shape ``(vocabulary, 128)``, int8.
         scales: Factor of each row of ``vectors`` in a mean; it includes the IDF of the word piece.
             Shape ``(vocabulary,)``.
     """
@@ -81,7 +75,7 @@ class Selection:
     """The passages that the model reads with a claim, as indices of :attr:`Evidence.passages`.
 
     Attributes:
-        first: The best-ranked passages, by default at most 1,024 word pieces in all, ascending.
+        first: The best-ranked passages within the budget, ascending.
         second: The passages of the second look: the best one, and those that rank after ``first``,
             ascending; empty if no passage that ranks after ``first`` is good enough.
     """
@@ -118,12 +112,9 @@ class Evidence:
     def of(
         cls, sources: Sequence[Source], cut: Callable[[Source], CutSource], words: WordWeights
     ) -> "Evidence":
-        """Cut sources into passages and index them.
+        """Cut sources into passages and index them; equal sources count once.
 
-        Args:
-            sources: The sources of the answer; equal ones count once.
-            cut: Function that cuts one source: :func:`.passages.cut_source`, or a cache of it.
-            words: Weights and vectors of word pieces.
+        ``cut`` cuts one source: :func:`.passages.cut_source`, or a cache of it.
         """
         by_key: dict[bytes, tuple[Passage, Source]] = {}
         offered_chars = indexed_chars = 0
@@ -169,9 +160,7 @@ class Evidence:
     def select(self, query: "Query", budget: int = SELECTED_PIECES) -> Selection:
         """Choose the passages that the model reads together with a claim.
 
-        Args:
-            query: The weighted word pieces of the claim and its context.
-            budget: Word pieces to spend on each look.
+        ``budget`` is the most word pieces of each look, special tokens included.
         """
         order, scores = self.ranked(query)
         if not len(order):
@@ -198,12 +187,7 @@ class Evidence:
         """Return the lines of chosen passages that share most with a claim, best first.
 
         If a claim such as "Yes." shares no telling word with any line, the lines are chosen by its
-        context.
-
-        Args:
-            query: The weighted word pieces of the claim and its context.
-            chosen: Indices of the passages.
-            most: Greatest number of lines.
+        context. At most ``most`` lines are returned.
         """
         lines = self._lines(query, chosen)
         if lines and lines[0][0] < _LEAST_QUOTED:
@@ -219,10 +203,7 @@ class Evidence:
     def readings(self, query: "Query", chosen: Sequence[int], most: int) -> tuple[str, ...]:
         """Return the lines that share most with a claim, as the model reads them, best first.
 
-        Args:
-            query: The weighted word pieces of the claim and its context.
-            chosen: Indices of the passages to search.
-            most: Greatest number of lines; equal lines count once.
+        At most ``most`` lines are returned; equal lines count once.
         """
         readings = dict.fromkeys(line.reading for _, _, line in self._lines(query, chosen))
         return tuple(readings)[:most]
@@ -230,8 +211,7 @@ class Evidence:
     def _lines(self, query: "Query", chosen: Sequence[int]) -> list[tuple[float, int, PassageLine]]:
         """Return the lines of chosen passages that share words with the claim, best first.
 
-        Each line has its weight and the index of its passage. The words of the context, in
-        ``query.ids``, do not count.
+        Before each line stand its weight and the index of its passage.
         """
         weights = np.zeros(len(self.words.idf), np.float32)
         weights[query.main_ids] = self.words.idf[query.main_ids]
@@ -286,15 +266,10 @@ class Query:
         question: NDArray[np.int32] | None = None,
         before: NDArray[np.int32] | None = None,
     ) -> "Query":
-        """Make the query of a claim.
+        """Make the query of a claim, from the word pieces of claim, question and previous claim.
 
         The question and the previous claim may show what an "it" in the claim refers to. Their
         words have a lower weight than those of the claim.
-
-        Args:
-            claim: Word pieces of the claim.
-            question: Word pieces of the question.
-            before: Word pieces of the previous claim.
         """
         parts = [(claim, 1.0)]
         parts += [(ids, _CONTEXT_WEIGHT) for ids in (question, before) if ids is not None]
@@ -333,11 +308,8 @@ class LexicalIndex:
     def scores(self, ids: NDArray[np.int32], weights: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return each passage's BM25 score, divided by the total weight of the query.
 
-        The score is about 1 for a passage of mean length that has every word piece once.
-
-        Args:
-            ids: Distinct word pieces of the query.
-            weights: Weight of each of them.
+        The score is about 1 for a passage of mean length that has every word piece once. ``ids``
+        are the distinct word pieces of the query.
         """
         wanted = self.idf[ids].astype(np.float64) * weights
         scores = np.zeros(self.n_passages)
@@ -352,9 +324,8 @@ class LexicalIndex:
 def _distinct(sources: Sequence[Source]) -> list[Source]:
     """Return each distinct source once, sorted by text and title.
 
-    A passage that two sources share is quoted from the first in this order, so the order of the
-    request does not matter. Of equal sources the one with the shortest id is quoted, and of these
-    the one with the lowest: S2 before S13.
+    Of equal sources the one with the shortest id counts, and of these the one with the lowest: S2
+    before S13. So the order of the request does not matter.
     """
     first: dict[tuple[str, str | None], Source] = {}
     for source in sorted(sources, key=lambda s: (s.text, s.title or "", len(s.id), s.id)):

@@ -42,10 +42,9 @@ class Source:
         Args:
             value: A text; a :class:`Source`; a document: a mapping with a text under one of
                 :data:`TEXT_KEYS`, a LangChain ``Document``, a LlamaIndex node or a Haystack
-                ``Document``, alone or in a pair with its score. Of a document, its text is
-                evidence, its id and title are kept, and its metadata and other keys are ignored.
-                Any other mapping or list is taken as JSON data and written out (offsets then count
-                in :attr:`text`).
+                ``Document``, alone or in a pair with its score. Of a document, only text, id, title
+                and the fields in ``metadata`` are used. Any other mapping or list is taken as JSON
+                data and written out (offsets then count in :attr:`text`).
             index: Position of the source among the sources, for the error message.
             metadata: Names of metadata fields of a document that are evidence as well. Each is
                 written on a line of its own before the text of the document.
@@ -128,7 +127,6 @@ def unscored(value: object) -> object:
 
 
 def _get(document: object, name: str) -> object:
-    """Return the value of a key of a mapping, or of an attribute; ``None`` if there is none."""
     return document.get(name) if isinstance(document, Mapping) else getattr(document, name, None)
 
 
@@ -176,8 +174,8 @@ def read_sources(sources: Iterable[SourceLike]) -> tuple[Source, ...]:
 
     Raises:
         InvalidTextError: If a text is not a ``str``, or has a lone surrogate.
-        InvalidSourceError: If a source is of no known kind, two different texts have the same id,
-            or ``sources`` is neither a source nor iterable.
+        InvalidSourceError: If the sources or one of them cannot be read, or two different texts
+            have the same id.
     """
     found = []
     for i, value in enumerate(as_list(sources)):
@@ -206,12 +204,10 @@ def as_list(sources: object) -> Iterable[Any]:
 
 
 def _give_ids(sources: Sequence[Source]) -> tuple[Source, ...]:
-    """Give an id to each source that has none: ``S`` and the position of the source.
+    """Give an id to each source that has none, and refuse two different texts with the same id.
 
-    If another source already has this id, the number is the first free one after all positions.
-
-    Raises:
-        InvalidSourceError: If two different texts have the same id.
+    The id is ``S`` and the position of the source. If another source already has this id, the
+    number is the first free one after all positions.
     """
     given: dict[str, int] = {}
     for i, source in enumerate(sources):

@@ -1,8 +1,7 @@
 """Cuts sources into passages, each of which the model reads in one pass.
 
 A passage ends at the end of a sentence, a field or a row, unless that alone is too long. A passage
-begins with a breadcrumb: the title of its source and the headings above it. It depends only on the
-text and the title of its source.
+begins with a breadcrumb: the title of its source and the headings above it, if there are any.
 """
 
 import re
@@ -100,13 +99,9 @@ class Passage:
         return QuantityIndex.of(q for line in self.lines for q in quantities(line.reading))
 
     def line_weights(self, weights: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Sum the weights of the distinct word pieces of each line.
+        """Sum the weights of the distinct word pieces of each line, shape ``(n_lines,)``.
 
-        Args:
-            weights: Weight of each word piece, shape ``(vocabulary,)``.
-
-        Returns:
-            Sums, shape ``(n_lines,)``; a line without word pieces has 0.
+        ``weights`` has the weight of each word piece, shape ``(vocabulary,)``.
         """
         lines, ids = self.line_pieces
         return np.bincount(lines, weights[ids], len(self.lines)).astype(np.float32)
@@ -142,13 +137,10 @@ class Passage:
 class CutSource:
     """A source cut into passages.
 
-    It depends only on the text and the title of the source, and on the model that reads it.
-
     Attributes:
         passages: The passages, in the order of the text.
         offered_chars: Characters of all lines of the source.
-        indexed_chars: Of these, characters that lie in a passage. The others are in a script that
-            the model cannot read.
+        indexed_chars: Of these, characters that lie in a passage; the model cannot read the others.
     """
 
     passages: tuple[Passage, ...]
@@ -184,11 +176,10 @@ def cut_source(
 
 
 def _passages(title: str | None, lines: Sequence[Line], pieces: WordPieces) -> Iterator[Passage]:
-    """Pack lines into passages.
+    """Pack lines of the same group and heading into passages; cut a line that is too long.
 
-    All lines of a passage have the same :class:`.Line` group and heading. A passage repeats the
-    last line of the passage before, if that line is short and has the same group and heading. A
-    line that is longer than a passage is cut.
+    A passage repeats the last line of the passage before, if that line is short and has the same
+    group and heading.
     """
     encoded = [found.ids for found in pieces.encode_batch([line.reading for line in lines])]
     crumbs: dict[str, NDArray[np.int32]] = {}

@@ -1,6 +1,6 @@
 """Makes examples from rows: from JSON objects, or from the rows of a table.
 
-A row has sources, an answer, and perhaps a question and an id. Other keys are ignored.
+A row has sources, an answer, and perhaps a question and an id.
 """
 
 import json
@@ -29,7 +29,7 @@ RowId: TypeAlias = str | int | float | None
 
 
 class RowError(InputError):
-    """A row of a batch cannot be read."""
+    """A row cannot be read."""
 
 
 class MissingColumnError(RowError):
@@ -119,7 +119,7 @@ def find_key(data: Mapping[str, Any], wanted: Collection[str]) -> str | None:
 
 
 def lacking(data: Mapping[str, Any], field: str, *, what: str, wanted: Collection[str] = ()) -> str:
-    """Write the error message for a row without a field; it lists the keys that the row has.
+    """Write the error message for a row without a field; it lists keys that the row has.
 
     Args:
         data: The row.

@@ -35,8 +35,8 @@ def nearest(claim: NDArray[np.float32], sources: NDArray[np.float32]) -> tuple[f
         sources: The vectors of the sources, shape ``(n, d)``, at least one.
 
     Returns:
-        The cosine, in [-1, 1], rounded to six digits, and the index of the source. Of equally near
-        sources the first is returned.
+        The cosine, in [-1, 1], rounded to six decimals (or NaN), and the index of the source, the
+        first of equally near ones.
     """
     # Multiply row by row and in double precision: the rounding of a matrix product may depend on
     # the place of a row, and the order of the sources must not change the result.
@@ -67,9 +67,8 @@ def overall(similarities: Sequence[float]) -> float:
 def confidence(similarities: Sequence[float], threshold: float) -> float:
     """Return the mean distance of the claims from the threshold, in [0, 1].
 
-    It is the mean over the claims of ``|s - t| / max(t, 1 - t)``: 0 if every claim is at the
-    threshold, 1 if every claim is as far from it as a similarity in [0, 1] can be, or if no claim
-    was compared.
+    It is the mean over the claims of ``|s - t| / max(t, 1 - t)``, at most 1: 0 if every claim is at
+    the threshold, 1 if no claim was compared.
 
     >>> confidence([0.5, 0.75], 0.5), confidence([], 0.7)
     (0.25, 1.0)
@@ -84,8 +83,8 @@ def confidence(similarities: Sequence[float], threshold: float) -> float:
 def without_short(detection: Detection) -> Detection:
     """Apply DVARA's rule that sentences too short to be compared do not count.
 
-    A partial detection becomes grounded if such sentences, or text without claims, are the only
-    reason why it is partial.
+    A partial detection of the similarity detector becomes grounded if such sentences, or text
+    without claims, are the only reason why it is partial.
     """
     if detection.outcome is not Outcome.PARTIAL or detection.detector.score is not Score.SIMILARITY:
         return detection

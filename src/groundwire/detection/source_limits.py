@@ -1,8 +1,6 @@
-"""Leaves out sources beyond DVARA's limits on their length and on their number.
+"""Leaves out sources beyond limits on their length and number, and counts what was left out.
 
-The library itself reads all sources. Where limits are set, the result shows the sources that were
-left out: they count as evidence that was offered and not indexed, so the outcome is at best
-``partial``.
+The sources that were left out count as evidence that was offered and not indexed.
 """
 
 from collections import Counter
@@ -24,7 +22,7 @@ class Limited(Generic[_T]):
 
     Attributes:
         kept: The sources within the limits, in their order.
-        reasons: Reason → number of sources that were left out for it, which is at least 1.
+        reasons: Reason → number of sources that were left out for it.
         dropped_chars: Characters of all sources that were left out.
     """
 
@@ -64,11 +62,7 @@ def limit_by(
 ) -> Limited[_T]:
     """Leave out sources that are too long, and then all after the first ``max_sources``.
 
-    Args:
-        sources: The sources.
-        n_chars: Function that returns the number of characters of a source.
-        max_sources: Greatest number of sources that are kept; 0 or less keeps all.
-        max_source_chars: A source with more characters is left out whole; 0 or less keeps all.
+    ``n_chars`` returns the number of characters of a source. A limit of 0 or less keeps all.
     """
     given = list(sources)
     fitting = [each for each in given if max_source_chars <= 0 or n_chars(each) <= max_source_chars]

@@ -23,10 +23,9 @@ Scores: TypeAlias = NDArray[np.floating] | Sequence[float]
 
 
 class FlaggedSpan(NamedTuple):
-    """A run of flagged word pieces, which may begin or end with white space.
+    """A flagged stretch ``answer[start:end]``; ``score`` is the highest of its word pieces.
 
-    ``answer[start:end]`` is the text, and ``score`` the highest score of its word pieces. This is a
-    named tuple, because making a frozen dataclass takes twice as long and an answer has many spans.
+    This is a named tuple, because making a frozen dataclass takes twice as long.
     """
 
     start: int
@@ -41,8 +40,7 @@ class Reduction:
     Attributes:
         spans: Runs of flagged word pieces, in the order of the word pieces.
         n_flagged: Number of flagged word pieces. A word piece of no width is never flagged.
-        max_score: The highest score of all word pieces, also of those of no width; 0 if there is no
-            word piece.
+        max_score: The highest score of all word pieces; 0 if there is no word piece.
     """
 
     spans: tuple[FlaggedSpan, ...]
@@ -56,20 +54,19 @@ def reduce_tokens(
     """Join neighbouring flagged word pieces into spans.
 
     A word piece is flagged if its score is at or above the threshold and it has any width. Two
-    flagged word pieces are joined if only white space is between them, whether or not another word
-    piece covers it.
+    flagged word pieces are joined if at most white space is between them.
 
     Args:
         offsets: Half-open character ranges in ``text``, shape ``(n, 2)``, ascending by start. An
             empty range marks a word piece of no width.
         scores: P(not supported) of each word piece, shape ``(n,)``, in [0, 1].
         text: The answer.
-        threshold: Threshold in (0, 1]. A float32 score is compared with the threshold in float32.
+        threshold: Threshold in (0, 1].
         allow_zero: Whether the threshold may be 0, which flags everything.
 
     Returns:
-        The spans, disjoint and in reading order, the number of flagged word pieces, and the highest
-        score.
+        The spans, which are disjoint and in reading order, with the number of flagged word pieces
+        and the highest score.
 
     Raises:
         SettingError: If the threshold is outside its range.
@@ -147,11 +144,8 @@ def whole_words(
     >>> whole_words([FlaggedSpan(3, 6, 0.9)], "21,000 km")
     (FlaggedSpan(start=0, end=6, score=0.9),)
 
-    Args:
-        spans: Spans between ``start`` and ``end``, disjoint and in reading order.
-        text: The text of the spans.
-        start: Offset at which the claim of the spans begins; no span is widened beyond it.
-        end: Offset after the claim; ``None`` is the end of the text.
+    The spans must be disjoint, in reading order and between ``start`` and ``end``, which are the
+    bounds of their claim. No span is widened beyond the bounds.
     """
     widened: list[FlaggedSpan] = []
     words = _WORD.finditer(text, start, len(text) if end is None else end)

@@ -11,7 +11,7 @@ V = TypeVar("V")
 
 
 class Label(StrEnum):
-    """The label of a stretch of the answer: one of three, as in NLI, or ``unchecked``."""
+    """The label of a claim or span: one of three, as in NLI; a claim may be ``unchecked``."""
 
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"
@@ -20,11 +20,7 @@ class Label(StrEnum):
 
 
 class Outcome(StrEnum):
-    """The outcome of a check of an answer.
-
-    The order is from the worst to the best outcome: hallucinated, unavailable, partial, unverified,
-    skipped, grounded. :func:`worst` uses it.
-    """
+    """The outcome of a check of an answer, in the order from the worst to the best."""
 
     HALLUCINATED = "hallucinated"
     UNAVAILABLE = "unavailable"
@@ -37,11 +33,11 @@ class Outcome(StrEnum):
 class Reason(StrEnum):
     """The reason why something was not checked, or not read in full.
 
-    Only a program with limits, such as the gateway, sets ``dropped_long``, ``dropped_over_cap`` and
-    ``answer_over_limit``. A detector leaves out no source or answer because of its length.
+    Detectors do not set ``dropped_long``, ``dropped_over_cap`` and ``answer_over_limit``; programs
+    with limits do, such as the gateway.
     """
 
-    NO_EVIDENCE = "no_evidence"  # a check is due and there is nothing to check against
+    NO_EVIDENCE = "no_evidence"  # there is nothing to check against
     NO_CLAIM = "no_claim"  # the answer has text, such as "[1]" or "!!!", and no statement in it
     LANGUAGE = "language"  # a script or language that the model cannot read well
     TOO_SHORT = "too_short"  # a claim of fewer words than the detector compares
@@ -92,8 +88,7 @@ _SUM_TOLERANCE = 1e-3
 class FrozenMapping(Mapping[K, V]):
     """A mapping that cannot be changed, equal to a ``dict`` of the same items, and hashable.
 
-    It has a copy of the items, so the mapping that it was made from may change. Unlike a
-    :class:`types.MappingProxyType` it can be pickled and copied.
+    It copies the items. Unlike a :class:`types.MappingProxyType` it can be pickled and copied.
     """
 
     def __init__(self, items: Mapping[K, V]) -> None:
@@ -169,7 +164,7 @@ class Entailment(JsonRecord):
         neutral: P(the evidence does not say whether the claim is true).
         contradiction: P(the evidence says otherwise).
         is_calibrated: Whether the probabilities are calibrated: of a hundred claims with an
-            ``entailment`` of 0.7, about seventy are entailed. Most models are overconfident.
+            ``entailment`` of 0.7, about seventy are entailed.
     """
 
     entailment: float
@@ -204,16 +199,15 @@ class Span(JsonRecord):
         text: The text of the span.
         label: ``unsupported`` (the evidence does not say so) or ``contradicted`` (it says
             otherwise).
-        probability: Calibrated P(not supported) of the most doubtful word piece, in [0, 1]. It
-            depends on the operating point, because a sentence with a probability at or above the
-            threshold is read again with other passages, and the lower probability counts. ``None``
-            with a similarity detector.
-        similarity: Cosine to the nearest source, in [-1, 1]; ``None`` unless the detector is a
-            similarity detector.
+        probability: P(not supported) of the most doubtful word piece, in [0, 1]; ``None`` with a
+            similarity detector. A reader's is calibrated, and depends on the threshold: a claim
+            at or above it may be read again with other passages, and the better scores count.
+        similarity: Cosine of the claim to the nearest source, in [-1, 1]; ``None`` unless the
+            detector is a similarity detector.
         severity: Severity of the label: 2 for unsupported, 4 for contradicted.
         conflict: Kind of the conflict that a rule found in the span, such as ``number``; ``None``
             if only the model flagged the span.
-        evidence: The lines that the span was compared with, best match first.
+        evidence: The evidence of its claim, best match first.
     """
 
     start: int
@@ -239,17 +233,16 @@ class Claim:
         end: Offset after the last character; ``answer[start:end] == text``.
         text: The statement, citations included.
         label: ``supported``, ``unsupported``, ``contradicted``, or ``unchecked`` with a reason.
-        probability: Calibrated P(not supported) of the most doubtful word piece of the claim, in
-            [0, 1]. It depends on the operating point, as for a span. ``None`` if the claim was not
-            judged, or with a similarity detector.
+        probability: P(not supported) of the most doubtful word piece of the claim, in [0, 1], as
+            for a span. ``None`` if the claim was not judged, or with a similarity detector.
         similarity: Cosine to the nearest source, in [-1, 1]; ``None`` if the claim was not
             compared.
         citations: The ids that the claim cites, such as ``("S0", "S2")``, in order, each once.
         spans: The unsupported stretches of the claim, in reading order, disjoint.
-        evidence: The lines that match the claim best, among the lines that it was read with.
+        evidence: The evidence that matches the claim best, among all that it was read with.
         reason: Reason why the claim is unchecked; ``None`` if it was checked.
-        entailment: The detector's verdict on the claim as a whole, calibrated; ``None`` if the
-            claim was not judged, or if the detector does not judge whole claims.
+        entailment: The detector's verdict on the claim as a whole; ``None`` if the claim was not
+            judged, or if the detector does not judge whole claims.
     """
 
     start: int
@@ -298,13 +291,13 @@ class Coverage:
         offered_chars: Characters of evidence that the caller gave.
         indexed_chars: Of these, characters that were indexed, so that every claim could be read
             with them.
-        attended_chars: Of these, characters that at least one claim was read with. The other
-            characters are no gap in the check: for every claim, other passages ranked higher.
-        answer_chars: Visible characters of the answer's claims; of the whole answer, if it has
-            neither claims nor asides.
-        read_chars: Of these, characters that were judged.
-        no_claim_chars: Visible characters of the answer's asides, which claim nothing and are not
-            part of ``answer_chars``.
+        attended_chars: Of these, characters that at least one claim was read with. The others are
+            no gap in the check: a claim is read only with the passages that rank highest for it.
+        answer_chars: Characters of the answer's claims, without white space; the length of the
+            answer, if it has neither claims nor asides.
+        read_chars: Characters of the claims that were judged, without white space.
+        no_claim_chars: Characters of the answer's asides, without white space; they are not part of
+            ``answer_chars``.
         reasons: Reason → how often it applied, to a source, a claim, the question or the answer.
     """
 
@@ -327,7 +320,7 @@ class Coverage:
 
     @property
     def attended(self) -> float:
-        """Share of the offered evidence that a claim was read with, in [0, 1]; 1 without any."""
+        """Share of the offered evidence that a claim was read with; 1 if none was offered."""
         return _share(self.attended_chars, self.offered_chars)
 
     @property
@@ -363,10 +356,10 @@ class DetectorInfo(JsonRecord):
     """The detector that made a detection, and its threshold.
 
     Attributes:
-        name: ``reader``, ``similarity``, ``similarity:hash``, or the id or folder of a loaded
-            checkpoint.
-        revision: Revision of the weights: for a hub model the commit, else a hash of the model's
-            files; 12 hexadecimal digits for embedded models.
+        name: Name of the model, such as ``reader`` or ``similarity``; for a loaded checkpoint its
+            id or folder.
+        revision: Version of the model: for a hub model the commit, for most others a hash of its
+            files.
         operating_point: ``precision``, ``balanced``, ``recall``, or ``custom`` for a number.
         threshold: Threshold in (0, 1]. A word piece with a probability at or above it is flagged,
             or a claim with a similarity below it.
@@ -382,17 +375,14 @@ class DetectorInfo(JsonRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detection:
-    """The result of one check. Two detections are equal if all but their timings are equal.
-
-    A detection and all values in it are frozen and hashable: it can be kept in a set, pickled and
-    copied.
+    """The result of one check, frozen and hashable. Equal detections may differ in their timings.
 
     Attributes:
         answer: The text that was checked; all offsets count in it.
         outcome: The outcome of the check.
         probability: Calibrated P(something in the judged part of the answer is not supported), in
             [0, 1]; ``None`` if nothing was judged, or if the detector is not calibrated for
-            answers. It does not decide the outcome: words are flagged by their own probabilities.
+            answers. It does not decide the outcome.
         claims: The statements of the answer in reading order, disjoint.
         asides: The parts of the answer that have words but claim nothing, such as headings and
             greetings.

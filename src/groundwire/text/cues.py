@@ -1,9 +1,8 @@
 """Finds cues in prompts: words that say what a prompt asks for, in any of nine languages.
 
-The embedded encoder reads English only. But each language has only a few such words, and
-``cues.txt`` lists them under one name: *who*, *wer*, *qui* and *誰* are the cue ``who``. So a
-classifier that learned a cue from English prompts also knows it in German, French, Spanish,
-Italian, Portuguese, Dutch, Chinese and Japanese.
+``cues.txt`` lists the words of all these languages by cue: *who*, *wer*, *qui* and *誰* are the cue
+``who``. So a classifier that learned a cue from English prompts also knows it in German, French,
+Spanish, Italian, Portuguese, Dutch, Chinese and Japanese.
 """
 
 import re
@@ -52,7 +51,7 @@ def language(plain_words: list[str]) -> str:
 
 @cache
 def common_words() -> dict[str, frozenset[str]]:
-    """Read common short words of each language in Latin script, by the code of the language."""
+    """Read common words of the languages in Latin script, by the code of the language."""
     return read_word_sets(Path(__file__).with_name("cues_languages.txt"))
 
 
@@ -69,12 +68,9 @@ class _Table:
 
     Attributes:
         whole: Map from a word to the cues under which it is listed.
-        prefixes: Map from the first two letters of listed word beginnings to these beginnings, each
-            with its cue.
-        runs: Map from the first word of a phrase to the words that must follow it, each list with
-            its cue.
-        parts: Texts in scripts without spaces, each with its cue; they may stand anywhere in a
-            line.
+        prefixes: Map from the first two letters of word beginnings to these, each with its cue.
+        runs: Map from the first word of phrases to the words that must follow, with the cue.
+        parts: Texts in scripts without spaces, each with its cue; they may stand anywhere.
     """
 
     whole: dict[str, list[str]]

@@ -1,8 +1,4 @@
-"""Removes the marks of emphasis and code that Markdown puts around words.
-
-Answers have such marks where sources have none, and a model that was trained on plain text reads
-"**999**" as something else than 999.
-"""
+"""Removes the marks of emphasis and code that Markdown puts around words."""
 
 import re
 

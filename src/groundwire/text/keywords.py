@@ -1,8 +1,7 @@
 """Finds words, and matches of regular expressions, in untrusted texts.
 
-Words are found by comparing characters. Regular expressions run on RE2, whose time is linear in the
-length of the text. With Python's ``re``, a prompt of thirty letters can keep a thread busy for
-minutes (``(a+)+$``), so a limit on the length of prompts would not help.
+Regular expressions run on RE2, whose time is linear in the length of the text. With Python's
+``re``, a prompt of thirty letters can keep a thread busy for minutes (``(a+)+$``).
 """
 
 import unicodedata
@@ -13,7 +12,7 @@ from typing import Any
 # keyword in such a script may have letters right beside it.
 _SPACELESS = ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH", "THAI", "LAO", "KHMER", "MYANMAR")
 
-#: Bytes of memory that a pattern of a configuration may take: the default limit of RE2.
+#: Default limit of :func:`compile_pattern` on a pattern's memory, in bytes; also that of RE2.
 MAX_PATTERN_BYTES = 8 * 2**20
 
 
@@ -35,9 +34,8 @@ def folded(text: str, *, is_case_sensitive: bool) -> str:
 def has_word(text: str, word: str) -> bool:
     """Return whether a text has a word that is not part of a longer word.
 
-    ``text`` and ``word`` must come from :func:`folded`. If the word begins or ends with a letter or
-    digit, the text must not have another letter or digit next to it, except in scripts without
-    spaces between words.
+    ``text`` and ``word`` must come from :func:`folded`. In scripts without spaces between words,
+    the word may stand anywhere.
 
     >>> has_word("is it legal?", "legal"), has_word("illegal", "legal"), has_word("c++", "c++")
     (True, False, True)
@@ -67,13 +65,12 @@ def compile_pattern(
     """Compile a regular expression.
 
     Args:
-        pattern: The expression, in RE2's syntax.
+        pattern: The expression, in RE2's syntax, which has no back references and no lookaround.
         is_case_sensitive: Whether case counts.
         max_bytes: Bytes of memory that the compiled pattern may take.
 
     Raises:
-        PatternError: If the pattern is not a regular expression, takes more memory, or has back
-            references or lookaround, which RE2 does not offer.
+        PatternError: If RE2 cannot compile the expression within ``max_bytes``.
     """
     import re2  # only a configuration with a regular expression needs it
 
@@ -88,8 +85,7 @@ def compile_pattern(
         raise PatternError(reason.decode() if isinstance(reason, bytes) else str(reason)) from error
 
 
-# Caches compiled patterns, for the patterns of configurations. Patterns that come in requests are
-# compiled with ``compile_pattern``, so that they cannot fill the cache.
+# Only for patterns of configurations: those that come in requests must not fill the cache.
 _compile_once = lru_cache(maxsize=1024)(compile_pattern)
 
 

@@ -1,9 +1,8 @@
 """Identifies the language of a short text by its script, and in Latin script by common words.
 
-If neither tells the language, the result is ``None``. Common words are enough, because nearly every
-sentence, however short, has a question word, an article or a preposition. A model of letter
-sequences (py3langid) was tried and rejected: on prompts of five words it is confident and wrong
-(for "When was Einstein born?" it answers German), and it loads slower than the embedded model.
+Nearly every sentence, however short, has a question word, an article or a preposition. A model of
+letter sequences (py3langid) was tried and rejected: on prompts of five words it is confident and
+wrong (for "When was Einstein born?" it answers German), and it loads slowly.
 """
 
 import re
@@ -26,30 +25,28 @@ _SCRIPTS = (
 )
 #: Name of a script that hardly any other language uses today → the code of its language.
 _OF_SCRIPT = dict(pair.split() for pair in _SCRIPTS.split(", "))
-#: Code of a language in Cyrillic letters → the letters that only this language has.
+#: Code of a language in Cyrillic letters → letters that the other one does not have.
 _CYRILLIC = {"uk": frozenset("іїєґ"), "ru": frozenset("ыэёъ")}
 _PERSIAN = frozenset("پچژگ")
 
 #: Codes of all languages that :func:`identify` can return.
 LANGUAGES = tuple(sorted({*WORDS, *_OF_SCRIPT.values(), "ar", "fa", "ru", "uk"}))
 
-#: Number of characters that are read at the beginning of a text: enough to identify its language.
+#: Number of characters that are read at the beginning of a text to identify its language.
 MAX_CHARS = 2_000
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-#: A word that only white space separates from the next word, as in sentences. Words in a list of
-#: names do not match, because commas separate them.
+#: A word that only white space separates from the next word, unlike words in a list of names.
 _FLOWING = re.compile(rf"(?<![\w'’.-])({_WORD.pattern})(?=[ \n]+\w)")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s)$")
-#: Least number of different common words of another language in a text that counts as foreign. On
-#: sixty short texts, this number separated all texts in seven other languages from the English
-#: texts, even from those with foreign names, quotes and code.
+#: Least number of different common words of another language in a text that counts as foreign. It
+#: separated sixty short texts in English and seven other languages without an error.
 _MIN_FOREIGN = 2
-#: Least number of such words in a text of more than ``_SHORT_CHARS`` characters. It is higher,
-#: because a long text may contain lists of foreign names.
+#: Least number of such words in a text of more than ``_SHORT_CHARS`` characters, which may contain
+#: lists of foreign names.
 _MIN_FOREIGN_LONG, _SHORT_CHARS = 4, 200
-# In a short text, a word in lower case with an accent and more characters than this is a sign of a
-# foreign text.
+# In a short text, a word in lower case with an accent, and with more characters than this, counts
+# like one common word.
 _SMALL_CHARS = 3
 
 
@@ -86,8 +83,7 @@ def identify(text: str) -> str | None:
 def is_foreign(text: str) -> bool:
     """Return whether a text in Latin letters is in a language other than English; false in doubt.
 
-    Foreign names do not make a text foreign: only common words within sentences count, each once,
-    and in a short text also a word in lower case with an accent.
+    Foreign names do not make a text foreign: only common words within sentences count.
 
     >>> is_foreign("Der Turm ist 330 Meter hoch."), is_foreign("Die Zeit and La Repubblica agree.")
     (True, False)
@@ -102,7 +98,6 @@ def is_foreign(text: str) -> bool:
     }
     most = max(len(found & known) for code, known in WORDS.items() if code != "en")
     is_short = len(text) <= _SHORT_CHARS
-    # In a short text, a word in lower case with an accent counts like one common word.
     most += is_short and any(
         match[1].islower() and not match[1].isascii() and len(match[1]) > _SMALL_CHARS
         for match in flowing
@@ -114,7 +109,7 @@ def is_foreign(text: str) -> bool:
 def writes_out(text: str, figure: str) -> bool:
     """Return whether a text spells out a number in words of a language other than English.
 
-    ``figure`` is the number in digits. Only 2 to 20, and the tens up to 100, are found.
+    ``figure`` is the number in digits: 2 to 20, or a multiple of ten up to 100.
 
     >>> writes_out("Sie beträgt sechs Monate.", "6")
     True
@@ -129,7 +124,6 @@ def _by_words(text: str) -> str | None:
     words = [word.casefold().replace("’", "'") for word in _WORD.findall(text)]
     counts = {code: sum(word in known for word in words) for code, known in WORDS.items()}
     best, second = sorted(counts, key=counts.__getitem__, reverse=True)[:2]
-    # Related languages share words, so two languages with equal counts cannot be told apart.
     return best if counts[best] > counts[second] else None
 
 

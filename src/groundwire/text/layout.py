@@ -1,7 +1,6 @@
 """Reads the layout of prose: rows, headings, tables, and the labels of numbered passages.
 
-No Markdown parser is used. Prompts are seldom Markdown throughout, so a parser would find structure
-in plain text. This module also has to keep exact offsets and lose no text.
+No Markdown parser is used: prompts are seldom Markdown throughout, and offsets must be exact.
 """
 
 import re
@@ -73,12 +72,9 @@ def heading_of(row: str) -> Heading | None:
 
 
 def fence_after(row: str, fence: str) -> str:
-    """Return the fence of the code block that is open after a row; empty if no block is open.
+    """Return the fence, such as three backticks, of the code block that is open after a row.
 
-    Args:
-        row: The text of the row.
-        fence: The fence of the code block that is open before the row, such as three backticks;
-            empty if no block is open.
+    ``fence`` is that of the block that is open before the row. Both are empty without such a block.
     """
     found = _FENCE.match(row)
     if found is None or not fence:
@@ -87,7 +83,7 @@ def fence_after(row: str, fence: str) -> str:
 
 
 def breadcrumb(titles: Sequence[str]) -> str:
-    """Join the two innermost headings; if that is too long, return the innermost heading alone."""
+    """Join the two innermost headings, or return the innermost alone if that is too long."""
     joined = " > ".join(titles[-2:])
     return joined if len(joined) <= MAX_HEADING_CHARS else titles[-1]
 
@@ -151,15 +147,11 @@ def labels_of(text: str) -> dict[int, int]:
 
 
 def passage_title(rest: str, following: str) -> str:
-    """Find the title of a numbered passage.
+    """Find the title of a numbered passage; empty if it has none.
 
-    Args:
-        rest: The text after the label of the passage, on the same row.
-        following: The next row.
-
-    Returns:
-        The text after "Title:". Without it, ``rest`` if that is short, does not end like a
-        sentence, and the next row is not empty; otherwise an empty text.
+    ``rest`` is the text after the label on its row, ``following`` the next row. The title stands
+    after "Title:" there. Otherwise it is ``rest``, if that is short and does not end like a
+    sentence, and ``following`` is not empty.
     """
     if found := _TITLE.match(rest) or (None if rest else _TITLE.match(following)):
         return found["title"].strip()

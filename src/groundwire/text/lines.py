@@ -1,9 +1,8 @@
 """Cuts sources into lines: the sentences, data fields and table rows that make up passages.
 
 The kind of a source is recognised from its text. Data (JSON, JSON Lines, Python literals) gives one
-line for each field, a Markdown table one for each row, other text one for each sentence, under its
-headings. Every letter and digit of prose lies in a line, and so does every value of data together
-with its key.
+line for each field, or for each sentence of a long value; a Markdown table one for each row; other
+text one for each sentence. Every letter and digit of prose lies in a line.
 """
 
 import re
@@ -22,8 +21,8 @@ _LEFT_OUT = re.compile(r"[(\[]?[^\W_]")
 # An object or list at the beginning of a row, or after a name as in "weather.get -> {".
 _DATA = re.compile(r"(?P<before>[ \t]*+|.{0,120}?[:>)\]][ \t]*+)[\[{]\s*(?:[\"'{\[]|$)")
 _ROW_END = re.compile(r"[ \t]*+[,;]?[ \t\r]*+(?:\n|\Z)")
-# Parsing as data stops once the characters parsed in vain are more than this many times the length
-# of the text. The limit keeps the time linear.
+# Parsing as data stops once the characters parsed in vain exceed this many times the length of the
+# text, so that the time is linear.
 _MAX_WASTE = 2
 # Levels of nesting that are parsed: data in prose may have a value that is prose with data in it.
 _MAX_DEPTH = 2
@@ -40,8 +39,7 @@ class Line:
             is ``text[start:end]`` without marks of emphasis; for a field ``hours Tuesday:
             11:0-21:0``; for a table row ``Name: Foo; Price: $49``.
         heading: The two innermost headings above the line (``Setup > Windows``), or the title of
-            its passage. At most 80 characters, and empty if there is none. The offsets do not
-            cover it.
+            its passage or record; at most 80 characters. Empty if there is none.
         group: Number of the group of the line. Lines of different groups never share a passage. In
             a source that is a list of passages, each passage is a group.
     """
@@ -61,8 +59,7 @@ def lines_of(text: str) -> list[Line]:
             JSON Lines or the Python form of JSON data (``str(dict)``). Any ``str`` is accepted.
 
     Returns:
-        Lines in reading order, disjoint. Data that is empty as a whole, such as ``[]``, has no
-        lines: a tool that found nothing gives no evidence. Time is linear in the text.
+        Lines in reading order, disjoint. Data that is empty as a whole, such as ``[]``, has none.
     """
     fields = records.fields_of(text)
     if fields is None:
@@ -97,8 +94,7 @@ _ATOMS = {"None": "null", "True": "true", "False": "false"}
 def _field_lines(text: str, fields: Sequence[records.DataField], depth: int = 0) -> list[Line]:
     """Return a line for each field, or for each sentence of a field with a long text.
 
-    The groups of the lines are numbered from 0 without a gap. ``depth`` is that of the text, as in
-    :class:`_Walk`.
+    The groups of the lines are numbered from 0 without a gap.
     """
     titles = _titles(text, fields)
     listings = _passage_listings(fields)
@@ -118,11 +114,7 @@ def _field_lines(text: str, fields: Sequence[records.DataField], depth: int = 0)
 
 
 def _titles(text: str, fields: Sequence[records.DataField]) -> dict[int, str]:
-    """Return a map from the number of each object with a title and a text to the title.
-
-    The title becomes the heading of all fields of the object, because fields with different
-    headings could not share a passage.
-    """
+    """Return a map from the number of each object with a title and a text to the title."""
     texts = {field.owner for field in fields if _is_text(field)}
     found: dict[int, tuple[int, str]] = {}
     for field in fields:
@@ -147,10 +139,7 @@ def _passage_listings(fields: Sequence[records.DataField]) -> set[int]:
 
 
 def _is_text(field: records.DataField) -> bool:
-    """Return whether a field is the text of a passage.
-
-    It is if it is long, and is an item of a numbered list or the value of a key like ``content``.
-    """
+    """Return whether a field is a long text in a numbered list, or under a key for texts."""
     return (
         field.kind == "string"
         and field.end - field.value_start >= _MIN_TEXT_CHARS
@@ -159,8 +148,7 @@ def _is_text(field: records.DataField) -> bool:
 
 
 def _is_in_passage_list(field: records.DataField) -> bool:
-    # A list within a record, such as the comments on a ticket, is not a list of passages: its items
-    # stay with the record.
+    # The items of a list within a record, such as the comments on a ticket, stay with the record.
     outer = field.keys[:-1] if field.has_key else field.keys
     return not outer or _plain(outer[0]) in _LIST_KEYS
 
@@ -176,8 +164,7 @@ def _lines_of_field(
         decoded = records.decode(text, field.value_start, field.end)
         parts = _Walk(decoded.text, depth).run() if _is_long(decoded.text) else []
         if len(parts) > 1:
-            # Each sentence of a long text is labelled with the nearest key alone. The whole path
-            # would leave less room for the words of the sentence.
+            # The whole path would leave less room for the words of the sentences.
             label = [layout.shortened(key) for key in path[-1:]]
             for i, part in enumerate(parts):
                 yield Line(
@@ -212,8 +199,7 @@ def _labelled(path: Sequence[str], value: str) -> str:
 class _Walk:
     """Cuts a text into lines, row by row, and keeps track of its headings and code blocks.
 
-    The ``depth`` is the number of data fields that the text is nested in: 1 for the text of a field
-    that may itself contain data.
+    ``depth`` is the number of data blocks in prose that the text is nested in.
     """
 
     def __init__(self, text: str, depth: int = 0) -> None:
@@ -240,15 +226,11 @@ class _Walk:
         return self.lines
 
     def _prose(self, end: int, *, resume: int | None = None) -> None:
-        """Cut the pending prose before ``end`` into lines.
-
-        The next prose begins at ``resume``, or at ``end`` if that is ``None``.
-        """
+        """Cut the pending prose before ``end`` into lines; the next begins at ``resume``."""
         prose = self.text[self.pending : end]
         last = 0
         for part in segment(prose):
-            # Keep the text that the segmenter leaves out of claims: enumerators, and the language
-            # after the fence of a code block.
+            # Keep the text that the segmenter leaves out, such as enumerators.
             left_out = _LEFT_OUT.search(prose, last, part.start)
             start = left_out.start() if left_out else part.start
             self._add(self.pending + start, self.pending + part.end)
@@ -342,8 +324,8 @@ class _Walk:
         self._prose(row.start, resume=min(row.end + 1, len(self.text)))
         outer = [(level, title) for level, title in self.headings if level < found.level]
         self._set_headings([*outer, (found.level, layout.shortened(found.title))])
-        # The line of a title has that title as its heading, like the text below it, so that the
-        # title and the text share a passage.
+        # The line of a title has that title as its heading, so that it shares a passage with the
+        # text below.
         start = row.start + found.start
         self._add(start, start + len(found.title))
         return i + 1

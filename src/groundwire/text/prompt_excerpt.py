@@ -1,8 +1,4 @@
-"""Prepares prompts for the models that classify them: shortens them, or adds the previous question.
-
-The detector does not use this module. It shortens questions itself: a long question loses its
-middle (``Reason.QUESTION_SHORTENED``).
-"""
+"""Prepares prompts for classifiers: shortens them, or adds the previous question."""
 
 #: The most characters of a prompt that the models read, half of them at each end.
 MAX_CHARS = 4_000
@@ -25,8 +21,8 @@ def with_previous(question: str, previous: str | None) -> str | None:
     """Put the previous question before a short question, which may refer to it.
 
     Returns:
-        The previous question, shortened to its two ends if it is long, and the question on the
-        next line; ``None`` if the question has more than six words or is the first.
+        The previous question, shortened if it is long, and the question on the next line; ``None``
+        if the question has more than six words, or there is no previous question.
     """
     if not previous or len(question.split(maxsplit=_FEW_WORDS)) > _FEW_WORDS:
         return None

@@ -13,11 +13,7 @@ _TOKEN = re.compile(r"\S+")
 def excerpt(text: str, *, around: str, width: int = QUOTE_CHARS) -> str:
     """Quote the stretch of a text that has the most words in common with ``around``, on one line.
 
-    Args:
-        text: The text to quote from.
-        around: The words to look for.
-        width: Greatest length of the stretch in characters. A ``…`` for text that was left out is
-            not counted.
+    ``width`` is the greatest length in characters, without the ``…`` for text that was left out.
     """
     flat = " ".join(text.split())
     if len(flat) <= width:
@@ -30,9 +26,8 @@ def stretch(text: str, *, around: str, width: int = QUOTE_CHARS) -> tuple[int, i
     """Find the stretch of a text that has the most words in common with ``around``.
 
     Returns:
-        Start and end. The stretch consists of whole words. If no word is short enough for
-        ``width``, it is the beginning of the text. Words of up to three letters do not count as
-        words in common.
+        Start and end of whole words, or of the beginning of the text if no word is short enough.
+        Words of up to three letters do not count as words in common.
     """
     wanted = {
         word.casefold() for word in _WORD.findall(around) if len(word) > 3 or not word.isalpha()

@@ -1,9 +1,8 @@
 """Parses JSON, JSON Lines and Python literals (``str(dict)``) with exact offsets.
 
 The parsers of the standard library do not fit. ``json`` does not report offsets, ``ast`` does but
-is not made for hostile input, and both recurse. Data in prompts is also seldom strict: it has
-trailing commas, and raw line breaks in strings. This parser needs one token pattern and one stack,
-and its time is linear in the text, however deep the data is nested.
+is not made for hostile input, and both recurse. This parser also accepts trailing commas and raw
+line breaks in strings, and its time is linear in the text.
 """
 
 import re
@@ -53,8 +52,7 @@ _CAMEL = re.compile(r"(?<=[a-z])(?<!\b[a-z])(?=[A-Z])(?<!Wi(?=Fi))|(?<=[A-Z])(?=
 _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[.\-](?=[^\W\d_])")
 
 #: A leaf keeps at most this many keys of its path, and at most this many characters of each key but
-#: its own. Without these limits every leaf in deep nesting would repeat a long path, which costs
-#: quadratic time and memory.
+#: its own, so that memory is linear in the text.
 _MAX_KEYS = 6
 _MAX_KEY_CHARS = 60
 #: Greatest depth of nesting in data. Each open container takes a few hundred bytes of memory.
@@ -117,10 +115,7 @@ class Decoded:
 
 
 def decode(text: str, start: int, end: int) -> Decoded:
-    """Decode the string literal ``text[start:end]``, quotes included.
-
-    An unknown escape is left as it is, as in Python.
-    """
+    """Decode the string literal ``text[start:end]``, quotes included; unknown escapes stay."""
     parts: list[str] = []
     positions, origins = [0], [start + 1]
     length, last = 0, start + 1
@@ -165,10 +160,7 @@ def words_of_key(key: str) -> str:
 
 
 def fields_of(text: str) -> list[DataField] | None:
-    """Read the leaves of a text that consists of data only.
-
-    Args:
-        text: Any text. Data is one object or list, or several on lines of their own.
+    """Read the leaves of a text that consists of data: objects or lists, each on lines of its own.
 
     Returns:
         The leaves in reading order, or ``None`` if the text is empty or any part is not data.

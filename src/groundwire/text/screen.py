@@ -15,7 +15,7 @@ def visible(text: str) -> str:
     r"""Replace every character that would control the terminal or be invisible.
 
     ASCII control characters become their Unicode pictures, all others become escapes. Tab and
-    newline stay, and a carriage return before a newline is left out.
+    newline stay; a carriage return before a newline is left out.
 
     >>> visible("\x1b[2J and \u202e")
     '␛[2J and \\u202e'

@@ -1,8 +1,6 @@
 """Lists of English words of one class each, such as months, negations and pairs of opposites.
 
-They are shared by the code that explains findings (:mod:`groundwire.explain`), finds conflicts with
-the evidence (:mod:`groundwire.detection.rules`) and puts mistakes into training data
-(:mod:`groundwire_training.corrupt`). ``vocabulary.txt`` has the words, and describes each list.
+``vocabulary.txt`` has the words, and describes the lists.
 """
 
 from collections.abc import Iterable

@@ -9,9 +9,7 @@ _LIST = re.compile(r"^([^\s#:][^:\n]*): (.*(?:\n[ ].*)*)", re.MULTILINE)
 def read_lists(path: Path) -> dict[str, str]:
     """Read the word lists of a file: a map from the name of each list to its words.
 
-    Args:
-        path: The file. A list is ``name: words``; indented lines continue it, and lines that begin
-            with ``#`` are comments.
+    A list is ``name: words``; indented lines continue it. Lines that begin with ``#`` are comments.
     """
     return dict(_LIST.findall(path.read_text(encoding="utf-8")))
 

@@ -17,8 +17,7 @@ _UNITS = "\u00b5\u03bc\u2126\u03a9"  # micro and ohm, as signs and as Greek lett
 def is_readable(text: str) -> bool:
     """Return whether the embedded model, which knows English, can read a stretch of text.
 
-    Only the script counts: at most 30 % of the letters may be of a script other than Latin. A text
-    in French counts as readable, although the model reads it less well than English.
+    Only the script counts: at most 30 % of the letters may be of a script other than Latin.
     """
     if text.isascii():
         return True

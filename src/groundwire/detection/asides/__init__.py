@@ -1,10 +1,8 @@
 """Finds asides: parts of an answer that claim nothing, such as headings, greetings and intros.
 
 An aside is found by its place (a line with hashes, the first row of a table) or by a closed list of
-phrases (``words.txt``), and by its words. No fact must pass as an aside. So a heading counts as a
-claim if it has a number, a negation, a verb, or a word that neither the sources nor the question
-have, or if no text follows it. A finder reads an answer as it arrives, and finds the same asides
-however the answer is cut into deltas.
+phrases (``words.txt``), and by its words. In doubt a segment is a claim, because no fact must pass
+as an aside. A finder finds the same asides however the answer is cut into deltas.
 
 ``finder`` keeps the state of an answer, and finds lists of sources and plain code; ``phrases``
 reads titles, intros and remarks; ``shape`` reads the marks and the place of a segment;

@@ -1,4 +1,4 @@
-"""The finder of asides, the parts of an answer that claim nothing."""
+"""The finder of asides."""
 
 import re
 import sys
@@ -36,13 +36,7 @@ class AsideFinder:
     """Finds the asides of one answer while it arrives: the parts that claim nothing."""
 
     def __init__(self, texts: Iterable[str], ids: Collection[str], question: str | None) -> None:
-        """Make a finder for one answer.
-
-        Args:
-            texts: The texts of the sources.
-            ids: The ids of the sources.
-            question: The question; ``None`` if it is not known.
-        """
+        """Make a finder for one answer, from the texts and the ids of its sources."""
         self._known, self._ids = KnownWords(texts, question or ""), frozenset(ids)
         self._phrases = Phrases(self._known)
         self._asks = bool(question)
@@ -57,10 +51,7 @@ class AsideFinder:
     ) -> list[tuple[Segment, AsideKind | None]]:
         """Take the next segments of an answer, and decide which segments are asides.
 
-        Args:
-            answer: All of the answer so far.
-            segments: The next segments of the answer.
-            is_end: Whether these segments are the last.
+        ``answer`` is all of the answer so far.
 
         Returns:
             The segments that are decided now, in order, each with its kind of aside, or ``None``
@@ -81,20 +72,17 @@ class AsideFinder:
     def shares_nothing(self, claim: str) -> bool:
         """Return whether a claim has content words, and the sources have none of them.
 
-        It is false if the sources are too long to search, and for a claim with a negation: a
-        refusal ("I do not know the price") need not share a word with the sources.
+        It is false if the sources are too long to search, or if the claim has a negation: a refusal
+        ("I do not know the price") need not share a word with the sources.
         """
         return self._known.lacks(words_of(claim))
 
     def writes_out(self, figure: str) -> bool:
-        """Return whether a source spells out a number in a language other than English.
-
-        ``figure`` is the number in digits.
-        """
+        """Return whether a source spells out the number ``figure`` in words of another language."""
         return any(writes_out(text, figure) for text in self._known.texts)
 
     def _may_lead(self, answer: str, segment: Segment) -> bool:
-        """Return whether the text after a segment decides whether the segment is an aside."""
+        """Return whether a segment waits, because the text after it may make it an aside."""
         gap, text = answer[self._end : segment.start], answer[segment.start : segment.end]
         if self._is_code != _turns_code(gap) or len(text) > _MAX_ASIDE_CHARS:
             return False
@@ -159,7 +147,7 @@ class AsideFinder:
         return AsideKind.HEADING if is_heading else None
 
     def _is_source_text(self, shape: Shape, segment: Segment, text: str) -> bool:
-        """Return whether a text is the title of a list of sources, or has the form of an entry."""
+        """Return whether a text is the title or an entry of a list of sources."""
         label, colon, rest = text.strip(MARKS + "()[]").partition(":")
         titles = words_in(label)
         is_titled = bool(titles) and set(titles) <= _SOURCE_TITLES
@@ -198,10 +186,7 @@ class AsideFinder:
         )
 
     def _is_plain_code(self, line: str) -> bool:
-        """Return whether a line of code claims nothing.
-
-        Such lines import known modules, read or print a variable, or are comments that are titles.
-        """
+        """Return whether a line of code claims nothing: an import, input, output, title comment."""
         if comment := _COMMENT.fullmatch(line):
             return self._phrases.is_title(comment[1])
         if _IO.fullmatch(line):
@@ -215,10 +200,7 @@ class AsideFinder:
 
 
 def _turns_code(gap: str) -> bool:
-    """Return whether a code block begins or ends in a gap, so that only one side of it is code.
-
-    Then the gap has an odd number of fences.
-    """
+    """Return whether a gap has an odd number of fences, so that only one side of it is code."""
     return len(_FENCE.findall(gap)) % 2 == 1
 
 

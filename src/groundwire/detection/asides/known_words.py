@@ -39,9 +39,7 @@ class KnownWords:
     def have(self, found: Sequence[str], *, in_question: bool = False) -> bool:
         """Return whether one source has all words that the question lacks, or the question has all.
 
-        Args:
-            found: The words, in lower case.
-            in_question: Whether the question must have all words, so that no source counts.
+        With ``in_question``, the question must have all words.
         """
         places = [p for word in found if -1 not in (p := self._places(word))]
         return not places or (not in_question and bool(frozenset.intersection(*places)))
@@ -53,8 +51,7 @@ class KnownWords:
     def lacks(self, found: Sequence[Word]) -> bool:
         """Return whether no source has any of the content words among ``found``, in any form.
 
-        It is false if there is no content word, if a word is a negation, or if the sources are too
-        long to be searched in full.
+        It is false without a content word, with a negation, and if the sources are too long.
         """
         content = [w.lower for w in found if w.is_content and w.lower not in ("yes", "no")]
         if not content or has_negation(found) or sum(map(len, self.texts)) >= _MAX_SEARCHED_CHARS:
@@ -109,10 +106,9 @@ def is_plain(word: str) -> bool:
 
 
 def asserts(word: str) -> bool:
-    """Return whether a word turns a title into a statement.
+    """Return whether a word turns a title into a statement: a listed verb, negation or number.
 
-    Such words are listed verbs, negations, and words that begin with a digit, apart from the years
-    1900 to 2099.
+    The years 1900 to 2099 do not.
     """
     has_digit = any(map(str.isdigit, word))
     return (

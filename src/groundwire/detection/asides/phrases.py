@@ -21,8 +21,7 @@ _INTRO_WORDS = words(LISTS["intro_words"])
 _OFFER_WORDS = words(LISTS["offer_words"])
 _COUNTS, _COUNTED = words(LISTS["counts"]), words(LISTS["counted"])
 MAX_TITLE_WORDS = 8
-#: Limit on the words in a title with a question mark that are in no source and not in the user's
-#: question.
+#: Limit on the words in a title with a question mark that neither source nor question has.
 _MAX_FREE = 2
 #: Auxiliary verbs. In a question they state nothing: "Is it open?"
 _AUXILIARY = words(
@@ -58,7 +57,7 @@ _OBJECT = re.compile(
 
 
 def _phrases(name: str) -> re.Pattern[str]:
-    """Return the pattern of a list of phrases. Its groups are the free words, ``~`` in the list."""
+    """Return the pattern of a list of phrases; ``~`` in the list becomes a group of free words."""
     text = re.sub(r"\n\s+", "", LISTS[name])
     for each in ("names", "thing"):
         text = text.replace(f"@{each}", f"(?:{LISTS[each]})".replace("[A-Z]", "(?-i:[A-Z])"))
@@ -85,10 +84,9 @@ class Phrases:
         self._known = known
 
     def kind_of(self, text: str) -> AsideKind | None:
-        """Return the kind of aside of the last clause of a text.
+        """Return the kind of aside of the last clause of a text; ``None`` if a clause is no aside.
 
-        Return ``None`` if the text has no clause, or a clause that is not a listed phrase. Clauses
-        may also be intros if the last clause is one, and ends with a colon or is not the only one.
+        The clauses must be listed phrases, or intros if the last clause is one.
         """
         clauses = [
             part for each in _CLAUSE.split(text) if (part := each.strip(MARKS + ".!?…:,–—-"))
@@ -118,10 +116,7 @@ class Phrases:
         return None
 
     def _says_little(self, rest: str, *, asks: bool) -> bool:
-        """Return whether the free words of a phrase are at most 12, all known, and assert nothing.
-
-        In a question, auxiliary verbs assert nothing.
-        """
+        """Return whether the free words of a phrase are few, all known, and assert nothing."""
         found = words_in(_ADDRESSED.sub(" ", rest))
         return len(found) <= 12 and not any(
             (word in ASSERTING and not (asks and word in _AUXILIARY))
@@ -182,8 +177,8 @@ class Phrases:
         if is_bare:
             return bool(found) and not content
         if asks:
-            # A question may use a few words in lower case, other than past forms, that are not in
-            # the sources: the text after it may say the same in other words.
+            # A question may have a few words that are not in the sources: the text after it may say
+            # the same in other words.
             free = [w for w in content if w in bare and w[-2:] != "ed" and not self._known.has(w)]
             content = content if len(free) > _MAX_FREE else [w for w in content if w not in free]
         return self._known.have(content, in_question=is_new)

@@ -32,13 +32,9 @@ class Shape:
     def __init__(self, text: str, *, before: str, begins_line: bool, after: str) -> None:
         """Read the form of a segment.
 
-        Args:
-            text: Text of the segment.
-            before: Text right before this segment: from the start of its line, or from the end of
-                the segment before, if that is on the same line.
-            begins_line: Whether ``before`` begins at the start of the line.
-            after: Text between this segment and the next; empty if that is not known, or there is
-                no next segment.
+        ``before`` is the text right before it, from the start of its line if ``begins_line``, else
+        from the end of the previous segment. ``after`` is the text up to the next segment; empty if
+        none is known.
         """
         self.text = text
         start, end = after[:_SEEN_CHARS], after[-_SEEN_CHARS:]

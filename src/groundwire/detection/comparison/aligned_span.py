@@ -61,7 +61,7 @@ class ComparedText:
 
     @cached_property
     def lowers(self) -> frozenset[str]:
-        """The words in lower case, as word lists have them, without "May" in this spelling."""
+        """The words in lower case, except "May", which may be the month."""
         return frozenset(word.lower for word in self.words if word.text != "May")
 
     @cached_property
@@ -112,10 +112,9 @@ class Held:
 
     @classmethod
     def within(cls, span: Span, claim: ComparedText, claim_start: int, lines: Lines) -> "Held":
-        """Put a span together with its claim and lines, which other spans may share.
+        """Put a span together with lines and its claim, at ``claim_start`` in the answer.
 
-        A span that does not lie in the claim is replaced by the whole claim. ``claim_start`` is the
-        offset of the claim in the answer.
+        A span that does not lie in the claim is replaced by the whole claim.
         """
         start, end = span.start - claim_start, span.end - claim_start
         if not 0 <= start < end <= len(claim.text):

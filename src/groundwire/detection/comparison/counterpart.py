@@ -22,8 +22,7 @@ from groundwire.text.vocabulary import HEDGES, MONTHS, WEEKDAYS
 MIN_LIKENESS = 0.2
 #: Added to the likeness of two places for each side on which the same word is right beside both.
 _BESIDE = 0.25
-#: Limit on the content words of a span besides a wrong name. With more of them, other words of the
-#: span are likely wrong as well.
+#: Limit on the content words of a span besides a wrong name: a longer span has other faults too.
 _MOST_BESIDE = 2
 _RANGE = re.compile(r"[ ]?(?:[-–—]|to|until|till|through)[ ]?")
 # "between 1887 and 1889" is one range; "1887 and 1889" are two years.
@@ -50,15 +49,10 @@ def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
     A date or a number is corrected by a value or a range of the same kind (a date, a time, the same
     measure), a name by another name beside the same word, a day or a month by another day or month,
     "will" by a hedge such as "may", and "increased" by "decreased". The words around the correction
-    must resemble the words around the span, and more so than for any other candidate.
-
-    Args:
-        held: The span and the lines to look in.
-        subtype: The kind of difference between the span and the lines.
+    must resemble the words around the span.
 
     Returns:
-        The place in the source; ``None`` if no words qualify, different words share the best score,
-        or nothing can correct this kind of difference, as a missing "not".
+        The place in the source; ``None`` if no words qualify, or different words are equally good.
     """
     find: Callable[[Held], Iterable[_Candidate]] | None = {
         Subtype.NUMBER: _quantities,
@@ -72,7 +66,7 @@ def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
 
 
 def _best(candidates: Iterable[_Candidate]) -> EvidenceRef | None:
-    """Return the place of the best candidate; ``None`` if another text has the same score."""
+    """Return the place of the best candidate; ``None`` without one, or if another is as good."""
     likely = [found for found in candidates if found.score >= MIN_LIKENESS]
     most = max((found.score for found in likely), default=0.0)
     best = [found for found in likely if found.score == most]
@@ -111,10 +105,7 @@ def _joins(text: str, start: int, end: int, following: int) -> bool:
 
 
 def _ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
-    """Return start, end and members of each quantity of a line.
-
-    A range such as "1887-1889" is one quantity with two members.
-    """
+    """Return start, end and members of each quantity of a line, or range such as "1887-1889"."""
     found: list[tuple[int, int, list[Quantity]]] = []
     for quantity in line.quantities:
         if found and _joins(line.text, found[-1][0], found[-1][1], quantity.start):
@@ -228,7 +219,7 @@ def _opposites(held: Held) -> list[_Candidate]:
 
 
 def _near_span(held: Held, found: Iterable[tuple[ComparedText, Word]]) -> list[_Candidate]:
-    """Score words of lines: the more words near them are also in or near the span, the higher."""
+    """Score words of lines by the words near them that are also in or near the span."""
     context = held.claim.near(held.start, held.end)
     context |= {word.stem: 1 for word in held.span_words if word.is_content}
     return [

@@ -75,7 +75,7 @@ def differing_names(held: Held) -> list[Word]:
 def opposites_in(held: Held) -> list[tuple[ComparedText, Word]]:
     """Return the words of relevant lines that are opposites of words in the span, with their lines.
 
-    A word of the span that stands in the line too does not count.
+    A word of the span that its line has as well does not count.
     """
     inside = {word.lower for word in held.span_words}
     return [

@@ -78,7 +78,7 @@ def content_of(words: Iterable[Word]) -> frozenset[str]:
 
 
 def around(words: Sequence[Word], start: int, end: int, most: int) -> tuple[list[Word], list[Word]]:
-    """Return the words before and after a place, at most ``most`` each, the nearest first."""
+    """Return the words before and after ``[start, end)``, at most ``most`` each, nearest first."""
     n_before = bisect_right(words, start, key=lambda word: word.end)
     n_until = bisect_left(words, end, key=lambda word: word.start)
     before = words[max(0, n_before - most) : n_before]
@@ -86,7 +86,7 @@ def around(words: Sequence[Word], start: int, end: int, most: int) -> tuple[list
 
 
 def likeness(one: Mapping[str, int], other: Mapping[str, int]) -> float:
-    """Score the stems near two places, each given with its distances from these places.
+    """Score how alike two places are, by the stems near each and their distances from it.
 
     Each stem near both adds 1 / (the sum of its distances): 0.5 if it is right beside both.
     """

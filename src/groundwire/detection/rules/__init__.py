@@ -1,10 +1,8 @@
 """Rules that find plain mistakes in a claim, of a kind that a small model overlooks.
 
-A rule compares a claim with the lines of its evidence that have most in common with it. It finds,
-for example, a value where the evidence has another (42 miles for 42 km), a "not" in only one of
-claim and evidence, swapped roles, or a thing that a field denies. In doubt, a rule finds nothing,
-because a finding raises the probability that the words are not supported, and nothing lowers it
-again.
+A rule compares a claim with lines of its evidence. It finds, for example, a value where the
+evidence has another (42 miles for 42 km), a "not" in only one of claim and evidence, swapped roles,
+or a thing that a field denies. In doubt, a rule finds nothing.
 
 ``conflict`` has the findings, ``basis`` the evidence as rules read it, ``clauses`` the parts of
 claims and lines. ``values``, ``statements``, ``relations``, ``addresses``, ``cells`` and

@@ -19,15 +19,13 @@ _FIELD = re.compile(r"[\w .'()/-]{1,80}: ")
 _ENGLISH = words("the of is are and")
 #: Characters at both ends of a claim or line that are ignored when the two are compared whole.
 _OUTER = " \t\r\n."
-#: A long word counts as found if the lines have this many of its first letters: "Italian" is found
-#: in "Italy".
+#: Number of first letters by which :meth:`Basis.has` finds a long word: "Italian" in "Italy".
 _ROOT = 4
-#: A word with fewer letters than this counts as found only if the lines have all of it.
+#: Least number of letters of a long word in :meth:`Basis.has`.
 _MIN_ROOTED = 6
-#: Limit on the lines that a claim is compared with.
+#: Limit on the best lines that a claim is compared with.
 MAX_LINES = 8
-#: Limit on the words, numbers or addresses of a claim or a line that a rule looks at. It bounds the
-#: time; ordinary sentences do not reach it.
+#: Limit on the words, numbers or addresses of a claim or a line that a rule looks at.
 MAX_PLACES = 64
 
 
@@ -43,13 +41,7 @@ class Basis:
     """
 
     def __init__(self, readings: Sequence[str], stated: QuantityIndex, question: str = "") -> None:
-        """Make the basis of a claim from lines of evidence.
-
-        Args:
-            readings: The lines, as the model reads them; equal lines are read once.
-            stated: The quantities of all lines.
-            question: The question. It is not evidence, but may name the row of a table to use.
-        """
+        """Make the basis of a claim. The question is no evidence, but may name a row of a table."""
         self.question = question
         self.readings = tuple(dict.fromkeys(readings))
         self.stated = stated
@@ -59,7 +51,7 @@ class Basis:
     def has(self, word: Word) -> bool:
         """Return whether the lines contain a word, or the first letters of a long word.
 
-        Either may be a part of a longer word in the lines. A plural "s" of ``word`` is ignored.
+        They may be part of a longer word in the lines. An "s" at the end of ``word`` is ignored.
         """
         lower = word.lower
         has_root = len(lower) >= _MIN_ROOTED and lower[:_ROOT] in self._lower
@@ -99,7 +91,7 @@ class Basis:
 
     @cached_property
     def denied(self) -> tuple[frozenset[str], ...]:
-        """For each field whose value is "no" or "false": the words in its name, without plural "s".
+        """For each field whose value is "no" or "false": the words in its name, without final "s".
 
         Words that do not say what a field is about, such as "attributes" and "is", are left out.
         """
@@ -118,7 +110,7 @@ class Basis:
 
 
 def is_field(reading: str) -> bool:
-    """Return whether a line is a field or a row, and not a sentence."""
+    """Return whether a line has the form of a field or a row, and not of a sentence."""
     return _FIELD.match(reading) is not None
 
 
@@ -139,7 +131,7 @@ def overlap(
 
 
 def singular(lower: str) -> str:
-    """Return a word in lower case without the "s" of a plural."""
+    """Return a word without "s" at its end."""
     return lower.rstrip("s")
 
 

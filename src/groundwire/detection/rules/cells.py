@@ -118,10 +118,7 @@ def _said_of(claim: ComparedText, name: Word) -> Iterator[tuple[Word, Word]]:
 
 
 def _end_of(claim: ComparedText, word: Word) -> int:
-    """Return the end of the statement about a thing: "two-factor sign-in is on".
-
-    If no "is" follows the thing, return the end of the word itself.
-    """
+    """Return the end of the statement about a thing ("is on"), or else of the word itself."""
     index = claim.words.index(word)
     following = claim.words[index + 1 : index + 1 + _BEFORE_BE]
     is_subject = any(other.lower in _BE for other in following)
@@ -143,9 +140,8 @@ def _asked(claim: ComparedText, row: Mapping[str, str], said: str) -> list[str]:
 def _meant(rows: Sequence[Mapping[str, str]], said: str, asked: str) -> list[Mapping[str, str]]:
     """Return the rows that the claim or the question names.
 
-    These are the rows whose first cell is in the claim; if there are none, the rows whose first
-    cell is in the question; if there are none either, the rows whose second cell is in the claim.
-    A cell that has only digits names no row.
+    A row is named by its first cell in the claim, or else in the question, or else by its second
+    cell in the claim. Digits alone name no row.
     """
     for text, place in ((said, 0), (asked, 0), (said, 1)):
         cells = ((row, next(islice(row.values(), place, None))) for row in rows)

@@ -38,8 +38,8 @@ _CUT = re.compile(
 _CONDITION = re.compile(
     r"\b(?:if|unless|whether|when|provided|until|would|in case|or not)\b", re.IGNORECASE
 )
-#: Words that may negate without a "not". A clause with such a word is not compared, unless the word
-#: is one of the known opposites.
+#: Words that may negate without a "not". Unless it is a known opposite, such a word makes a clause
+#: open.
 _OTHERWISE = re.compile(
     r"\b(?:lack\w*|fail\w*|without|except\w*|rather than|instead|avoid\w*|prevent\w*|refus\w*"
     r"|den(?:y|ies|ied)|prohibit\w*|forb[ia]d\w*|bans?|banned|ceased?|absen\w*|missing|exclud\w*"
@@ -109,14 +109,13 @@ class Clause:
 
     @property
     def is_elliptical(self) -> bool:
-        """Whether the clause ends in a negation, as "most do not", and so denies the one before."""
+        """Whether the clause ends in a negation: "most do not". It denies the clause before."""
         return is_negation(self.all_words[-1].lower)
 
     def likeness(self, line: "Clause") -> float:
-        """Return the share of the two clauses' content words that both clauses have, in [0, 1].
+        """Return the share of the two clauses' content words that both have, in [0, 1].
 
-        It is 0 if only one word is common and the clause of the line is shorter than a statement,
-        such as the key of a field.
+        It is 0 if only one word is common and the clause of the line is shorter than a statement.
         """
         common = len(self.content & line.content)
         is_enough = common >= _MIN_COMMON or len(line.lowers) >= _STATEMENT

@@ -28,7 +28,7 @@ class Conflict:
 
     Attributes:
         start: Offset of the first character in the claim; after
-            :meth:`.find.RuleFindings.moved`, in the answer. Offsets count Python characters.
+            :meth:`.find.RuleFindings.moved`, in the answer.
         end: Offset after the last character.
         kind: The kind of mistake.
         label: ``contradicted`` or ``unsupported``.
@@ -51,9 +51,7 @@ class Conflict:
 
 
 class RuleFinding(NamedTuple):
-    """The finding of a rule, without label and probability: the place of the words and the mistake.
-
-    ``claim[start:end]`` are the words that the rule finds wrong.
+    """The finding of a rule, without label and probability; ``claim[start:end]`` is wrong.
 
     ``is_enough`` matters for a number, a date or an address alone: whether the finding holds even
     if the model does not doubt the words. Findings of the other kinds always do.

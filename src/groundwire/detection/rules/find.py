@@ -28,8 +28,8 @@ RULES: tuple[Rule, ...] = (
 #: The least P(not supported) that the words of a finding get. In answers kept out of training, this
 #: share of the findings was on words that people had marked too.
 PROBABILITY = 0.6
-#: Values and addresses that the evidence merely lacks may be right. So a finding of such words is
-#: used only if the model's P(not supported) for them is at least this.
+#: A finding of values or addresses that the evidence merely lacks counts only if the model's P(not
+#: supported) for them is at least this.
 _DOUBT = 0.12
 _LACKED = frozenset({ConflictKind.NUMBER, ConflictKind.DATE, ConflictKind.REFERENCE})
 _CITED_LABEL = re.compile(r"[\[(]([A-Z]{2,8}-?[0-9]{1,6})[\])]")
@@ -38,7 +38,7 @@ _UNSUPPORTED = frozenset({ConflictKind.REFERENCE, ConflictKind.UNRELATED})
 
 @dataclass(frozen=True, slots=True)
 class RuleFindings:
-    """The findings of the rules about a claim. Offsets refer to the claim.
+    """The findings of the rules about a claim. Offsets refer to the claim, until :meth:`moved`.
 
     Attributes:
         conflicts: The plain mistakes, in reading order; they may overlap.
@@ -64,11 +64,8 @@ class RuleFindings:
 def find(claim: str, lines: Iterable[str], basis: Basis, before: str = "") -> RuleFindings:
     """Apply all rules to a claim, unless the claim is itself a line of the evidence.
 
-    Args:
-        claim: The claim.
-        lines: The lines that have most in common with the claim, best first.
-        basis: All lines of the claim's evidence.
-        before: The previous claim of the answer; empty if there is none.
+    ``lines`` are those that have most in common with the claim, best first. ``before`` is the
+    previous claim of the answer, or empty.
     """
     if basis.has_line(claim):
         return RuleFindings(settled=((0, len(claim)),), is_line=True)
@@ -80,10 +77,7 @@ def find(claim: str, lines: Iterable[str], basis: Basis, before: str = "") -> Ru
 
 
 def labels(claim: str, basis: Basis) -> tuple[tuple[int, int], ...]:
-    """Return the ranges, without brackets, of labels such as "[FIN-08]" that the evidence has.
-
-    A claim cites a passage by such a label.
-    """
+    """Return the ranges, without brackets, of cited labels ("[FIN-08]") that the evidence has."""
     found = _CITED_LABEL.finditer(claim)
     return tuple(match.span(1) for match in found if basis.mentions(match[1]))
 

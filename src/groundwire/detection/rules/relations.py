@@ -12,8 +12,7 @@ from groundwire.detection.rules.clauses import stem_of
 from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.text.vocabulary import CALENDAR, words
 
-#: Verbs of acts that both sides do to each other, and words that join names. Names around these
-#: words may be swapped without a change of meaning.
+#: Words around which names may be swapped without a change of meaning.
 _MUTUAL = words("""
     met meet meets married marries marry faced faces played plays play joined merged tied drew and
     with between starred stars starring featured features
@@ -66,10 +65,7 @@ def _may_act(word: Word) -> bool:
 
 
 def _compares(words: Sequence[Word], index: int) -> bool:
-    """Return whether a "than" follows a word, with no "less" or "not" before the word.
-
-    "Mary is less old than John" says the same as "John is older than Mary".
-    """
+    """Return whether a "than" follows a word, with no "less" or "not" before the word."""
     is_than = index + 1 < len(words) and words[index + 1].lower == "than"
     return is_than and (index == 0 or words[index - 1].lower not in _LESS)
 

@@ -1,4 +1,4 @@
-"""Rules for claims that say the opposite of their evidence, or rank a thing higher than it does."""
+"""Rules for claims that contradict their evidence by a negation, an opposite word or a rank."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ LIKENESS = 0.6
 _SHARE = 0.9
 #: Least share of a claim's content words that a line has if it is about the same thing.
 _ABOUT = 0.6
-#: Least number of content words that a clause shares with a clause that contradicts it.
+#: Clauses that share fewer content words are compared only if they have all of them in common.
 _MIN_WORDS = 2
 #: Number of best lines that are compared: with clauses of the claim; with a word such as "rose".
 _CLAUSE_LINES, _LINES = 2, 4
@@ -52,9 +52,8 @@ _RANK_CHARS = 40
 def negations(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Find clauses that are negated where the most similar clauses of the evidence are not.
 
-    The reverse is found as well, and so are opposite words without a negation. A claim such as "It
-    is not known" is left out, because it denies nothing. So are lines that are fields, not
-    sentences.
+    The reverse is found as well, and so are opposite words. Claims that information is missing and
+    lines that are fields are left out.
     """
     if _UNTOLD.search(claim.text):
         return
@@ -101,11 +100,7 @@ def ranks(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
 
 
 def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
-    """Return the words of a clause that are denied by the clauses most similar to it.
-
-    The result is empty if one of these clauses does not deny it, if none is similar enough, or if
-    the clause itself is open or no statement.
-    """
+    """Return the denied words of a clause, if all clauses most similar to it deny it."""
     alike = [
         (own.likeness(clause), clause)
         for clause in clauses

@@ -9,10 +9,9 @@ from groundwire.detection.rules.basis import Basis, quantities_in
 from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.text.vocabulary import FUNCTION_WORDS, words
 
-#: A claim with fewer content words, not counting numbers, is not checked: "It depends."
+#: A claim with fewer content words, not counting numbers, is left out: "It depends."
 _MIN_CONTENT = 3
-#: A claim with fewer English function words is not checked: in another language it would share no
-#: word with the evidence anyway.
+#: A claim with fewer English function words is left out: it may be in another language.
 _MIN_ENGLISH = 2
 #: Words of remarks that claim nothing: "Here is a summary", "I hope this helps".
 _REMARKS = words(
@@ -24,8 +23,8 @@ _STATEMENT = re.compile(r"[.!]\W*$")
 def unrelated(claim: ComparedText, _: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Find a claim without any content word of the evidence, in any form.
 
-    Questions, headings, remarks and statements that something is missing are left out: in the
-    validation answers they are nearly always faithful, even without a word of their sources.
+    Questions, headings, remarks and negated statements are left out: in the validation answers they
+    are nearly always faithful, even without a word of their sources.
     """
     numbers = quantities_in(claim)
     content = [

@@ -17,8 +17,8 @@ _ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
 #: Two values are in the same place of their texts if the likeness of their places is at least this.
 #: A word right beside both values adds 0.5.
 _IN_PLACE = 0.6
-#: Added to the likeness if all words around one value are around the other too, even if they are
-#: few: in "It was built in 1950.", "built" is the only word around the value.
+#: Added to the likeness if all words around one value are around the other too: in "It was built in
+#: 1950.", "built" is the only word around the value.
 _ALL_AROUND = 0.1
 #: Added to the likeness for the same unit.
 _SAME_UNIT = 0.1
@@ -26,11 +26,10 @@ _SAME_UNIT = 0.1
 _NEAR_MISS = 0.6
 #: Like ``_IN_PLACE``, for two days or months, which have fewer neighbours.
 _DAY_IN_PLACE = 0.3
-#: Numbers with the same digits in another order are a slip only if they have at least this
-#: many digits. In shorter numbers the same digits are often a coincidence.
+#: Least number of digits of two numbers that are a slip: the same digits in another order.
 _FIGURES = 3
-#: Words that show that a claim compares or computes. Only such a claim may use numbers of the lines
-#: as operands.
+#: Words of claims that compare or compute. Only such a claim may use numbers of the lines as
+#: operands.
 _COMPARES = re.compile(
     r"\b(?:than|more|less|fewer|difference|between|after|later|earlier|per ?cent|share|out of|so"
     r"|sum|total|totals?|together|altogether|combined|remain\w*|left|taken|in all)\b|%",
@@ -49,10 +48,9 @@ _FIRST_YEAR, _LAST_YEAR = 1000, 2199
 def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Find numbers, dates and times of a claim that differ from the evidence.
 
-    A time that the evidence lacks, even as a bare hour ("at 9"), or a number that it has with
-    another unit, is a finding by itself. Another number or date that the evidence lacks is a
-    finding if a line has a different one in its place, but not if it can be computed from the best
-    lines. Rounded numbers, and numbers in words that the answer may have counted, are left out.
+    A time that the evidence lacks, or a number that it has with another unit, is a finding by
+    itself. Another number or date that the evidence lacks is a finding if a line has a different
+    one in its place. Numbers that the answer may have rounded, counted or computed are left out.
     """
     near = QuantityIndex.of(_stated_by(lines[:_OPERAND_LINES]))
     for quantity in quantities_in(claim):
@@ -79,12 +77,11 @@ def days(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindin
 def settled(
     claim: ComparedText, lines: Lines, basis: Basis, before: str = ""
 ) -> tuple[tuple[int, int], ...]:
-    """Return the ranges of numbers of a claim that follow from the evidence without being in it.
+    """Return the ranges of numbers and times that follow from the evidence without being in it.
 
-    The claim marks these numbers as rounded, or they can be computed from other numbers. If any can
-    be computed, all numbers of the claim that the best lines state are returned as well, as they
-    may be operands. The claim ``before`` may state operands, too: "It costs $12 and $3. In total,
-    that is $15."
+    They are rounded in the claim, or can be computed. If any can be computed, the numbers that the
+    best lines state are returned as well, since they may be operands. Numbers of the claim
+    ``before`` may also be operands: "It costs $12 and $3. In total, that is $15."
     """
     earlier = [q for q in quantities_in(ComparedText(before)) if basis.stated.match(q) in STATED]
     del earlier[_MOST_OPERANDS:]
@@ -164,8 +161,7 @@ def _is_all_around(
 ) -> bool:
     """Return whether all words around the claim's value are also around the line's value.
 
-    If the line is a field, the reverse is enough, since only the field's name is around its value:
-    "built: 1887-1889".
+    For a field the reverse is enough, since only its name is around its value: "built: 1887-1889".
     """
     if not context or not around:
         return False
@@ -176,7 +172,7 @@ def _is_all_around(
 def _may_replace(claim: ComparedText, one: Quantity, line: ComparedText, other: Quantity) -> bool:
     """Return whether one quantity may replace another: they disagree and are of one kind.
 
-    If they differ only by a slip of digits, the quantity of the line may lack a unit.
+    After a slip of digits, the quantity of the line may lack a unit.
     """
     if _agrees(one, other):
         return False
@@ -193,17 +189,14 @@ def _agrees(one: Quantity, other: Quantity) -> bool:
 
 
 def _same_parts(one: Quantity, other: Quantity) -> list[bool] | None:
-    """Return for each part that two dates state if it is equal; ``None`` if one is not a date."""
+    """Return whether each part that two dates both state is equal; ``None`` for other values."""
     if not (isinstance(one.value, tuple) and isinstance(other.value, tuple)):
         return None
     return [a == b for a, b in zip(one.value, other.value, strict=True) if a and b]
 
 
 def _is_near_miss(claim: ComparedText, one: Quantity, line: ComparedText, other: Quantity) -> bool:
-    """Return whether two dates differ in one part of several, or two numbers only in digit order.
-
-    Such numbers have at least three digits; zeros at the end do not count.
-    """
+    """Return whether two dates differ in one part of several, or numbers only in digit order."""
     if (same := _same_parts(one, other)) is not None:
         return same.count(False) == 1 and any(same)
     ours, theirs = _figures(claim, one), _figures(line, other)
@@ -211,7 +204,6 @@ def _is_near_miss(claim: ComparedText, one: Quantity, line: ComparedText, other:
 
 
 def _has_figures(claim: ComparedText, quantity: Quantity) -> bool:
-    """Return whether a quantity is written in digits."""
     return any(letter.isdigit() for letter in claim.text[quantity.start : quantity.end])
 
 
@@ -266,10 +258,9 @@ def _is_computed(
 ) -> bool:
     """Return whether a number can be computed from stated numbers.
 
-    It may be the sum of all other numbers of its unit, the sum or difference of two numbers, the
-    years between two dates, or a share in per cent: of the claim's own numbers and, if the claim
-    compares, of the best lines. It may also be a price times a count of the claim itself, or, if
-    the claim compares, a sum of numbers of the claim before.
+    It may be a sum, a difference, the years between two dates, a share in per cent, or a price
+    times a count. The operands are numbers of the claim. If the claim compares, they may also be
+    in the best lines or the claim before.
     """
     if quantity.kind is not QuantityKind.NUMBER or _is_in_range(claim, quantity):
         return False

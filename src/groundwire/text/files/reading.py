@@ -28,8 +28,7 @@ DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error)
 MAX_BLOCK_ROWS = 256
 
 
-#: Size of the texts in a block, in characters, at which the block is complete even with fewer rows.
-#: This bounds the memory.
+#: Size of the texts in a block, in characters, at which it is complete even with fewer rows.
 MAX_BLOCK_BYTES = 16 * 2**20
 
 

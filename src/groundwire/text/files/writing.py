@@ -54,12 +54,7 @@ class Writer:
 def other_data(before: Mapping[str, str], now: Mapping[str, str]) -> str:
     """Describe how the data of two runs differ; empty if they are the same.
 
-    Two runs have the same data if their files have the same SHA-256, in the same order, whatever
-    their names.
-
-    Args:
-        before: Name and SHA-256 of each file of the earlier run.
-        now: Name and SHA-256 of each file of this run.
+    ``before`` and ``now`` have the name and SHA-256 of each file. The names may differ.
     """
     if [*before.values()] == [*now.values()]:
         return ""
@@ -69,9 +64,8 @@ def other_data(before: Mapping[str, str], now: Mapping[str, str]) -> str:
 def to_json(data: object, *, indent: int | None = None) -> str:
     """Return data as JSON text in ASCII.
 
-    Control characters and all characters beyond ASCII are escaped. So the text hides nothing on a
-    terminal, and has no U+2028 or U+0085, which some readers of JSON Lines treat as the end of a
-    line.
+    So the text hides nothing on a terminal, and has no U+2028 or U+0085, which some readers of JSON
+    Lines treat as the end of a line.
     """
     return json.dumps(data, ensure_ascii=True, indent=indent, default=_plain)
 
@@ -80,8 +74,8 @@ def to_json(data: object, *, indent: int | None = None) -> str:
 def replacing(path: Path) -> Iterator[IO[str]]:
     """Open a new file for writing, which replaces the file at ``path`` when it is complete.
 
-    Even if the power fails, the file at ``path`` is the old one or the new one as a whole; if the
-    block raises, it is the old one. The new file gets the permissions of the old one.
+    If the block raises or the process ends before, the old file stays. The new file gets the
+    permissions of the old one.
     """
     path = path.resolve()  # replace the file that a link points to, not the link
     fresh = path.with_name(f".{path.name}.part")
@@ -100,9 +94,7 @@ def replacing(path: Path) -> Iterator[IO[str]]:
 def drop_cut_line(path: Path, take: Callable[[int, bytes], None]) -> None:
     """Prepare a file of results for appending: drop a last line that was cut short.
 
-    Args:
-        path: The file.
-        take: Function that is called with the number of each complete line, from 1, and the line.
+    ``take`` is called with the number of each complete line, from 1, and the line.
 
     Raises:
         WrittenError: If the file is compressed with gzip.

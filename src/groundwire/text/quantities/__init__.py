@@ -4,17 +4,17 @@
 "4:30 PM" equals "16:30". A ``QuantityIndex`` has the quantities of the evidence, and finds how well
 they agree with one quantity of an answer.
 
-Each concept has a module: ``quantity`` (the value), ``units``, ``numerals`` and ``words`` (numbers
-in digits and in letters), ``amounts`` (the magnitude and unit after a number), ``times``,
-``dates``, ``names`` (digits that are part of a name), ``ranges`` (two quantities that share a unit
-or a month), ``scan``, which reads a text with all of these, and ``index``, which compares.
+``quantity`` has the value. ``numerals`` and ``words`` read numbers in digits and in letters,
+``amounts`` and ``units`` what follows a number, ``times`` and ``dates`` the other kinds. ``names``
+has patterns of digits that are part of a name, ``ranges`` joins two quantities, ``scan`` reads a
+text with all of these, and ``index`` compares.
 
 These are not quantities: "one" alone, ordinal words, weekday names, list markers and citations
 ("1. " at the start of a line, "[1]"), and digits that name something: identifiers ("AB-1234",
 "S0", "passage 2", "step 3"), versions, IP addresses, phone numbers, ISBNs; the scale in
 "4.5 out of 5"; and the idioms "seven days a week" and "24 hours a day".
 
-Two quantities are equal in these cases:
+Two quantities are equal in these cases, among others:
 
 * numbers, if they have the same base unit, and their values differ by at most one in a million. If
   the units were written with different names, by at most 0.5 % (0.5 degrees for temperatures),
@@ -27,7 +27,7 @@ Two quantities are equal in these cases:
 * dates, if every part that the answer states is the same.
 
 In a numeric date that can be read in two ways, the month is first ("03/04/1945"); if it is written
-with dots, the day is first ("03.04.1945"). So the same text is always read as the same date.
+with dots, the day is first ("03.04.1945").
 """
 
 from groundwire.text.quantities.index import Match, QuantityIndex

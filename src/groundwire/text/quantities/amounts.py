@@ -33,15 +33,10 @@ def read_amount(
     currency: str | None = None,
     is_spoken: bool = False,
 ) -> QuantityReading:
-    """Read a number together with its magnitude and unit.
+    """Read a ``number`` together with its magnitude and unit.
 
-    Args:
-        text: The text.
-        start: Offset of the number, or of the currency before it.
-        end: Offset after the number.
-        number: Value of the number.
-        currency: The currency before the number, if there is one.
-        is_spoken: Whether the number is written in words, which include its magnitude.
+    ``start`` is the offset of the number, or of the ``currency`` before it; ``end`` is the offset
+    after the number. A number in words (``is_spoken``) includes its magnitude.
     """
     is_money, magnitude, number_end = currency is not None, 1.0, end
     if not is_spoken:
@@ -78,8 +73,7 @@ def _unit_of(
 ) -> tuple[Unit | None, int]:
     """Return the unit of a number that ends at ``position``, and where the amount ends.
 
-    A currency before the number counts, unless a unit with the same base unit follows. ``None``
-    means no unit.
+    A currency before the number counts, unless a unit with the same base unit follows.
     """
     unit, end = unit_at(text, position)
     if unit is not None and unit.name == "year" and (age := _AGE.match(text, end)):

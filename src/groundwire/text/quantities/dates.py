@@ -65,10 +65,10 @@ def read_iso(text: str, match: re.Match[str]) -> QuantityReading:
 
 
 def read_numeric(text: str, match: re.Match[str]) -> QuantityReading:
-    """Read a date with the year last: with dots the day is first, otherwise the month.
+    """Read a date with the year last; skip what cannot be a date, such as a version.
 
-    If the month would exceed 12, day and month change places. A year of two digits
-    counts only after a slash. What cannot be a date is skipped.
+    With dots the day is first, otherwise the month; they change places if the month would exceed
+    12.
     """
     mark = match["numeric_mark"]
     first, second, year = map(int, match[0].split(mark))

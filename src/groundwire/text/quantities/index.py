@@ -13,8 +13,8 @@ from groundwire.text.quantities.quantity import Date, Quantity, QuantityKind
 # rounding where prose converts units.
 _EXACT = 1e-6
 _ROUNDED = 0.005
-#: The most numbers of the evidence for which sums, differences and the like are computed: among
-#: many numbers, some pair gives almost any result.
+#: The most numbers of the evidence for which :attr:`QuantityIndex._derived` is computed: among many
+#: numbers, some pair gives almost any result.
 _FEW = 12
 # Pairs of base units, and of names of units: one may be written although the other is meant.
 _DEGREES, _POUNDS = {"°": "°C", "°C": "°"}, {"gbp": "lb", "lb": "gbp"}
@@ -37,11 +37,7 @@ class Match(IntEnum):
 
 
 class QuantityIndex:
-    """The quantities of some texts, indexed for comparison.
-
-    ``of`` builds an index for each passage, and ``union`` joins those of the selected passages.
-    Both are cheap, and a joined index is equal to one built from all the quantities.
-    """
+    """The quantities of some texts, indexed for comparison."""
 
     def __init__(self, entries: frozenset[Quantity]) -> None:
         self._entries = entries
@@ -92,8 +88,7 @@ class QuantityIndex:
     def _has_twin(self, quantity: Quantity) -> bool:
         """Return whether the evidence has the same number with a unit that may mean the same unit.
 
-        "20°" may mean 20 degrees of any scale, and "20 °C" may be written as "20°"; the base unit
-        of all scales is "°C". "55 pounds", read as a weight, may be money, the same as "£55".
+        "20 °C" and "20 °F" may be written as "20°", and "55 pounds" may be "£55".
         """
         unit, name = _DEGREES.get(quantity.unit or ""), _POUNDS.get(quantity.name or "")
         return any(
@@ -114,14 +109,7 @@ class QuantityIndex:
         )
 
     def match(self, quantity: Quantity) -> Match:
-        """Find how well the texts agree with a quantity.
-
-        Args:
-            quantity: One quantity of an answer.
-
-        Returns:
-            The best agreement found; never ``Match.NONE``.
-        """
+        """Find how well the texts agree with a quantity of an answer; never ``Match.NONE``."""
         if isinstance(quantity.value, tuple):
             return self._match_date(quantity.value)
         if quantity.kind is QuantityKind.TIME:
@@ -144,8 +132,7 @@ class QuantityIndex:
     def _derived(self) -> list[float]:
         """Numbers that can be computed from any two numbers or years of the evidence, ascending.
 
-        These are sums, differences, products, ratios, shares and changes in per cent. The list is
-        empty if the evidence has fewer than two or more than ``_FEW`` numbers and years.
+        The list is empty if the evidence has more than ``_FEW`` numbers and years.
         """
         years = {float(date[0]) for date in self._dates if date[0] is not None}
         stated = {e.number for e in self._entries if e.kind is QuantityKind.NUMBER and e.number}

@@ -23,8 +23,7 @@ def joined(text: str, first: FoundQuantity, second: FoundQuantity) -> tuple[Foun
     """Join two neighbouring quantities if the text between them shows that they belong together.
 
     Returns:
-        One quantity if the two are parts of one amount, otherwise both. Each end of a range gets
-        the unit, magnitude, month or half of the day that only the other end states.
+        One quantity if the two are parts of one amount, otherwise both.
     """
     start, end = first.quantity.end, second.quantity.start
     glue = _BETWEEN_PARTS.fullmatch(text, start, end)
@@ -46,11 +45,10 @@ def _ends(first: FoundQuantity, second: FoundQuantity) -> tuple[FoundQuantity, F
 
 
 def _with_half_of_day(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
-    """Return the first end of a range such as "9-11 PM" as a time of day.
+    """Return the first end of a range such as "9-11 PM" as a time of day, if it can be one.
 
-    The first end is in the same half of the day if it is earlier there than the second ("9-11 PM"),
-    otherwise in the other half ("9-5 PM"). It is unchanged if it is not an hour from 1 to 12, or
-    states its own half.
+    It is in the same half of the day if it is earlier there than the second end ("9-11 PM"),
+    otherwise in the other half ("9-5 PM").
     """
     left, ending = first.quantity, second.quantity.value
     is_clock = left.kind is QuantityKind.TIME and first.states_half is False
@@ -75,7 +73,7 @@ def _with_month(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
 
 
 def _with_unit(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
-    """Return the first end of "10-12 km" or "$2-3 million" with the second's unit and magnitude."""
+    """Return the first end of "10-12 km" or "$2-3 million" with what only the second states."""
     left, right = first.quantity, second.quantity
     may_share_magnitude = second.magnitude > 1.0 and first.raw < second.raw
     shares_unit = right.unit is not None and left.unit in (None, right.unit)

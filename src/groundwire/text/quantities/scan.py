@@ -27,9 +27,8 @@ _READERS: dict[str, Callable[[str, re.Match[str]], QuantityReading]] = {
 def _expression() -> re.Pattern[str]:
     """Return the expression that matches the beginning of a quantity, or digits to skip.
 
-    The first alternative that matches counts. Repetitions are bounded, or possessive and consumed
-    once, so that time is linear. The expression is compiled on first use, because compiling takes
-    longer than importing the package.
+    The first alternative that matches counts. Repetitions are bounded or possessive, so that time
+    is linear. The expression is compiled on first use, because compiling is slow.
     """
     return re.compile(
         rf"""
@@ -51,14 +50,7 @@ def _expression() -> re.Pattern[str]:
 
 
 def quantities(text: str) -> tuple[Quantity, ...]:
-    """Find the numbers, times and dates of a text.
-
-    Args:
-        text: Any text. Time is linear in its length.
-
-    Returns:
-        The quantities in reading order. They never overlap.
-    """
+    """Find the numbers, times and dates of a text, in reading order; they never overlap."""
     found: list[FoundQuantity] = []
     position = 0
     while match := _expression().search(text, position):

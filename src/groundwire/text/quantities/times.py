@@ -21,10 +21,7 @@ _MERIDIEM = re.compile(rf"{SPACE}?(?:([ap])(?:\.m\.?|m)(?!\w)|o['’]clock)", re
 def minutes_of_day(hour: float, minute: float, meridiem: str | None) -> float:
     """Convert a time of day to minutes since midnight.
 
-    Args:
-        hour: The hour as it is written.
-        minute: Minutes past the hour.
-        meridiem: The first letter of "AM" or "PM", or ``None`` if neither is stated.
+    ``meridiem`` is the first letter of "AM" or "PM", or ``None`` if neither is stated.
     """
     if meridiem is not None and hour <= 12:
         hour = hour % 12 + (12 if meridiem in "pP" else 0)
@@ -56,11 +53,7 @@ def read_clock(text: str, match: re.Match[str]) -> QuantityReading:
 def read_hour_in_words(text: str, start: int, end: int, hour: float) -> QuantityReading | None:
     """Read "nine o'clock" and "nine p.m."; ``None`` for any other number in letters.
 
-    Args:
-        text: The text.
-        start: Offset of the number.
-        end: Offset after the number.
-        hour: Value of the number.
+    ``hour`` is the value of the number in ``text[start:end]``.
     """
     match = _MERIDIEM.match(text, end)
     if match is None or not 1 <= hour <= 12:

@@ -1,7 +1,6 @@
 """Finds units of measure in texts, and converts numbers to base units by the table ``units.txt``.
 
-A library for units is not used: the usual one takes longer to import than a whole check may take,
-and a table of factors is enough to compare quantities.
+The usual library for units is not used: it takes longer to import than a whole check may take.
 """
 
 import re

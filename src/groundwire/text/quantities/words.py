@@ -37,8 +37,7 @@ class _Count:
 
     Attributes:
         group: The part that the next magnitude multiplies: 300 in "two million three hundred".
-        room: Only a number below this one may be added to the group: 100 after "hundred", 10 after
-            "twenty".
+        room: The next small number must be below this one: 100 after "hundred", 10 after "twenty".
         total: The sum of the groups before: 2,000,000 in "two million three hundred".
         limit: The next magnitude must be below this one: 1,000,000 after "million".
     """
@@ -110,10 +109,7 @@ def _add_up(words: list[re.Match[str]]) -> tuple[float, int]:
 
 
 def _is_pronoun(text: str, end: int) -> bool:
-    """Return whether the word "one" before ``end`` is a pronoun and not a number.
-
-    "one" alone is a pronoun, and "one day" mostly means "once"; "one star" and "one km" count.
-    """
+    """Return whether a "one" before ``end`` is no number: "one" alone, or "one day"."""
     if _STAR.match(text, end):
         return False
     unit, _ = unit_at(text, end)

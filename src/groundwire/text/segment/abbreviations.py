@@ -1,7 +1,4 @@
-"""Decides by the word before a full stop whether the full stop may end a sentence.
-
-``abbreviations.txt`` lists the abbreviations, and other words that matter for the decision.
-"""
+"""Decides by the word before a full stop whether the full stop may end a sentence."""
 
 import re
 from enum import Enum, auto
@@ -23,9 +20,9 @@ _SHOUTED = frozenset({"Yahoo", "Jeopardy", "Yum"})
 class Stop(Enum):
     """Says when a full stop ends its sentence, judging by the word before it.
 
-    The conditional kinds depend on the word after the full stop. With ``UNLESS_NUMBER``,
-    ``UNLESS_MONTH`` and ``UNLESS_INITIAL`` the sentence ends unless that word is a number, a German
-    month or an initial; with ``IF_STARTER`` it ends only if that word often starts a sentence.
+    With ``UNLESS_NUMBER``, ``UNLESS_MONTH`` and ``UNLESS_INITIAL`` the sentence ends unless the
+    next word is a number, a German month or an initial; with ``IF_STARTER`` it ends only if the
+    next word often starts a sentence.
     """
 
     FULL = auto()
@@ -55,7 +52,7 @@ def ends_before(kind: Stop, word: str, *, is_initial: bool) -> bool:
     """Return whether a full stop ends its sentence, by the words before and after it.
 
     Args:
-        kind: One of the conditional kinds, which :func:`stop_kind` found.
+        kind: A kind other than ``FULL`` and ``NEVER``.
         word: The word after the full stop. It does not begin with a lower-case letter.
         is_initial: Whether the word after the full stop is one letter with its own full stop.
     """
@@ -69,9 +66,7 @@ def ends_before(kind: Stop, word: str, *, is_initial: bool) -> bool:
 def _stop_after(before: str, *, is_whole: bool) -> Stop:
     """Return the condition under which a full stop after ``before`` ends its sentence.
 
-    Args:
-        before: The last characters of the sentence before the full stop.
-        is_whole: Whether ``before`` is all of the sentence before the full stop.
+    ``is_whole`` says whether ``before`` is all of the sentence.
     """
     token = _last_token(before)
     rest = before[: len(before) - len(token)]

@@ -11,7 +11,6 @@ STRONG = "。！？｡।॥؟۔"
 ALNUM = re.compile(r"[^\W_]")
 LINE_BREAK = re.compile(f"[{BREAKS}]")
 
-# Patterns for View.run, which waits for more text while a match may go on. Their length is limited,
-# so that a long run of blanks or backticks cannot delay a decision forever.
+# Patterns for View.run. Their length is limited, so that no long run delays a decision endlessly.
 BLANKS = re.compile(f"[^\\S{BREAKS}]{{0,40}}")
 BACKTICKS = re.compile("`{0,41}")

@@ -1,7 +1,4 @@
-"""Parses citations, which are references to sources in a text: ``[S0]`` or ``[1, 3-5]``.
-
-Where the ids of the sources are known, ``(S0)`` and ``(see S0, S1)`` are citations, too.
-"""
+"""Parses citations, which are references to sources in a text: ``[S0]`` or ``[1, 3-5]``."""
 
 import re
 from collections.abc import Collection
@@ -49,8 +46,7 @@ class Citation:
 def round_ids(ids: Collection[str]) -> frozenset[str]:
     """Return the ids by which sources can be cited in round brackets.
 
-    An id that is a number gets an "S": the source ``2`` is cited as ``(S2)``, because ``(2)`` may
-    be an ordinary number in brackets.
+    The source ``2`` is cited as ``(S2)``, because ``(2)`` may be an ordinary number in brackets.
 
     >>> sorted(round_ids(["S0", "2"]))
     ['S0', 'S2']
@@ -66,7 +62,7 @@ def parse_citations(
     An id is up to 16 letters and 1 to 6 digits: ``S0``, ``1``, ``doc12``. Ids are separated by
     commas or semicolons; a range joins two with a hyphen or a dash (``[S1-S3]``, ``[1–3]``).
     Footnotes (``[^1]``) count, brackets in inline code do not. In round brackets only the ids in
-    ``known`` count, since ``(S3)`` may also be a product name.
+    ``known`` count: ``(see S0, S1)``.
     """
     end = len(text) if end is None else end
     found = []
@@ -123,10 +119,7 @@ def written_out(part: str) -> list[str]:
 
 
 def citations_end(view: View, position: int) -> int:
-    """Return the offset after the citations at ``position``, or ``position`` if there are none.
-
-    Blanks may stand before each citation.
-    """
+    """Return the offset after the citations at ``position``, or ``position`` if there are none."""
     while True:
         bracket = view.run(BLANKS, position)
         char = view.at(bracket)

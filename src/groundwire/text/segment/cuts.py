@@ -9,10 +9,7 @@ _CLUSTER_CHARS = 16
 
 
 def forced_cut(text: str, start: int, limit: int) -> int:
-    """Find where to cut a piece that is too long: at the last white space, or else at the limit.
-
-    A cut at the limit moves back a little if it would divide a letter and its accents.
-    """
+    """Find where to cut a piece that is too long: at the last white space, or near the limit."""
     words = text[start : limit + 1].rsplit(None, 1)
     if text[limit].isspace():
         return limit

@@ -5,16 +5,13 @@ import re
 from groundwire.text.segment.characters import BACKTICKS, BREAKS, LINE_BREAK
 from groundwire.text.segment.view import UndecidedError, View
 
-# Greatest length of inline code in characters. Backticks that are not closed within this length are
-# ordinary text, in which sentences may end.
+# Greatest length of inline code in characters; backticks that are not closed within it are text.
 _MAX_CHARS = 200
 _MARK_OR_BREAK = re.compile(f"`+|[{BREAKS}]")
 
 
 def code_end(view: View, position: int) -> int:
-    """Return the offset after the inline code that opens at ``position``.
-
-    If its backticks are not closed, return the offset after these backticks.
+    """Return the offset after the inline code, or else after the backticks, at ``position``.
 
     Raises:
         UndecidedError: If the closing backticks may be in text that has not arrived.
@@ -33,8 +30,7 @@ def code_end(view: View, position: int) -> int:
 def code_span_end(text: str, start: int, stop: int, end: int) -> int | None:
     """Return the end of the inline code that the backticks at ``[start, stop)`` open.
 
-    Return ``None`` if no equal backticks follow on the line, up to ``end`` and within the greatest
-    length of inline code.
+    Return ``None`` if no equal backticks close it on the line before ``end``.
     """
     ticks = stop - start
     for match in _MARK_OR_BREAK.finditer(text, stop, min(end, stop + _MAX_CHARS)):

@@ -66,7 +66,7 @@ def _next_line(view: View, position: int) -> int:
 
 
 def _is_item(view: View, position: int) -> bool:
-    """Return whether a line is a list item or a record: ``a) b``, ``name: b``, ``name | b``."""
+    """Return whether a line looks like a list item or a record: ``a) b``, ``name: b``."""
     stop = view.run(_KEY, position)
     char = view.at(stop)
     divider = view.at(view.run(BLANKS, stop))

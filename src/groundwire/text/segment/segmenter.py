@@ -36,14 +36,9 @@ class Segment:
 
 
 def segment(text: str, *, known: Collection[str] = ()) -> tuple[Segment, ...]:
-    """Divide a whole text into claims.
+    """Divide a whole text into claims, in reading order and disjoint.
 
-    Args:
-        text: The text.
-        known: Ids of the sources, which can also be cited in round brackets.
-
-    Returns:
-        Segments in reading order, disjoint; empty if the text has no alphanumeric character.
+    ``known`` has ids of sources, which can also be cited in round brackets.
     """
     segmenter = Segmenter(known)
     return (*segmenter.feed(text), *segmenter.finish())
@@ -53,8 +48,7 @@ class Segmenter:
     """Divides a text into claims while it arrives.
 
     However a text is cut into deltas, :meth:`feed` and :meth:`finish` together return the same
-    segments as :func:`segment` for the whole text. Time is linear in the text, and at most the last
-    1,100 characters or so wait for more text.
+    segments as :func:`segment` for the whole text.
     """
 
     def __init__(self, known: Collection[str] = ()) -> None:
@@ -70,7 +64,7 @@ class Segmenter:
 
     @property
     def text(self) -> str:
-        """All text fed so far. Each read joins the deltas, so do not read it after every delta."""
+        """All text fed so far; a read joins the deltas, so do not read it after every delta."""
         if len(self._parts) > 1:
             self._parts = ["".join(self._parts)]
         return self._parts[0] if self._parts else ""
@@ -135,9 +129,6 @@ class Segmenter:
         """Read on to the next place where the open piece may end; if it ends, return the piece.
 
         ``None`` means that it goes on, or ended without an alphanumeric character.
-
-        Raises:
-            UndecidedError: If the decision needs text that has not arrived.
         """
         text, limit = self._view.text, start + MAX_CLAIM_CHARS
         events = _EVENT if self._line.kind in (LineKind.TEXT, LineKind.HEADING) else LINE_BREAK

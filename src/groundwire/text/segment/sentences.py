@@ -1,7 +1,4 @@
-"""Decides whether a sentence ends at a full stop or the like, and after which character.
-
-Closing quotes, brackets and citations after the full stop belong to the sentence.
-"""
+"""Decides whether a sentence ends at a full stop or the like, and after which character."""
 
 import re
 
@@ -17,8 +14,7 @@ TERMINATORS = f".!?…{STRONG}"
 
 _CLOSING = "\"'”’“‘»›)\\]}*_~¹²³⁴⁵⁶⁷⁸⁹⁰」』）】》〉"
 
-# Patterns for View.run, which waits for more text while a match may go on. Their length is limited,
-# so that a long run of marks or blanks cannot delay a decision forever.
+# Patterns for View.run. Their length is limited, so that no long run delays a decision endlessly.
 _RUN = re.compile(f"[{TERMINATORS}]{{0,{MAX_CLAIM_CHARS}}}")
 _CLOSERS = re.compile(f"[{_CLOSING}]{{0,40}}")
 # After a CJK full stop, “ and ‘ open the next sentence: 。“
@@ -44,10 +40,7 @@ def decide_at_terminator(view: View, start: int, position: int) -> BoundaryDecis
 
 
 def _weak_stop(view: View, start: int, position: int, run_end: int) -> int | None:
-    """Return the end of the sentence; ``None`` if it goes on after the marks.
-
-    The marks are in ``[position, run_end)``, and none of them is in ``STRONG``.
-    """
+    """Return the end of the sentence; ``None`` if it goes on after ``[position, run_end)``."""
     closed = view.run(_CLOSERS, run_end)
     stop = _tail_end(view, closed)
     following = _spacing_end(view, stop)
@@ -81,11 +74,7 @@ def _strong_stop(view: View, run_end: int) -> int | None:
 
 
 def _tail_end(view: View, position: int) -> int:
-    """Return the offset after the citations at ``position``, with the marks that follow each.
-
-    The marks are full stops and closing quotes or brackets. Without a citation at ``position``, the
-    result is ``position``.
-    """
+    """Return the offset after the citations at ``position``, with the marks that follow each."""
     while (stop := citations_end(view, position)) > position:
         position = view.run(_AFTER_CITATION, stop)
     return position

@@ -12,8 +12,6 @@ class UndecidedError(Exception):
 class BoundaryDecision(NamedTuple):
     """A decision on whether the open piece ends.
 
-    This is a named tuple, because one is made for every full stop and line break.
-
     Attributes:
         ends: Whether the piece ends.
         position: Offset at which the piece ends, or from which reading goes on.
@@ -26,9 +24,6 @@ class BoundaryDecision(NamedTuple):
 @dataclass(slots=True)
 class View:
     """The text that is not divided yet, with a horizon up to which a decision may read it.
-
-    A decision reads the same characters however the text arrived: those before the horizon, or all
-    if the text ends earlier. A decision that needs characters that have not arrived waits.
 
     Attributes:
         text: All text that has arrived and is not divided yet.
