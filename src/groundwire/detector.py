@@ -123,7 +123,7 @@ class Detector:
         require_whole("max_answer_chars", max_answer_chars, 1)
         self._threads = n_threads(threads)
         self._has_cache = shared is not None
-        self._shared = shared or SharedResources.of(self._threads, cache_mb=128, ttl_s=3600)
+        self._shared = shared or SharedResources.of(self._threads, cache_mb=CACHE_MB, ttl_s=3600)
         self._owns_shared, self._is_closed = owns_shared, False
         self._process = os.getpid()
         self._info = self.info_at(operating_point)

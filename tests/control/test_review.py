@@ -4,11 +4,13 @@ import json
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import TEXT, cast, func
 
 from groundwire.control.audit.events import response_events
 from groundwire.control.audit.quoted import AuditText, Keeping
 from groundwire.control.review.labels import Labels
 from groundwire.control.store import Store
+from groundwire.control.store.tables import audit_records
 from groundwire.control.verdicts import Mark, Review, Verdict
 from groundwire.detection.values import Label
 from tests.control.audit.filled import Written
@@ -18,6 +20,23 @@ from tests.gateway.answers import checked
 __all__ = ["migrated_file", "store", "store_url"]
 
 MARK = Mark(start=30, end=34, label=Label.CONTRADICTED, verdict=Verdict.RIGHT)
+
+
+@pytest.mark.asyncio
+async def test_a_row_that_somebody_has_changed_does_not_end_the_queue(store: Store) -> None:
+    labels, written = Labels(store), Written(store)
+    keeping = Keeping(text=AuditText.FULL)
+    for n in range(3):
+        found = response_events(checked(), tenant="acme", trace_id=f"t{n}", keeping=keeping)
+        await written.add(*found)
+    line = audit_records.c.line
+    async with store.writing() as connection:
+        changed = audit_records.update().where(audit_records.c.trace_id == "t1")
+        await connection.execute(changed.values(line=func.replace(line, '"id":"', '"id":"x')))
+        if store.is_sqlite:
+            changed = audit_records.update().where(audit_records.c.trace_id == "t2")
+            await connection.execute(changed.values(moment=cast("later", TEXT)))
+    assert len(await labels.waiting("rita", tenant="acme")) == 3
 
 
 @pytest.mark.asyncio

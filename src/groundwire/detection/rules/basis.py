@@ -119,15 +119,9 @@ def quantities_in(text: ComparedText) -> tuple[Quantity, ...]:
     return text.quantities[:MAX_PLACES]
 
 
-def overlap(
-    claim: ComparedText, line: ComparedText, *, without: frozenset[str] = frozenset()
-) -> float:
-    """Return the share of a claim's content words that a line has, in [0, 1].
-
-    Stems in ``without`` are ignored. The share is 0 if the claim has no other content word.
-    """
-    wanted = claim.content - without
-    return len(wanted & line.content) / len(wanted) if wanted else 0.0
+def overlap(claim: ComparedText, line: ComparedText) -> float:
+    """Return the share of a claim's content words that a line has; 0 if the claim has none."""
+    return len(claim.content & line.content) / len(claim.content) if claim.content else 0.0
 
 
 def singular(lower: str) -> str:

@@ -41,4 +41,4 @@ def unrelated(claim: ComparedText, _: Lines, basis: Basis) -> Iterator[RuleFindi
         return
     if basis.is_english and not any(map(basis.has, content)) and not claim.content & basis.stems:
         start, end = claim.words[0].start, claim.words[-1].end
-        yield RuleFinding(start, end, ConflictKind.UNRELATED, is_enough=True)
+        yield RuleFinding(start, end, ConflictKind.UNRELATED)
