@@ -276,7 +276,7 @@ class Accounts:
 
     @cached_property
     def _dummy_hash(self) -> str:
-        """A hash to check passwords with if an account has none, so that this takes as long."""
+        """A hash to check a password with if none is stored, so that the check takes as long."""
         return self._hasher.hash(secrets.token_urlsafe(32))
 
     def _matches(self, hashed: str, password: str) -> bool:

@@ -54,7 +54,7 @@ class AnswerCount:
     Attributes:
         start: The beginning of the stretch, in seconds since 1970.
         tenant: The tenant; empty if tenants are counted together.
-        model: The model that the client named; empty if models are counted together.
+        model: The model that the client named; empty if none, or if models are counted together.
         action: The action that was taken, such as ``flag``.
         n: The number of answers.
     """

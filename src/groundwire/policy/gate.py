@@ -53,7 +53,7 @@ class GateResult(JsonRecord):
 def decide(probability: float, *, threshold: float) -> GateResult:
     """Turn a probability into a decision, as HaluGate's Sentinel does.
 
-    A check is needed if its probability is above 0.5, and at least the threshold.
+    A check is needed if ``probability`` is above 0.5, and at least ``threshold``.
 
     >>> decide(0.75, threshold=0.6)
     GateResult(needs_fact_check=True, confidence=0.75, probability=0.75)
@@ -198,7 +198,7 @@ def _find(model: str | Path | None) -> Manifest | None:
     """Return the manifest of a gate's folder; ``None`` for a Hugging Face classifier.
 
     Raises:
-        ModelError: If the folder has neither, or a model of another kind.
+        ModelError: If there is neither, or a model of another kind.
     """
     if model is None or str(model) == models.GATE:
         return models.find_model(models.GATE)

@@ -16,7 +16,7 @@ from groundwire.detection.values import FrozenMapping
 _TIME, _CHANCE = (2**48 - 1) << 80, (2**12 - 1) << 64 | (2**62 - 1)
 _VERSION_7 = 7 << 76 | 2 << 62
 
-#: The tenant of events that are about no tenant. No real tenant can have this id.
+#: The tenant of events that are about no tenant. No stored tenant can have this id.
 NO_TENANT = "-"
 
 

@@ -2,7 +2,7 @@
 
 An answer makes no event if it is grounded, if it needed no check, or if the policy takes no action
 (``none``). Every other answer makes exactly one event. Beside these events, each checked answer
-makes the event ANSWER_SAMPLED with the probability ``audit.sample``, whatever was found in it.
+makes the event ANSWER_SAMPLED with the probability :attr:`.Keeping.sample`.
 """
 
 import random

@@ -99,7 +99,7 @@ class Retention:
         before. PostgreSQL's statistics are renewed.
 
         Returns:
-            Name of a table → how many of its records or details were removed.
+            Name of a table → how many of its rows were removed.
 
         Raises:
             RetentionError: If the removal could not be announced.

@@ -155,7 +155,7 @@ audit_records = sa.Table(
     sa.Column("detail_sha256", sa.String(64)),
     sa.Column("previous", sa.String(64), nullable=False),
     sa.Column("mac", sa.String(64), nullable=False),
-    # Indexes for common filters, in the order of time, so that a page is read without sorting.
+    # Indexes for common filters, in the order of time, so that most pages are read without sorting.
     sa.Index(None, "moment", "writer", "seq"),
     sa.Index(None, "tenant", "moment", "writer", "seq"),
     sa.Index(None, "tenant", "type", "moment", "writer", "seq"),

@@ -347,7 +347,7 @@ class Registry:
         """Store a tenant, unless nothing changes.
 
         Raises:
-            InvalidTenantError: If the id cannot be stored, as some ids in a configuration.
+            InvalidTenantError: If the id cannot be stored.
         """
         legal.read_id(wanted.id)
         if before is not None and wanted == before:
@@ -372,10 +372,10 @@ class Registry:
     async def _changeable(
         self, change: Change, id_: str, if_version: IfVersion | None, *, is_asked: bool = False
     ) -> TenantRecord | None:
-        """Return a stored tenant to change; ``None`` if it is only configured, or ``is_asked``.
+        """Return the stored tenant to change; ``None`` if it is not stored.
 
         Raises:
-            UnknownTenantError: If there is no such tenant, unless ``is_asked``.
+            UnknownTenantError: If it is neither stored nor configured, unless ``is_asked``.
             VersionMismatchError: If the tenant has another version than ``if_version``.
         """
         before = await change.tenant(id_, if_version=if_version) if legal.is_id(id_) else None
