@@ -1,1 +1,1 @@
-"""The state of the gateway: tenants, keys, the audit trail, and the database that holds them."""
+"""The state of the gateway: tenants, keys, accounts, the audit trail, and the database for them."""

@@ -1,6 +1,6 @@
 """Accounts of people who sign in to the console, and their sessions.
 
-The database holds Argon2 hashes of passwords, and SHA-256 hashes of the random tokens of sessions.
+The database has Argon2 hashes of passwords, and SHA-256 hashes of the random tokens of sessions.
 Whoever signs in at an OpenID Connect provider has an account without a password.
 """
 
@@ -33,7 +33,7 @@ MIN_PASSWORD_CHARS, MAX_PASSWORD_CHARS = 12, 200
 #: Time from the sign-in to the end of a session.
 SESSION = timedelta(hours=12)
 
-#: Most passwords that are hashed at the same time; hashing one takes a processor and 64 MB.
+#: Most passwords that are hashed or checked at the same time; each takes 64 MiB of memory.
 _MAX_HASHING = 2
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
@@ -47,7 +47,7 @@ _HASHER = PasswordHasher()
 class AccountRole(StrEnum):
     """The roles of people; each role has the rights of the roles before it, and more."""
 
-    VIEWER = "viewer"  # sees everything
+    VIEWER = "viewer"  # reads
     REVIEWER = "reviewer"  # judges findings
     ADMIN = "admin"  # changes everything
 
@@ -59,8 +59,7 @@ class Identity:
     Attributes:
         issuer: The URL of the provider.
         subject: The provider's name for the person, which it never gives to anybody else.
-        called: A name of the person for people to read. It may change, and others may have the same
-            name.
+        called: A readable name, which may change and which others may have, too.
     """
 
     issuer: str
@@ -69,7 +68,7 @@ class Identity:
 
     @property
     def account(self) -> str:
-        """The name of the person's account: ``called``, and a hash of issuer and subject."""
+        """A name for a new account: from ``called``, and a hash of issuer and subject."""
         called = _NOT_IN_NAMES.sub("-", self.called.lower())[:50].strip("-") or "somebody"
         return f"{_FROM_PROVIDER}{called}-{key_hash(f'{self.issuer} {self.subject}')[:8]}"
 
@@ -79,9 +78,7 @@ class Account:
     """The account of somebody who may sign in to the console.
 
     Attributes:
-        name: The name to sign in with; it never changes.
-        role: The role, which says what the owner may do.
-        created_at: The moment when the account was made.
+        name: The name, which never changes.
         signed_in_at: The moment when the owner signed in last; ``None`` if never.
         identity: The owner's identity at an OpenID Connect provider; ``None`` if the owner has a
             password.
@@ -110,10 +107,7 @@ class SavedAccount:
 
 
 class InvalidAccountError(GroundwireError, ValueError):
-    """A change of accounts is refused: a name or password is not valid, or no admin would be left.
-
-    A name is also not valid if a new account was asked for and the name is taken.
-    """
+    """A change of accounts is refused; the message says why."""
 
     def __str__(self) -> str:
         return f"{self.args[0]}."
@@ -130,12 +124,7 @@ class Accounts:
     """Reads and changes accounts and sessions in a store. Any method may raise StoreError."""
 
     def __init__(self, store: Store, *, hasher: PasswordHasher = _HASHER) -> None:
-        """Prepare to use a store; nothing is read yet.
-
-        Args:
-            store: The store.
-            hasher: Hashes new passwords. A stored hash contains its own parameters.
-        """
+        """Prepare to use a store; ``hasher`` hashes new passwords."""
         self._store, self._hasher = store, hasher
         self._hashing = asyncio.Semaphore(_MAX_HASHING)
 
@@ -165,11 +154,11 @@ class Accounts:
             is_new: Whether to raise an error if there is an account of this name already.
             is_reset: Whether the new password also replaces that of an existing account.
             keeps_session: The token of the only session that does not end; empty: all end.
-            keeps_admin: Whether to raise an error if no account with the role admin would be left.
+            keeps_admin: Whether to raise an error if no admin would be left.
 
         Raises:
-            InvalidAccountError: If the name or the password is not valid, the name is taken, or no
-                admin would be left.
+            InvalidAccountError: If the name or the password is not valid, or the change is refused
+                by ``is_new`` or ``keeps_admin``.
             UnknownAccountError: If there is no account of this name, and no password to make one.
         """
         name = read_name(name)
@@ -207,12 +196,8 @@ class Accounts:
     async def remove(self, name: str, *, keeps_admin: bool = False) -> Account:
         """Remove an account; its sessions end.
 
-        Args:
-            name: The name of the account.
-            keeps_admin: Whether to raise an error if no account with the role admin would be left.
-
         Raises:
-            InvalidAccountError: If no admin would be left.
+            InvalidAccountError: With ``keeps_admin``, if no admin would be left.
             UnknownAccountError: If there is no account of this name.
         """
         async with self._store.writing() as connection:
@@ -234,10 +219,7 @@ class Accounts:
         )
 
     async def sign_in(self, name: str, password: str) -> tuple[Account, str] | None:
-        """Begin a session; return the account and the token of the session.
-
-        Return ``None`` if there is no account of this name, or the password is wrong.
-        """
+        """Begin a session; return account and token, or ``None`` if name or password is wrong."""
         if not await self.is_right(name, password):
             return None
         async with self._store.writing() as connection:
@@ -247,12 +229,9 @@ class Accounts:
             return account, await _begin(connection, name)
 
     async def sign_in_as(self, identity: Identity, role: AccountRole) -> tuple[SavedAccount, str]:
-        """Begin a session for a person whom a provider has identified.
+        """Begin a session for a person whom a provider has identified; return account and token.
 
         The first sign-in makes an account. If the role has changed, earlier sessions end.
-
-        Returns:
-            The account as it was saved, and the token of the session.
         """
         is_theirs = _is_of(identity)
         values = {"name": identity.account, "password": "", "created_at": now(), "role": role}
@@ -282,7 +261,7 @@ class Accounts:
             await connection.execute(delete(sessions).where(sessions.c.account.in_(theirs)))
 
     async def signed_in(self, token: str) -> Account | None:
-        """Return the account of a session, given by its token; ``None`` if it has ended."""
+        """Return the account of a valid session by its token; ``None`` if there is none."""
         query = select(accounts).join(sessions, sessions.c.account == accounts.c.name)
         of_token = sessions.c.sha256 == key_hash(token)
         async with self._store.reading() as connection:
@@ -297,7 +276,7 @@ class Accounts:
 
     @cached_property
     def _dummy_hash(self) -> str:
-        """A hash to check passwords of unknown names with, so that this takes the usual time."""
+        """A hash to check a password with if none is stored, so that the check takes as long."""
         return self._hasher.hash(secrets.token_urlsafe(32))
 
     def _matches(self, hashed: str, password: str) -> bool:

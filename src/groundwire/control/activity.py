@@ -1,7 +1,7 @@
-"""Counts answers, and the time that checks take, for each hour, in the store.
+"""Counts answers, and the durations of checks, in the store.
 
-The audit trail has no event for a grounded answer, so shares and trends cannot be read from it.
-All processes add their counts to the same rows.
+The audit trail has no event for most grounded answers, so shares cannot be read from it. All
+processes add their counts to the same rows.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from groundwire.pipeline import Checked
 #: Length in seconds of the stretch of time that a new row covers: an hour.
 SLOT_S = 3600
 
-#: Seconds for which rows are kept.
+#: Age in seconds from which on rows are removed.
 KEPT_S = 400 * 86_400
 
 DAY_S = 86_400
@@ -32,13 +32,13 @@ DAY_S = 86_400
 #: length, so that a page reads few rows. A stretch begins at a multiple of its length since 1970.
 _ROLLED_UP = ((26 * SLOT_S, 6 * SLOT_S), (8 * DAY_S, DAY_S))
 
-#: Most models that are counted separately between two writes. Clients choose the names of models,
-#: so there may be any number; further models are counted together.
+#: Most models that are counted separately between two writes; further models are counted together.
+#: Clients choose the names of models, so there may be any number.
 _MAX_MODELS = 100
 _OTHER = "(other)"
 
-#: Times are counted in ranges. These are the end of the first range in milliseconds, and the factor
-#: from the end of a range to the end of the next one.
+#: Durations are counted in ranges. These are the end of the first range in milliseconds, and the
+#: factor from the end of a range to the end of the next one.
 _SHORTEST_MS, _GROWTH = 0.05, 1.25
 
 _Key: TypeAlias = tuple[int | str, ...]
@@ -53,9 +53,8 @@ class AnswerCount:
 
     Attributes:
         start: The beginning of the stretch, in seconds since 1970.
-        tenant: The tenant; empty: all tenants.
-        model: The model that the client named; empty: all models.
-        outcome: The outcome of the check.
+        tenant: The tenant; empty if tenants are counted together.
+        model: The model that the client named; empty if none, or if models are counted together.
         action: The action that was taken, such as ``flag``.
         n: The number of answers.
     """
@@ -70,13 +69,13 @@ class AnswerCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageTimes:
-    """The times that a stage of checks took.
+    """The durations of a stage of checks; the error of percentiles is up to about an eighth.
 
     Attributes:
-        stage: Name of the stage.
-        n: The number of measured times.
-        p50_ms: The median in milliseconds, with an error of up to about an eighth.
-        p99_ms: The 99th percentile in milliseconds, with an error of up to about an eighth.
+        stage: The name of the stage.
+        n: The number of durations.
+        p50_ms: The median in milliseconds.
+        p99_ms: The 99th percentile in milliseconds.
     """
 
     stage: str
@@ -86,7 +85,7 @@ class StageTimes:
 
 
 class Activity:
-    """Counts the answers and times of one process, and reads the counts of all processes.
+    """Counts the answers and durations of one process, and reads the counts of all processes.
 
     All calls come from one event loop.
     """
@@ -107,11 +106,11 @@ class Activity:
             self._counts[activity][_slot(), *result] += 1
 
     def took(self, stage: str, ms: float) -> None:
-        """Count one run of a stage of a check, by the range into which its duration falls."""
+        """Count one run of a stage of a check, by its duration."""
         self._counts[check_times][_slot(), stage, _range_of(ms)] += 1
 
     async def write(self) -> None:
-        """Add the counts since the last write to the store; once an hour, roll up its old rows.
+        """Add the counts since the last write to the store; in a new hour, roll up old rows, too.
 
         Raises:
             StoreError: If the database fails; the counts are kept for the next write.
@@ -147,10 +146,7 @@ class Activity:
         )
 
     async def _roll_up(self, connection: AsyncConnection, table: Table) -> None:
-        """Remove rows that are too old, and add up others to longer stretches of time.
-
-        Each row is removed by one process, which adds it to the row of its stretch.
-        """
+        """Remove rows that are too old, and add up others to longer stretches of time."""
         await connection.execute(delete(table).where(table.c.slot < _slot() - KEPT_S))
         names = [column.name for column in table.primary_key if column.name != "slot"]
         for age_s, length_s in _ROLLED_UP:
@@ -166,8 +162,7 @@ class Activity:
     async def totals(self, since: int) -> tuple[AnswerCount, ...]:
         """Return the numbers of answers by tenant, model, outcome and action.
 
-        Args:
-            since: The moment from which on answers count, in seconds since 1970.
+        Stretches of time that begin before ``since``, in seconds since 1970, do not count.
         """
         own = activity.c
         kinds = (own.tenant, own.model, own.outcome, own.action)
@@ -197,12 +192,10 @@ class Activity:
             return tuple(AnswerCount(**row) for row in found)
 
     async def outcomes(self, tenant: str, *, since: int, until: int) -> dict[str, int]:
-        """Return the numbers of a tenant's answers by outcome, over a range of days.
+        """Return the numbers of a tenant's answers by outcome.
 
-        Args:
-            tenant: The tenant.
-            since: The beginning of the first day, in seconds since 1970.
-            until: The end of the last day, in seconds since 1970.
+        ``since`` and ``until`` are the beginning of the first day and the end of the last day, in
+        seconds since 1970.
         """
         own = activity.c
         query = select(own.outcome, _SUM).where(
@@ -213,11 +206,7 @@ class Activity:
             return {row.outcome: row.n for row in found}
 
     async def times(self, since: int) -> tuple[StageTimes, ...]:
-        """Return the times that each stage of checks took.
-
-        Args:
-            since: The moment from which on times count, in seconds since 1970.
-        """
+        """Return the durations of each stage of checks, from ``since`` on, as in :meth:`totals`."""
         own, stages = check_times.c, dict[str, dict[int, int]]()
         query = select(own.stage, own.range, func.sum(own.n)).where(own.slot >= since)
         async with self._store.reading() as connection:
@@ -233,7 +222,7 @@ def _slot() -> int:
 
 
 def _range_of(ms: float) -> int:
-    """Return the number of the range that a duration falls into."""
+    """Return the number of a duration's range."""
     return max(0, ceil(log(max(ms, _SHORTEST_MS) / _SHORTEST_MS, _GROWTH)))
 
 
@@ -247,9 +236,7 @@ def _times(stage: str, counts: Mapping[int, int]) -> StageTimes:
 def _quantile(counts: Mapping[int, int], n_below: float) -> float:
     """Return a quantile: the geometric middle of the range in which it falls.
 
-    Args:
-        counts: Number of a range, in ascending order → how many durations are in it.
-        n_below: The number of durations up to the quantile.
+    ``n_below`` durations are below it. ``counts`` has the ranges in ascending order.
     """
     below = accumulate(counts.values())
     place = next(place for place, n in zip(counts, below, strict=True) if n >= n_below)

@@ -1,4 +1,4 @@
-"""The keys of tenants and of the admin plane, of which only hashes are kept.
+"""The keys of tenants and of the admin plane; only their hashes are stored.
 
 A key that a gateway makes has 32 random bytes, so its SHA-256 needs neither salt nor stretching.
 """
@@ -13,8 +13,8 @@ from enum import StrEnum
 PREFIX = "gw_"
 ADMIN_PREFIX = "gwa_"
 
-#: Matches a key that a gateway made, anywhere in a text. Keys have 43 characters after the prefix;
-#: 20 of them are enough to match, so that the beginning of a key is found as well.
+#: Matches a key that a gateway made, anywhere in a text, or the beginning of one: keys have 43
+#: characters after the prefix, and 20 are enough.
 _MADE_HERE = re.compile(r"(?<![A-Za-z0-9])(gwa?_)[A-Za-z0-9_-]{20,}")
 
 
@@ -59,7 +59,7 @@ def is_made_here(key: bytes) -> bool:
 
 
 def holds_key(text: str) -> bool:
-    """Return whether a text contains something that looks like a key that a gateway made."""
+    """Return whether a text contains something like a key that a gateway made."""
     return _MADE_HERE.search(text) is not None
 
 

@@ -7,14 +7,13 @@ from cachetools import LRUCache
 #: Seconds after which another use of a key from the same address makes an event again.
 LOGIN_S = 3600.0
 
-#: Seconds between two events about failed logins from one address. An event gives the number of
-#: failures since the event before.
+#: Least seconds between two events about failed logins from one address.
 FAILURE_S = 60.0
 
 #: Most pairs of key and address that are remembered, and most addresses of failed logins.
 _MAX_SEEN = 1000
 
-#: Once :data:`_MAX_SEEN` addresses are remembered, this stands in events for all other addresses.
+#: Name of all further addresses of failed logins, once :data:`_MAX_SEEN` are remembered.
 OTHERS = "others"
 
 
@@ -27,18 +26,14 @@ class _Failures:
 
 
 class Logins:
-    """Remembers logins by key and address, and failed logins by address; callers give the time."""
+    """Remembers logins and failed logins; callers give the time in seconds."""
 
     def __init__(self) -> None:
         self._uses: LRUCache[tuple[str, str], float] = LRUCache(_MAX_SEEN)
         self._failures: dict[str, _Failures] = {}
 
     def is_new(self, key_id: str, address: str, *, now: float) -> bool:
-        """Note the use of a key; return whether it makes an event.
-
-        It makes one unless a use from the same address made one in the last :data:`LOGIN_S`
-        seconds.
-        """
+        """Note the use of a key from an address; return whether it makes an event."""
         seen = self._uses.get((key_id, address))
         if seen is not None and now - seen < LOGIN_S:
             return False
@@ -46,10 +41,7 @@ class Logins:
         return True
 
     def failed(self, address: str, *, now: float) -> bool:
-        """Note a failed login; return whether it makes an event now.
-
-        If it makes none now, :meth:`due` counts it among the failures of a later event.
-        """
+        """Note a failed login; return whether it makes an event now. Else :meth:`due` counts it."""
         if address not in self._failures and len(self._failures) >= _MAX_SEEN:
             address = OTHERS
         known = self._failures.get(address)
@@ -62,8 +54,8 @@ class Logins:
     def due(self, *, now: float) -> tuple[tuple[str, int], ...]:
         """Return the addresses for which an event is due, with the numbers of new failures.
 
-        An event is due :data:`FAILURE_S` after the last one. Returned failures are not returned
-        again; an address without new failures is forgotten. If ``now`` is infinite, all are due.
+        An event is due :data:`FAILURE_S` after the last one. Failures are returned once. If ``now``
+        is infinite, all events are due.
         """
         over = [
             (address, each)

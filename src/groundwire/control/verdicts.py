@@ -63,7 +63,7 @@ def _scores(worst: object) -> object:
 class CheckFacts:
     """Facts about the check of an answer, from which the share of false blocks is estimated.
 
-    They are kept with the labels, because the detail of the answer is removed after a while.
+    They are stored with the labels, because the detail of the answer may be removed earlier.
 
     Attributes:
         detector: The name of the detector.
@@ -71,13 +71,12 @@ class CheckFacts:
         score: The kind of its score: ``probability`` or ``similarity``.
         threshold: The threshold at which the answer was judged.
         worst: The highest probability of the findings of each label and severity, since a policy
-            may block only some of them; for a detector of similarities, the lowest similarity of
-            any claim.
+            may block only some of them; for similarities, the lowest of any claim.
         is_complete: Whether all of the evidence and of the answer was read.
-        sample: The probability with which the answer was drawn at random; ``None`` if it was
-            recorded because of what was found.
+        sample: The probability with which the answer was drawn at random; ``None`` if it was not
+            drawn.
         trace_id: The id of the request.
-        checked_at: The moment of the check, as a text in the form of events.
+        checked_at: The moment of the event, in the form that events have.
     """
 
     detector: str
@@ -100,8 +99,7 @@ class Review:
         account: The name of the reviewer.
         tenant: The tenant of the answer.
         marks: A mark for each finding, and one for each stretch that was missed.
-        labelled_at: The moment when the labels were stored.
-        facts: Facts about the check of the answer; ``None`` if the labels were stored without them.
+        facts: Facts about the check of the answer; ``None`` if they were not stored.
     """
 
     event_id: str
@@ -129,11 +127,9 @@ class Agreement:
     """The agreement of two reviewers on the findings that both have judged.
 
     Attributes:
-        reviewers: The names of the two reviewers.
         n: The number of findings that both have judged.
         n_same: The number of these findings on which they agree.
-        kappa: Cohen's kappa; ``None`` if it is not defined, because both reviewers gave all
-            findings the same verdict.
+        kappa: Cohen's kappa; ``None`` if both reviewers called all findings right, or all wrong.
     """
 
     reviewers: tuple[str, str]
@@ -143,12 +139,10 @@ class Agreement:
 
     @classmethod
     def of(cls, reviewers: tuple[str, str], verdicts: Sequence[tuple[bool, bool]]) -> Self:
-        """Compute the agreement of two reviewers.
+        """Compute the agreement of two reviewers who have judged at least one finding in common.
 
-        Args:
-            reviewers: The names of the reviewers.
-            verdicts: For each finding that both have judged, whether the first and whether the
-                second reviewer called it right; at least one pair.
+        ``verdicts`` says for each such finding whether the first and whether the second reviewer
+        called it right.
         """
         n, n_same = len(verdicts), sum(one is other for one, other in verdicts)
         first, second = (sum(each) / n for each in zip(*verdicts, strict=True))
@@ -159,11 +153,11 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """The progress of all reviewers, computed from their latest labels.
+    """How many answers are labelled and disputed, and how far the reviewers agree.
 
     Attributes:
         n_answers: The number of labelled answers.
-        n_disputed: The number of labelled answers about which the reviewers disagree.
+        n_disputed: The number of these answers about which the reviewers disagree.
         agreements: The agreement of each pair of reviewers who have judged a finding in common.
     """
 
@@ -173,7 +167,7 @@ class Progress:
 
     @classmethod
     def of(cls, reviews: Iterable[Review]) -> Self:
-        """Compute the progress from the labels of all reviewers."""
+        """Count the labelled answers, and compare the reviewers."""
         answers = by_answer(reviews)
         pairs: dict[tuple[str, str], list[tuple[bool, bool]]] = defaultdict(list)
         for of_answer in answers.values():
@@ -203,7 +197,7 @@ def agreed_spans(reviews: Sequence[Review]) -> tuple[Mark, ...] | None:
     """Return the unsupported stretches of an answer; ``None`` if its reviewers disagree.
 
     Reviewers disagree if they judge a finding differently, or if only some of them say that words
-    were missed. They need not name the same missed words: all words that anybody names are taken.
+    were missed. They need not mark the same missed words: what anybody has marked is returned.
     """
     first = reviews[0]
     for each in reviews[1:]:

@@ -2,8 +2,8 @@
 
 Decisions are tried by priority, the highest first; decisions of equal priority, in the order of the
 file. The first decision whose rule holds applies. If it is unknown whether a rule holds (a signal
-failed, or the response is still to come), its decision is *unsettled*: it may apply. The request
-then gets the strictest settings of the unsettled decisions and the decision that applies.
+failed, or the response is still to come), its decision is *unsettled*: it may apply. The strictest
+settings of the unsettled decisions and the decision that applies are then used.
 """
 
 from collections.abc import Iterable
@@ -67,7 +67,7 @@ class RuleResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unsettled:
-    """A decision that may or may not apply, and the unknown conditions on which this depends."""
+    """A decision that may apply, and the unknown conditions on which this depends."""
 
     decision: Decision
     because: tuple[str, ...]

@@ -74,8 +74,7 @@ class Detectors:
         """Return the threshold of a detector that a tenant chose without setting a threshold.
 
         It is ``similarity.threshold`` if that setting is meant for this detector, or else the
-        operating point ``balanced``. The configured detector's own threshold is not used, because
-        it is for other scores.
+        operating point ``balanced``.
 
         Args:
             name: The detector's name, as :meth:`find` returns it.
@@ -86,10 +85,7 @@ class Detectors:
         return threshold if threshold is not None and is_meant else "balanced"
 
     def choose(self, own: Overrides | None) -> Chosen:
-        """Return the detector of a tenant, and the threshold that the tenant sets.
-
-        Args:
-            own: The settings of the tenant; ``None`` if it has none.
+        """Return the detector of a tenant with the settings ``own``, and the threshold it sets.
 
         Raises:
             ConfigError: If there is no such detector, or the tenant's threshold is for another kind

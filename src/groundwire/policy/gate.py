@@ -41,7 +41,7 @@ class GateResult(JsonRecord):
     Attributes:
         needs_fact_check: Whether the answer to the prompt has to be checked.
         confidence: P(this decision is right), in [0, 1]: ``probability`` if a check is needed, else
-            ``1 - probability``. It can be below the threshold, and below one half.
+            ``1 - probability``. It can be below one half.
         probability: P(needs a check), in [0, 1]. It is calibrated, except for a loaded classifier.
     """
 
@@ -53,8 +53,7 @@ class GateResult(JsonRecord):
 def decide(probability: float, *, threshold: float) -> GateResult:
     """Turn a probability into a decision, as HaluGate's Sentinel does.
 
-    The more probable label is chosen. But if *needed* is more probable, and its probability is
-    below the threshold, *not needed* is chosen, with a confidence of ``1 - probability``.
+    A check is needed if ``probability`` is above 0.5, and at least ``threshold``.
 
     >>> decide(0.75, threshold=0.6)
     GateResult(needs_fact_check=True, confidence=0.75, probability=0.75)
@@ -63,8 +62,7 @@ def decide(probability: float, *, threshold: float) -> GateResult:
 
     Args:
         probability: P(needs a check), in [0, 1].
-        threshold: In (0, 1]. A threshold below 0.5 has no effect: *needed* is never chosen where
-            it is less probable than *not needed*.
+        threshold: In (0, 1].
     """
     needed = probability > 0.5 and probability >= threshold
     return GateResult(
@@ -110,7 +108,7 @@ class Gate:
             threshold: In (0, 1].
             revision: Commit of a hub model, 40 hexadecimal digits.
             device: ``cpu`` or ``cuda:N``, for loaded classifiers.
-            threads: CPU threads, at most 256; by default one for each processor this process may
+            threads: CPU threads, at most 256; ``None``: one for each processor this process may
                 use.
 
         Raises:
@@ -179,15 +177,12 @@ class Gate:
         return decide(_sigmoid(logit), threshold=self.threshold)
 
     def embed(self, prompts: Sequence[str]) -> NDArray[np.float32]:
-        """Return embeddings of texts, one row each; signals use this to share the gate's model."""
+        """Return embeddings of texts, one row each, for signals."""
         return self._embedder.embed(prompts)
 
 
 def load_embedder(threads: int | None) -> NeuralEmbedder:
-    """Load the embedded encoder of prompts.
-
-    Args:
-        threads: CPU threads; ``None``: one for each processor this process may use.
+    """Load the embedded encoder of prompts; ``threads`` as in :meth:`Gate.load`.
 
     Raises:
         CorruptModelError: If a file is missing, or does not have the hash in its manifest.
@@ -203,7 +198,7 @@ def _find(model: str | Path | None) -> Manifest | None:
     """Return the manifest of a gate's folder; ``None`` for a Hugging Face classifier.
 
     Raises:
-        ModelError: If the folder has neither, or a model of another kind.
+        ModelError: If there is neither, or a model of another kind.
     """
     if model is None or str(model) == models.GATE:
         return models.find_model(models.GATE)

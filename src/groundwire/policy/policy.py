@@ -17,8 +17,8 @@ _Ordered = TypeVar("_Ordered", bound=StrEnum)
 class Action(StrEnum):
     """The actions on an answer, from the weakest to the strongest.
 
-    ``log`` and ``flag`` leave the answer as it is and differ only in metrics; ``header`` adds
-    response headers, ``body`` a warning before the text; ``block`` withholds the answer.
+    ``log`` and ``flag`` leave the answer as it is, and differ only in what is recorded; ``header``
+    adds response headers, ``body`` a warning before the text; ``block`` withholds the answer.
     """
 
     NONE = "none"
@@ -137,8 +137,6 @@ class Ruling:
     """The action on an answer, and the reasons for it.
 
     Attributes:
-        action: The action.
-        outcome: The outcome of the answer.
         label: The label of the finding that led to the action; ``None`` if no finding did.
         severity: The severity of that finding, 0 to 4, or ``None``.
         is_failure: Whether a check was due and failed; the log then gets a warning.
@@ -173,8 +171,8 @@ def resolve(
     Args:
         base: The policy of the configuration.
         plugins: The policies of the decisions that apply or may apply; ``None`` means a
-            decision without a policy. Of those with ``enabled``, the strictest value of each
-            setting is taken; if none is enabled, the first policy is.
+            decision without a policy. The strictest value of each setting is taken from those with
+            ``enabled``; if there are none, the first policy is used.
         tenant: The settings of the tenant, which take precedence over decisions.
         request: The settings that the request asks for; they can only make the policy stricter.
     """
@@ -212,11 +210,8 @@ def decide(
 ) -> Action:
     """Return the action on an outcome.
 
-    Args:
-        policy: The policy of the request.
-        outcome: The outcome of the answer.
-        label: The label of the worst finding of a hallucinated answer.
-        severity: The severity of that finding, 0 to 4; ``None``: unknown, treated as severe.
+    ``label`` and ``severity`` (0 to 4) are those of a finding in a hallucinated answer. An unknown
+    severity (``None``) is treated as severe.
     """
     if not policy.enabled or outcome in {Outcome.GROUNDED, Outcome.SKIPPED}:
         return Action.NONE
@@ -237,14 +232,8 @@ def decide(
 def reach(policy: Policy, *, has_evidence: bool) -> frozenset[Action]:
     """Return all actions to which a policy can lead for an answer that is not checked yet.
 
-    Args:
-        policy: The policy of the request. If a decision depends on the findings of the check, the
-            final policy may lead to fewer of these actions.
-        has_evidence: Whether there is evidence. Without evidence, an answer cannot be found
-            grounded or hallucinated.
-
-    Returns:
-        The actions. ``none`` is always among them, because an empty answer leads to it.
+    ``none`` is always among them, because an empty answer leads to it. Without evidence, an answer
+    cannot be found grounded or hallucinated.
     """
     outcomes = set(Outcome) - {Outcome.HALLUCINATED}
     if not has_evidence:

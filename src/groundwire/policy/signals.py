@@ -1,11 +1,9 @@
 """The signals of a request, which decisions can depend on.
 
-A signal holds for a request, or does not, or is unknown; if it fails, it is unknown. A condition of
+A signal holds for a request, or does not, or is unknown, for example after an error. A condition of
 a decision names it, such as ``keyword:urgent``. The rules of a configuration define signals; the
 gate's answer, common domains and kinds of findings are built in. :class:`Signals` has the rules,
-and the embedder that some of them need. :meth:`Signals.open` returns the signals of one request;
-each is computed when it is first needed, and kept. Those about findings are computed again after
-the check.
+and the embedder that some of them need. :meth:`Signals.open` returns the signals of one request.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,8 +29,8 @@ Embedder = Callable[[Sequence[str]], "NDArray[np.floating]"]
 NEEDED, NOT_NEEDED = "needs_fact_check", "no_fact_check_needed"
 #: The domain of prompts that are in no other domain.
 GENERAL = "general"
-#: A prompt is in a domain if the cosine between its embedding and that of the domain's description
-#: is at least this. Chosen for the embedded encoder by ``benchmarks/domains.py``.
+#: Least cosine between the embeddings of a prompt in a domain and of the domain's description, if
+#: a rule states none. Chosen for the embedded encoder by ``benchmarks/domains.py``.
 DOMAIN_THRESHOLD = 0.18
 
 #: Built-in domains and their descriptions.
@@ -100,7 +98,6 @@ class KeywordRule:
     """Words and regular expressions to look for in the prompt.
 
     Attributes:
-        name: Name of the signal in conditions.
         words: Words or phrases, found as whole words; a phrase is found only with the same spaces
             between its words.
         patterns: Regular expressions in RE2's syntax, found anywhere.
@@ -155,7 +152,6 @@ class HallucinationRule:
     """A kind of finding; the signal holds if the check has such a finding.
 
     Attributes:
-        name: Name of the signal in conditions.
         label: Label of the finding; ``None``: any label.
         min_severity: Least severity of the finding, 0 to 4.
     """
@@ -178,12 +174,8 @@ class SignalRules:
     """The rules of all signals of a configuration.
 
     Attributes:
-        keywords: Words to look for.
         domains: Domains that the configuration describes or a decision names, except ``general``,
             which holds where no other domain does.
-        embeddings: Example phrases.
-        languages: Sets of languages.
-        hallucination: Kinds of findings.
         fact_check: Names and descriptions of the gate's two answers; they have no effect.
     """
 
@@ -200,7 +192,6 @@ class SignalRequest:
     """The input of all signals of a request.
 
     Attributes:
-        prompt: The user's prompt.
         needs_fact_check: The decision of the gate; ``None`` if it failed or did not run.
         detection: The result of the check; ``None`` as long as there is no response.
     """
@@ -232,13 +223,10 @@ class Signals:
     def __init__(self, rules: SignalRules, *, embed: Embedder | None = None) -> None:
         """Make the signals of a configuration; nothing is computed yet.
 
-        Args:
-            rules: The rules of the configuration.
-            embed: Returns embeddings of texts; with ``None``, all signals that need embeddings are
-                unknown.
+        Without ``embed``, all signals that need embeddings are unknown.
         """
         self.rules, self._embed = rules, embed
-        #: Returns embeddings of texts of the configuration; they are computed once and kept.
+        #: Returns embeddings of texts of the configuration, which are kept.
         self.embed_rule = cache(self.embed)
 
     def open(self, request: SignalRequest) -> "SignalValues":
@@ -291,7 +279,7 @@ class SignalValues:
     def read(self, condition: Condition) -> Observation:
         """Return whether a condition holds; if an error occurs, this is unknown.
 
-        If an error made a condition false, a failure could cause a check to be left out.
+        If an error made the condition false, it could cause a check to be left out.
         """
         if condition not in self._observed:
             try:
@@ -375,10 +363,7 @@ class SignalValues:
         return Observation(truth=Truth.of(value >= threshold))
 
     def _prepare(self, what: str, make: Callable[[], Any]) -> Any:  # noqa: ANN401 - what make returns
-        """Make a value that several signals need, such as the prompt's embedding, only once.
-
-        If making it fails, the error is kept and raised each time.
-        """
+        """Make a value that several signals need, only once; an error is kept, and raised again."""
         if what not in self._made:
             try:
                 self._made[what] = make()

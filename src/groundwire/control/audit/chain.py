@@ -1,8 +1,8 @@
 """A chain of records, each of which is signed together with the signature of the record before.
 
-Somebody who can write to the database or the file, but has no key, cannot make a record, and cannot
-change, remove or move one without a trace. The signed bytes begin with their purpose and contain
-the length of each part, so that two different records or rows never have the same signed bytes.
+Without the key, nobody can make a valid record, and a record that is changed or moved, or removed
+before others, is noticed. The signed bytes begin with their purpose and contain the length of each
+part, so that two different records or rows never have the same signed bytes.
 """
 
 import hmac
@@ -23,15 +23,10 @@ _KEY = b"groundwire audit key 1"
 
 
 class Chain:
-    """The chain of all records that the audit log of one process writes, from start to end."""
+    """The chain of all records that one audit log writes, from its start to its end."""
 
     def __init__(self, writer: str, key: bytes) -> None:
-        """Begin a chain.
-
-        Args:
-            writer: The id of the chain: 32 hexadecimal digits that no other chain has.
-            key: The key that signs the records of the chain.
-        """
+        """Begin a chain whose id is ``writer``: 32 hexadecimal digits that no other chain has."""
         self._key = key
         self.head = Head(writer=writer, seq=0, mac=NOTHING)
 
@@ -46,11 +41,9 @@ class Chain:
         return self.head.writer
 
     def started(self, heads: Sequence[Head]) -> AuditEvent:
-        """Return the first event of the chain, which names the last records of other chains.
+        """Return the first event of the chain.
 
-        Args:
-            heads: The last records of other chains. Once they are named, nobody can remove them
-                without a trace.
+        It names the last records of other chains, so that nobody can remove these unnoticed.
         """
         named = [each.to_dict() for each in heads]
         own = {"groundwire": __version__, "key": key_id(self._key), "heads": named}
@@ -60,8 +53,7 @@ class Chain:
         """Append an event, and return its record.
 
         Raises:
-            TypeError, ValueError, RecursionError: If the event is not JSON data; the chain then
-                stays as it was.
+            TypeError, ValueError, RecursionError: If the event is not JSON data.
         """
         return self.add(Draft.of(event))
 
@@ -83,7 +75,7 @@ class Chain:
 
 
 def detail_sha256(detail: str) -> str:
-    """Return the SHA-256 of a detail in hexadecimal digits; the record of the event keeps it."""
+    """Return the SHA-256 of a detail in hexadecimal digits."""
     return sha256(detail.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -96,36 +88,30 @@ def record_mac(key: bytes, record: AuditRecord) -> str:
 def head_mac(key: bytes, head: Head, *, started_at: int, ended_at: int | None) -> str:
     """Return the MAC of a row of ``audit_writers``, which says where a chain ends.
 
-    Without the key nobody can make a chain end earlier, except by restoring an older row.
+    Without the key, nobody can make a chain end earlier, except by restoring an older row.
     """
     place = (head.writer, str(head.seq), head.mac)
     return _mac(key, _HEAD, *place, str(started_at), _optional(ended_at))
 
 
 def key_id(key: bytes) -> str:
-    """Return the public id of a key, which reveals nothing about the key."""
+    """Return the public id of a key, from which nobody can compute the key."""
     return _mac(key, _KEY)[:8]
 
 
 def ended(*, n_lost: int) -> AuditEvent:
-    """Return the last event of a chain whose process ended normally.
-
-    Args:
-        n_lost: The number of events that were never written.
-    """
+    """Return the last event of a chain that ends normally; ``n_lost`` events were given up."""
     return _own(EventType.CHAIN_ENDED, {"lost": n_lost})
 
 
 def retention_applied(removed: Sequence[Head], *, details_before: datetime | None) -> AuditEvent:
-    """Return the event that announces a removal; it is on disk before anything is removed.
-
-    It repeats earlier announcements that are still needed, since the records with these
-    announcements may be removed, too.
+    """Return the event that announces a removal.
 
     Args:
         removed: The last record that each chain loses, or lost before; all records before it are
             removed as well.
-        details_before: Details of records before this moment are removed; ``None``: none are.
+        details_before: Details of records before this moment are removed; ``None``: details are
+            removed only with their records.
     """
     before = None if details_before is None else moment_text(details_before)
     return _own(
@@ -143,7 +129,7 @@ def _optional(value: object) -> str:
 
 
 def _mac(key: bytes, what: bytes, *parts: str) -> str:
-    # A text that somebody put into the database may hold lone surrogates.
+    # A text that somebody put into the database may have lone surrogates.
     encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
     message = b"".join([what, b"\0", *(b"%d:%b" % (len(part), part) for part in encoded)])
     return hmac.digest(key, message, "sha256").hex()

@@ -1,4 +1,4 @@
-"""Collects the statements of records about the trail: ends of chains, and removals by retention.
+"""Collects what records state about the trail: records of other chains, and removals by retention.
 
 Only signed records count, so nobody without a key can pretend that retention removed a record.
 """
@@ -26,13 +26,13 @@ class Claims:
     Attributes:
         seen: Id of a chain → number of a record → the MAC of the record, and the words ``chain ID``
             for the chain whose first record states this MAC.
-        removed: Id of a chain → the last record that retention removed from it.
-        details_before: The moment before which retention removed the details of records; ``None``
-            if it removed none by their age.
+        removed: Id of a chain → the last record that retention may have removed from it.
+        details_before: Retention may have removed the details of records before this moment;
+            ``None``: it removed details only with their records.
     """
 
     def __init__(self, keys: Sequence[bytes]) -> None:
-        """Begin without statements. Only records that one of ``keys`` has signed will count."""
+        """Begin without statements. Only records that one of ``keys`` has signed count."""
         self._keys = keys
         self.seen: dict[str, dict[int, tuple[str, str]]] = defaultdict(dict)
         self.removed: dict[str, Head] = {}
@@ -50,7 +50,7 @@ class Claims:
             self._apply(payload)
 
     def is_removed(self, writer: str, seq: int) -> bool:
-        """Return whether a signed record states that retention removed a record of a chain."""
+        """Return whether retention has announced the removal of a record of a chain."""
         found = self.removed.get(writer)
         return found is not None and found.seq >= seq
 

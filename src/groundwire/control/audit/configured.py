@@ -10,7 +10,7 @@ from groundwire.control.folder import data_folder
 from groundwire.control.store import Store
 
 #: Seconds that an event waits for further events to be written with it, if no response waits for
-#: it. A busy gateway then commits ten times a second, and not with every answer.
+#: it. So a busy gateway does not commit with every answer.
 LINGER_S = 0.1
 
 #: The default file of the audit log if there is no store, in the data folder of the gateway.
@@ -20,15 +20,12 @@ FILE = "audit.jsonl"
 def audit_log(config: Config, *, is_stored: bool) -> AuditLog:
     """Make the audit log of a configuration; nothing is started yet.
 
-    If ``audit.enabled`` is false, the log has no sink, and drops all events.
-
-    Args:
-        config: The configuration.
-        is_stored: Whether there is a store. The log uses it unless a path is configured.
+    If ``audit.enabled`` is false, the log drops all events. With ``is_stored``, it uses the store,
+    unless a path is configured.
 
     Raises:
-        ConfigError: If there is no key to sign with, none can be made, or a key cannot be used.
-        SettingError: If the file of the log cannot be written.
+        ConfigError: If the keys cannot be read, used or made.
+        SettingError: If the address of the store is not valid, or the log's file cannot be written.
     """
     own = config.audit
     if not own.enabled:
@@ -43,7 +40,8 @@ def audit_log(config: Config, *, is_stored: bool) -> AuditLog:
         sink = StoreSink(store, keys, refuses_foreign=refuses_foreign(config))
     else:
         sink = FileSink(own.path or data_folder(config) / FILE, is_synced=is_synced)
-    # Retention works in the store alone, so a file has details only if they may be kept for ever.
+    # Retention works in the store alone, so other sinks get details only if these may be kept for
+    # ever.
     keeps = own.detail_days != 0 if isinstance(sink, StoreSink) else own.detail_days is None
     return AuditLog(
         sink,

@@ -1,7 +1,7 @@
 """Builds the events of the control plane: changes of tenants, keys and accounts, and logins.
 
-Events hold the ids of keys, never a key. Texts that people wrote, such as values of metadata, are
-redacted.
+Events contain ids of keys, never a key. Names and values that people have given to tenants and keys
+are redacted.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -22,11 +22,10 @@ from groundwire.control.tenants.record import (
 )
 from groundwire.control.verdicts import Review
 
-#: The actors of changes that need no key: commands such as ``groundwire keys``, and the first
-#: start.
+#: Values of ``actor`` for changes by a command such as ``groundwire keys``, and by the first start.
 COMMAND_LINE, FIRST_START = "command-line", "first-start"
 
-#: Names of the filters of an export whose value is a moment. These values are not redacted.
+#: Filters of an export whose values are moments; these values are not redacted.
 _MOMENTS = frozenset({"since", "until"})
 
 
@@ -44,8 +43,8 @@ class ControlEvents:
             signed-in person, :data:`COMMAND_LINE` or :data:`FIRST_START`.
         trace_id: The id of the request.
         redact: Function that redacts a text before an event keeps it.
-        configured: The ids of the tenants in the configuration. Storing such a tenant for the first
-            time makes no event about a new tenant.
+        configured: The ids of the tenants in the configuration; no event says that one of these is
+            new.
     """
 
     actor: str
@@ -103,7 +102,7 @@ class ControlEvents:
         return (self._event(EventType.KEY_REVOKED, key.tenant, self._key(key)),)
 
     def account_saved(self, saved: SavedAccount) -> tuple[AuditEvent, ...]:
-        """Return the event of an account that was made, or got another role or password."""
+        """Return the event of an account that was made or changed."""
         account, before = saved.account, saved.role_before
         payload: dict[str, Any] = {"account": account.name, "role": str(account.role)}
         if account.identity is not None:
@@ -114,12 +113,7 @@ class ControlEvents:
         return (self._event(EventType.ACCOUNT_UPDATED, None, payload),)
 
     def login(self, role: StrEnum, address: str) -> AuditEvent:
-        """Return the event of a login to the admin plane, with an account or a key.
-
-        Args:
-            role: The role of the account or key.
-            address: The address of the client.
-        """
+        """Return the event of a login to the admin plane, with the role of the account or key."""
         payload = {"role": str(role), "address": address}
         return self._event(EventType.ADMIN_LOGIN, None, payload)
 
@@ -166,7 +160,7 @@ class ControlEvents:
         )
 
     def redacted(self, parts: dict[str, Any]) -> dict[str, Any]:
-        """Return mappings, by name, without the secrets in their keys and values."""
+        """Return mappings, by name, with their keys and values redacted."""
         return {
             part: {self.redact(key): self._text(value, key) for key, value in values.items()}
             for part, values in parts.items()
@@ -178,7 +172,7 @@ class ControlEvents:
         return self._named(key, value) if isinstance(value, str) else value
 
     def _named(self, key: str, value: str) -> str:
-        """Redact a value of metadata; the whole value if its key says that it is a secret."""
+        """Redact a value; the whole value if its key says that it is a secret."""
         apart = self.redact(value)
         if self.redact(f"{key}: {value}") == f"{self.redact(key)}: {apart}":
             return apart
@@ -188,10 +182,8 @@ class ControlEvents:
 def login_failed(address: str, n_times: int, *, trace_id: str) -> AuditEvent:
     """Build the event of failed logins to the admin plane.
 
-    Args:
-        address: The address of the client.
-        n_times: The number of failures since the last event about the address.
-        trace_id: The id of the request; empty if the event is about several requests.
+    ``n_times`` counts the failures since the last event about the address. ``trace_id`` is empty if
+    the event is about several requests.
     """
     return AuditEvent(
         type=EventType.ADMIN_LOGIN_FAILED,
@@ -202,7 +194,7 @@ def login_failed(address: str, n_times: int, *, trace_id: str) -> AuditEvent:
 
 
 def diff_of(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """Return which keys of a mapping were added, changed and removed, with their values.
+    """Return which keys were added, changed and removed, with their values.
 
     >>> diff_of({"a": "1", "b": "2"}, {"b": "3", "c": "4"})
     {'added': {'c': '4'}, 'changed': {'b': {'from': '2', 'to': '3'}}, 'removed': {'a': '1'}}

@@ -24,19 +24,15 @@ class InvalidCursorError(InputError):
 
 
 def to_cursor(*place: str | int) -> str:
-    """Encode a place in a list as a text whose characters may stand in a URL."""
+    """Encode a place in a list as a text that can be part of a URL."""
     return urlsafe_b64encode(json.dumps(place).encode("ascii")).decode("ascii").rstrip("=")
 
 
 def read_cursor(cursor: str, *types: type[str] | type[int]) -> tuple[str | int, ...]:
-    """Decode a place in a list from a cursor.
-
-    Args:
-        cursor: The text, which is untrusted.
-        types: The types of the values that the place consists of.
+    """Decode a place in a list from a text that may not be a cursor.
 
     Raises:
-        InvalidCursorError: If the text is not the cursor of a place with these types.
+        InvalidCursorError: If the text is not the cursor of a place with values of these types.
     """
     try:
         place = json.loads(urlsafe_b64decode(cursor[:MAX_CHARS] + "=" * (-len(cursor) % 4)))

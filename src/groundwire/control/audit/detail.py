@@ -1,8 +1,8 @@
 """Builds the detail of an event: all findings about an answer, for people who review it later.
 
-Its shape is ``detection/schemas/audit_detail.schema.json``. Offsets are those in the original
+Its schema is ``detection/schemas/audit_detail.schema.json``. Offsets are those in the original
 answer and sources, although the texts in the detail may be cut or redacted. ``answer.redactions``
-lists the ranges of the answer that are redacted.
+lists the redacted ranges of the answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,31 +21,26 @@ from groundwire.pipeline.conversation.request import OfferedSource
 #: The version of the detail's shape.
 VERSION = 1
 
-#: The most entries of each list in a detail, such as the claims; two lists have the limits below.
+#: The most entries of a list in a detail, such as the claims; two lists have the limits below.
 MAX_ROWS = 1000
 #: The most references to evidence in one claim or span, and the most citations in one claim.
 MAX_EVIDENCE, MAX_CITATIONS = 3, 20
 #: Most characters of texts that are kept whole, together; further texts are cut.
 MAX_CHARS = 500_000
 
-#: Fields of the context of the request that the detail takes over unchanged.
+#: Fields of the request's context that the detail has, too.
 _REQUEST = ("gate", "origin", "lost", "unused", "skipped", "has_tools")
 
 T = TypeVar("T")
 
 
 def detail_of(answer: Checked, keeping: Keeping) -> dict[str, Any]:
-    """Build the detail of an answer as JSON data.
-
-    Args:
-        answer: The answer, checked or not.
-        keeping: The settings for how much of the answer's text and of the sources is kept.
-    """
+    """Build the detail of an answer, checked or not, as JSON data."""
     return _Detail(answer, keeping).to_dict()
 
 
 class _Detail:
-    """Builds the detail of one answer; each text is redacted once."""
+    """Builds the detail of one answer."""
 
     def __init__(self, answer: Checked, keeping: Keeping) -> None:
         self._answer, self._keeping = answer, keeping
@@ -124,10 +119,10 @@ class _Detail:
         return {**given.to_dict(), "text": self._prose(given), **found}
 
     def _prose(self, given: Explanation) -> str | None:
-        """Quote the text of an explanation.
+        """Quote the text of an explanation, which quotes the answer and the evidence.
 
-        An explanation quotes the answer and the evidence. If something in the quoted ranges is
-        redacted, the explanation may contain a part of it, so only the marker is kept.
+        If something in the quoted ranges is redacted, the explanation may contain a part of it, so
+        only a marker is kept.
         """
         touched = list(self._text.touched(given.start, given.end))
         for place in (given.evidence, given.counterpart):
@@ -150,10 +145,10 @@ class _Detail:
         }
 
     def _where(self, evidence: EvidenceRef) -> tuple[RedactedText, int, int]:
-        """Return the source of some evidence with its range there.
+        """Return the source of some evidence, and start and end of the evidence in the source.
 
-        If the source is not known, or has another text in the range, the text of the evidence and
-        its whole range are returned.
+        If the source is not known, or has another text there, return the text of the evidence, its
+        start and its end.
         """
         place = self._places.get(evidence.source_id)
         if place is not None:

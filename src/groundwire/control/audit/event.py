@@ -16,7 +16,7 @@ from groundwire.detection.values import FrozenMapping
 _TIME, _CHANCE = (2**48 - 1) << 80, (2**12 - 1) << 64 | (2**62 - 1)
 _VERSION_7 = 7 << 76 | 2 << 62
 
-#: The tenant of events that are about no tenant. No real tenant can have this id.
+#: The tenant of events that are about no tenant. No stored tenant can have this id.
 NO_TENANT = "-"
 
 
@@ -60,10 +60,7 @@ def moment_text(moment: datetime) -> str:
 
 
 def _new_id() -> str:
-    """Make a UUID of version 7, which begins with the time.
-
-    New ids are added at the end of a database index, while random ids would go to any page of it.
-    """
+    """Make a UUID of version 7, which begins with the time, so that an index grows at its end."""
     milliseconds, chance = time.time_ns() // 1_000_000, int.from_bytes(os.urandom(10), "big")
     return str(UUID(int=milliseconds << 80 & _TIME | chance & _CHANCE | _VERSION_7))
 
@@ -73,14 +70,13 @@ class AuditEvent:
     """An event of the audit trail.
 
     Attributes:
-        type: The type of the event.
         tenant: The id of the tenant, or :data:`NO_TENANT`.
         trace_id: The id of the request, as in ``X-Trace-ID``; empty without a request.
         payload: The facts of the event, as JSON data.
         id: The id of the event, a UUID.
         timestamp: The moment when the event was made, in UTC.
-        detail: All findings about an answer, as JSON data. It is stored beside the event, and may
-            be kept for a shorter time.
+        detail: All findings about an answer, as JSON data, or ``None``. The detail is stored beside
+            the event, and may be removed earlier.
     """
 
     type: EventType

@@ -2,7 +2,7 @@
 
 An answer makes no event if it is grounded, if it needed no check, or if the policy takes no action
 (``none``). Every other answer makes exactly one event. Beside these events, each checked answer
-makes the event ANSWER_SAMPLED with the probability ``audit.sample``, whatever was found in it.
+makes the event ANSWER_SAMPLED with the probability :attr:`.Keeping.sample`.
 """
 
 import random
@@ -22,7 +22,7 @@ from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: Most claims, and most spans, whose texts one event keeps; the counts in it include all of them.
+#: Most claims that one event lists, and most spans, and most pointers.
 MAX_TEXTS = 1000
 #: Most characters of texts that one event keeps whole, together; further texts are cut.
 MAX_CHARS = 200_000
@@ -36,7 +36,7 @@ _WHOLE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Disposition(StrEnum):
-    """The ways in which a stream can end if its text is held back until it is judged."""
+    """The ends of a stream whose text is sent only after it was judged."""
 
     DELIVERED = "delivered"  # all of it was sent to the client
     REFUSED = "refused"  # ended by a refusal; the client keeps the text that was released before
@@ -46,16 +46,16 @@ class Disposition(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamSummary:
-    """Summary of a stream whose text was held back until it was judged.
+    """Summary of a stream whose text was sent only after it was judged.
 
     Attributes:
         release: The release mode: ``sentence`` or ``deferred``.
-        disposition: The way in which the stream ended.
-        delivered_chars: Characters of text that went to the client, over all choices.
-        withheld_chars: Characters of the upstream's text that did not go to the client.
+        disposition: How the stream ended.
+        delivered_chars: Characters of text that were sent to the client, over all choices.
+        withheld_chars: Characters of the upstream's text that were not sent to the client.
         code: The code of the refusal, if the stream was refused.
         scan_incomplete: Whether some text was too long to be judged, or could not be read.
-        scan_failed: Whether the check failed.
+        scan_failed: Whether a check failed.
         truncated: Whether the upstream broke off before the end of the stream.
     """
 
@@ -85,9 +85,9 @@ def response_events(
             answer as ``choice``.
         tenant: The tenant of the request.
         trace_id: The id of the request.
-        keeping: The settings for how much of the answers' texts is kept.
-        model: The model that the client named, already redacted; empty: no model.
-        origin: Fields of each payload that tell where the answers come from, such as
+        keeping: The settings for what is kept.
+        model: The model that the client named, already redacted; empty: none.
+        origin: Fields of each payload that say where the answers come from, such as
             :data:`STREAMED`; none for a response of the upstream that was not streamed.
     """
     events = []
@@ -106,7 +106,7 @@ def response_events(
 
 
 def summary_event(summary: StreamSummary, *, tenant: str, trace_id: str) -> AuditEvent:
-    """Build the last event of a stream whose text was held back."""
+    """Build the last event of a stream, with its summary."""
     optional = ("code", "scan_incomplete", "scan_failed", "truncated")
     counts = {name: each for name, each in asdict(summary).items() if each or name not in optional}
     type_ = EventType.STREAMING_ENFORCEMENT_SUMMARY
@@ -124,13 +124,8 @@ def unchecked_endpoint_event(
 ) -> AuditEvent:
     """Build the event of a request to an endpoint whose answers are not checked.
 
-    Args:
-        tenant: The tenant of the request.
-        trace_id: The id of the request.
-        path: The path that the client sent; its beginning is kept.
-        model: The model that the client named; its beginning is kept.
-        decision: ``mark`` (a header says that the response is not checked) or ``refuse``.
-        keeping: The settings for what is redacted in path and model.
+    The beginnings of path and model are kept, redacted. ``decision`` is ``mark`` (a header says
+    that the response is not checked) or ``refuse``.
     """
     name = Quotes(keeping, max_chars=0).name
     payload = {
@@ -174,9 +169,9 @@ def _finding(
 
 
 def _drawn(answer: Checked, keeping: Keeping) -> tuple[EventType, dict[str, Any]] | None:
-    """Draw a checked answer at random, and return type and payload of its event.
+    """Draw an answer at random: return type and payload of its event.
 
-    Return ``None`` if the answer is not drawn or was not checked.
+    Return ``None`` if the answer is not drawn, or was not checked.
     """
     if answer.detection is None or random.random() >= keeping.sample:
         return None
@@ -214,8 +209,8 @@ def _texts(detection: Detection, keeping: Keeping) -> dict[str, tuple[str | None
     claims = [claim for claim in detection.claims if claim.spans][:MAX_TEXTS]
     spans = detection.spans[:MAX_TEXTS]
     if keeping.text is AuditText.HASH:
-        # No hashes of spans are kept: a span may be a single year or name, which somebody can find
-        # by hashing all years or names.
+        # No hashes of spans are kept: a span may be a single year or name, which can be found by
+        # hashing all years or names.
         return {"ungrounded_claim_hashes": tuple(hashed(claim.text) for claim in claims)}
     quotes = Quotes(keeping, max_chars=MAX_CHARS)
     answer = quotes.read(detection.answer)
@@ -239,5 +234,5 @@ def _outcome_payload(answer: Checked) -> dict[str, Any]:
 
 
 def _number(value: float) -> float | None:
-    """Round a number for JSON; NaN and infinity, which JSON does not have, become ``None``."""
+    """Round a number; NaN and infinity, which JSON does not have, become ``None``."""
     return round(value, 6) if isfinite(value) else None

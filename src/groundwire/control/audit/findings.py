@@ -14,8 +14,8 @@ class AnswerFindings:
 
     Attributes:
         spans: The texts of the unsupported spans.
-        n_contradictions: The number of spans that contradict the evidence, according to the
-            explainer; ``None`` if the explainer judged no span.
+        n_contradictions: The number of spans that the explainer calls contradicted; ``None`` if the
+            explainer judged no span.
         max_severity: The highest severity, 0 to 4; ``None`` if no span is explained.
     """
 

@@ -1,4 +1,4 @@
-"""Records as they are read from the store; they can be shown even if a row was tampered with."""
+"""Records as they are read from the store, in a form that can be shown even after tampering."""
 
 import json
 from collections.abc import Mapping
@@ -20,15 +20,14 @@ class FoundRecord:
     """A record of the trail, as lists show it.
 
     Attributes:
-        event: The event in the record's line: ``id``, ``timestamp``, ``tenant``, ``type``,
-            ``trace_id``, ``payload``. If the line is not a valid event any more, the values come
-            from the record's columns, and the payload is empty.
+        event: The event in the record's line, as :meth:`.AuditEvent.to_dict` returns it. If the
+            line lacks a field, the values come from the columns, and the payload is empty.
         writer: The id of the record's chain.
         seq: The number of the record in its chain; -1 if the stored value is not an integer.
-        mac: The MAC of the record, which is not verified here; ``audit verify`` does that.
+        mac: The MAC of the record, which is not verified here.
         has_detail: Whether the detail of the record is kept.
-        detail: The detail, if it was asked for and can be read.
-        is_readable: Whether the line is a valid event.
+        detail: The detail; ``None`` if it was not asked for, or cannot be read.
+        is_readable: Whether the line has all fields of an event.
     """
 
     event: Mapping[str, Any]
@@ -56,7 +55,7 @@ class FoundRecord:
 
     @property
     def answer_key(self) -> tuple[object, ...]:
-        """A value that all events about one answer share, if their details were read."""
+        """A value that is equal for all events about one answer, if their details were read."""
         detail = self.detail or {}
         answer = detail.get("answer") or {}
         return self.event["trace_id"], detail.get("index"), answer.get("hash")
@@ -72,7 +71,7 @@ class FoundRecord:
 
 
 def line_of(row: Mapping[Any, Any]) -> bytes:
-    """Return a row as one line of a file, as the audit log writes it."""
+    """Return a row as one line of a log file, without a line break."""
     return AuditRecord(**{each.name: row[each.name] for each in fields(AuditRecord)}).to_line()
 
 

@@ -14,12 +14,9 @@ class HeadRow(Head):
     """The stored end of a chain: a row of the table ``audit_writers``.
 
     Attributes:
-        writer: The id of the chain.
-        seq: The number of its last record.
-        mac: The MAC of its last record.
-        started_at: The moment of its first record, in microseconds since 1970.
-        ended_at: The moment of its last record, if its process ended normally; else ``None``.
-        signature: The MAC of the values above.
+        started_at: The moment of the chain's first record, in microseconds since 1970.
+        ended_at: The moment of its last record, if the chain ended normally; else ``None``.
+        signature: The MAC of the other values.
     """
 
     started_at: int
@@ -35,7 +32,7 @@ class HeadRow(Head):
 
     @classmethod
     def read(cls, row: Mapping[Any, Any]) -> "HeadRow | None":
-        """Read a row; ``None`` if a value has the wrong type, which SQLite allows."""
+        """Read a row; return ``None`` if a value has a wrong type, which SQLite allows."""
         kinds = {"seq": int, "started_at": int, "ended_at": int | None}
         is_sound = all(isinstance(value, kinds.get(name, str)) for name, value in row.items())
         return cls(**row) if is_sound else None

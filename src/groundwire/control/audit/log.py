@@ -1,8 +1,7 @@
 """The audit log: takes events from coroutines, and writes them in a task of its own.
 
-A full queue drops no event: most callers wait for a place in it, and rare events are added beyond
-its size. Events that cannot be written stay in the queue, in order, and are tried again until the
-log is closed.
+A full queue drops no event: most callers wait for room in it, and rare events are added beyond its
+size. Events that cannot be written stay in the queue, and are tried again until the log is closed.
 """
 
 import asyncio
@@ -26,8 +25,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: Most characters of details that may wait in the queue. Beyond that, events are kept without their
-#: details, so that they do not fill the memory while the database cannot be reached.
+#: If more characters of details than this wait in the queue, events are queued without details, so
+#: that they do not fill the memory while the database cannot be reached.
 MAX_DETAIL_CHARS = 64_000_000
 #: Most events in one write. A write also ends after the event that exceeds ``MAX_BATCH_CHARS``.
 MAX_BATCH, MAX_BATCH_CHARS = 1000, 4_000_000
@@ -40,11 +39,10 @@ class AuditStats:
     Attributes:
         written: Type of an event → number of such events that were written.
         n_failures: The number of attempts to write that failed.
-        n_lost: The number of events that were never written: they could not be written before the
-            log was closed, came when the log was not open, or were not valid.
+        n_lost: The number of events that were given up: the log was not open, or was closed before
+            they could be written, or they were not valid.
         depth: The number of events that wait now.
-        n_without_detail: The number of events that were kept without their detail, because too
-            many characters of details were waiting.
+        n_without_detail: The number of events that lost their detail by :data:`MAX_DETAIL_CHARS`.
     """
 
     written: Mapping[str, int]
@@ -74,30 +72,28 @@ class AuditLog:
         """Prepare the log; :meth:`open` starts it.
 
         Args:
-            sink: The place that keeps the records; ``None`` for a gateway without audit log.
+            sink: The place for the records; with ``None``, all events are dropped.
             key: The key that signs the records.
             queue_size: The number of events that may wait, including those being written.
             keeps_details: Whether details are kept.
-            linger_s: Seconds that an event waits for further events to be written with it, if no
-                caller waits for it.
+            linger_s: Seconds that an event waits for others, if no caller waits for it.
             patience_s: The most seconds that :meth:`settle` waits for a write.
-            backoff_s: Seconds of the pause after a failure: the first pause, and the longest. The
-                pause doubles with each failure.
+            backoff_s: Seconds of the first pause after a failure, and of the longest. The pause
+                doubles with each further failure.
         """
         self._sink, self._chain = sink, Chain.new(key)
         self._queue_size, self._keeps_details = queue_size, keeps_details
         self._linger_s, self._patience_s, self._backoff_s = linger_s, patience_s, backoff_s
-        # Serialized events that are not written yet; the first of them are being written.
+        # Events that are not written yet, including those being written.
         self._waiting: deque[Draft] = deque()
         self._n_detail_chars = 0
-        # The number of events that were added, and how many of these were written or given up.
+        # The number of events that were queued, and how many of these were written or given up.
         self._n_added = self._n_done = 0
         self._written: Counter[str] = Counter()
         self._n_failures = self._n_lost = self._n_without_detail = 0
         self._failing_since: float | None = None
         self._is_open = False
-        # The first is set if an event waits, the second if waiting events must be written at once;
-        # the third is notified after each write.
+        # Signals to the task: look at the queue; write now. The third is notified after each write.
         self._some, self._hurry, self._moved = asyncio.Event(), asyncio.Event(), asyncio.Condition()
         self._task: asyncio.Task[None] | None = None
 
@@ -114,7 +110,7 @@ class AuditLog:
 
     @property
     def is_failing(self) -> bool:
-        """Whether records cannot be written now: the last attempt failed, or the queue is full."""
+        """Whether the last attempt to write failed, or the queue is full."""
         return self._failing_since is not None or len(self._waiting) >= self._queue_size
 
     async def open(self) -> None:
@@ -124,27 +120,27 @@ class AuditLog:
             self._task = asyncio.create_task(self._run(self._sink), name="audit log")
 
     def add(self, *events: AuditEvent) -> None:
-        """Queue events without waiting, even if the queue is full. This is for rare events."""
+        """Queue events without waiting, even if the queue is full; for rare events."""
         for event in events:
             self._add(event)
 
     async def write(self, *events: AuditEvent) -> None:
-        """Queue events, and wait until the queue has room for them. Never raises.
+        """Queue events, and wait until the queue has room for them.
 
-        All events are written even if the caller is cancelled meanwhile.
+        Errors are only logged. If the caller is cancelled, the events stay in the queue.
         """
         self.add(*events)
         await self._until_placed(self._n_added)
 
     async def settle(self, events: Sequence[AuditEvent]) -> bool:
-        """Queue events, and wait until they are on disk. Never raises.
+        """Queue events, and wait until they are written. Errors are only logged.
 
-        All callers that wait at the same time share one write. If writing has failed for
-        ``patience_s``, callers do not wait for it any more until it succeeds. But they always wait
-        for a place in the queue, since otherwise the queue would have no limit.
+        Callers that wait at the same time share a write. If writing has failed for ``patience_s``,
+        callers do not wait for it any more. But they always wait for room in the queue, since
+        otherwise the queue would have no limit.
 
         Returns:
-            Whether the events are on disk; also true if there is no audit log, or no event. If not,
+            Whether the events are written; also true if there is no sink, or no event. If false,
             valid events are tried again until the log is closed.
         """
         began, n_lost = time.monotonic(), self._n_lost
@@ -163,13 +159,10 @@ class AuditLog:
         return not is_lost and self._task is not None and not self._task.cancelled()
 
     async def close(self, *, timeout_s: float = 30.0) -> int:
-        """Write the waiting events, and close the log.
-
-        Args:
-            timeout_s: Seconds after which events that cannot be written are given up.
+        """Write the waiting events, and close the log; after ``timeout_s`` seconds, give them up.
 
         Returns:
-            The number of events that were lost since the log was made.
+            The number of events that were given up since the log was made.
         """
         self._is_open = False
         self._some.set()
@@ -237,10 +230,9 @@ class AuditLog:
             await sink.close()
 
     async def _next(self) -> Sequence[Draft]:
-        """Wait for events, and return a batch; it is empty if the log is closed and nothing waits.
+        """Wait for events, and return a batch, which stays in the queue.
 
-        The events stay in the queue until they are written. With ``linger_s``, the method waits for
-        further events to write in the same batch.
+        The batch is empty if the log is closed and nothing waits.
         """
         if not self._waiting and self._is_open:
             self._some.clear()
@@ -258,7 +250,7 @@ class AuditLog:
         return batch
 
     async def _write_own(self, sink: Sink, event: AuditEvent) -> None:
-        """Write an event about the chain itself, which is not in the queue."""
+        """Write an event about the chain itself, which was not queued."""
         await self._append(sink, [self._chain.link(event)])
 
     async def _append(self, sink: Sink, records: Sequence[AuditRecord]) -> None:

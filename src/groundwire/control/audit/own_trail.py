@@ -1,8 +1,7 @@
-"""Refuses to write into a trail if none of this process's keys has signed any of its chains.
+"""Refuses a trail if none of this process's keys has signed any of its chains.
 
 If the trail is verified without this process's key, this process's chain counts as forged. So a
-wrong key, such as one of another folder, replica or user, has to be noticed before anything is
-written.
+wrong key, such as that of another user, has to be noticed before anything is written.
 """
 
 from collections.abc import Sequence
@@ -26,8 +25,8 @@ def refuses_foreign(config: Config) -> bool:
     """Return whether a gateway of this configuration refuses a trail that its keys have not signed.
 
     A gateway that made its key itself refuses such a trail, since its key may be the wrong one. A
-    configured key was chosen on purpose, perhaps because the old key is lost, so the gateway then
-    accepts any trail.
+    configured key may be new because the old one is lost, so any trail is then accepted. A log with
+    a path of its own is never refused.
     """
     own = config.audit
     return own.enabled and own.path is None and own.key is None
@@ -39,6 +38,7 @@ async def check_start(store: Store, config: Config) -> None:
     Raises:
         ForeignTrailError: If the gateway must not write there, see :func:`refuses_foreign`.
         StoreError: If the database fails.
+        ConfigError: If the keys cannot be read, used or made.
     """
     if refuses_foreign(config):
         keys = signing_keys(config)
@@ -49,7 +49,7 @@ async def check_start(store: Store, config: Config) -> None:
 async def check_own(connection: AsyncConnection, keys: Sequence[bytes]) -> None:
     """Check that there is no trail yet, or that one of the keys has signed a chain of the trail.
 
-    One chain is enough, since replicas with other keys may have signed the others.
+    One chain is enough, since replicas with other keys may have signed other chains.
 
     Raises:
         ForeignTrailError: If there is a trail, and none of the keys has signed any chain.

@@ -1,6 +1,6 @@
 """Quotes texts for the audit trail: whole, cut, or not at all if only hashes are kept.
 
-Secrets, and other texts that must not be kept, are redacted first.
+What must not be kept, such as secrets, is redacted first.
 """
 
 from dataclasses import dataclass, field
@@ -34,11 +34,10 @@ class Keeping:
     """The settings for what the audit trail keeps of an answer.
 
     Attributes:
-        text: How much of the texts is kept.
-        redaction: The kinds of text that are redacted before the rest is kept.
+        text: How much of its texts is kept.
+        redaction: The kinds of text that are redacted.
         keeps_detail: Whether all findings are kept, as a detail beside the event.
-        sample: The probability with which a checked answer is recorded as a sample, whatever was
-            found in it.
+        sample: The probability with which a checked answer is recorded as a sample.
     """
 
     text: AuditText = AuditText.CUT
@@ -64,24 +63,20 @@ class Keeping:
 
 
 class Quotes:
-    """Quotes texts as the settings say, with a limit on the characters of all texts together.
+    """Quotes texts as the settings say.
 
-    Beyond the limit, texts are cut even with ``full``, so that a record can still be read.
+    Beyond a limit on all texts together, texts are cut even with ``full``, so that records do not
+    get too large.
     """
 
     def __init__(self, keeping: Keeping, *, max_chars: int) -> None:
-        """Prepare to quote texts.
-
-        Args:
-            keeping: The settings.
-            max_chars: Characters of all texts together that may be quoted before texts are cut.
-        """
+        """Prepare to quote texts, of which at most ``max_chars`` characters are quoted whole."""
         self._keeping, self._left = keeping, max_chars
         # Many claims have the same evidence, citations or names, which are redacted once.
         self._apply = lru_cache(maxsize=1024)(keeping.redaction.apply)
 
     def read(self, text: str) -> RedactedText:
-        """Redact a text, to quote parts of it afterwards."""
+        """Redact a text, in order to quote parts of it."""
         if self._keeping.text is AuditText.HASH:
             return RedactedText(text, ())  # no part of the text will be quoted
         return self._keeping.redaction.read(text)
@@ -100,15 +95,15 @@ class Quotes:
         return self.text(part.text)
 
     def text(self, text: str) -> str | None:
-        """Quote a text that is not part of a longer text."""
+        """Redact and quote a text; ``None`` if only hashes are kept."""
         return self.redacted(self._apply(text))
 
     def name(self, text: str) -> str:
-        """Quote the beginning of a name, even if only hashes are kept of other texts."""
+        """Redact a name, and quote its beginning even if only hashes are kept of other texts."""
         return cut(self._apply(text))
 
     def redacted(self, text: str) -> str | None:
-        """Quote a text that is redacted already."""
+        """Quote a text that is redacted already; ``None`` if only hashes are kept."""
         if self._keeping.text is AuditText.HASH:
             return None
         if self._keeping.text is AuditText.CUT or len(text) > self._left:

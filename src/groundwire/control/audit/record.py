@@ -16,7 +16,7 @@ NOTHING = "0" * 64
 #: The version of the format of chains; each line of a file names it.
 VERSION = 1
 
-#: The largest number of a record that a database can store.
+#: The largest number of a record: the largest integer that a database can store.
 MAX_SEQ = 2**63 - 1
 
 _COMPACT = (",", ":")
@@ -98,21 +98,17 @@ class Draft:
 class AuditRecord(Head):
     """A signed event of a chain, linked to the record before it.
 
+    ``event_id``, ``moment``, ``tenant``, ``type`` and ``trace_id`` repeat values of the line for
+    queries; long texts are cut. :mod:`~groundwire.control.audit.chain` says what is signed.
+
     Attributes:
-        writer: The id of the chain: 32 hexadecimal digits, new with each start of a process.
+        writer: The id of the chain, 32 hexadecimal digits.
         seq: The number of the record in the chain, from 1.
-        event_id: The id of the event. This and the next four attributes repeat values of the line,
-            for queries.
-        moment: The moment of the event, in microseconds since 1970 in UTC.
-        tenant: The id of the tenant, cut to the length of the column.
-        type: The type of the event.
-        trace_id: The id of the request, cut to the length of the column.
+        moment: The moment of the event, in microseconds since 1970.
         line: The event as one line of JSON.
-        detail: The detail as JSON; ``None`` if there is no detail, or it was removed.
-        detail_sha256: The SHA-256 of the detail, also if the detail was removed; ``None`` if the
-            event had no detail.
-        previous: The MAC of the record before.
-        mac: The MAC of the record; see :mod:`~groundwire.control.audit.chain`.
+        detail: The detail as JSON; ``None`` if there is none, or it was removed.
+        detail_sha256: The SHA-256 of the detail, even of a removed one; ``None`` if there was none.
+        previous: The MAC of the record before; :data:`NOTHING` in the first record.
     """
 
     event_id: str
@@ -140,7 +136,8 @@ class AuditRecord(Head):
     def to_line(self) -> bytes:
         """Return the record as one line of a file: the event's fields, ``chain`` and ``detail``.
 
-        The bytes of the event are those that were signed. The line has no line break.
+        The bytes of the event are those that were signed. There is no line break, not even at the
+        end.
         """
         chain = {
             "version": VERSION,
@@ -158,7 +155,7 @@ class AuditRecord(Head):
 
 
 def compact(data: object) -> str:
-    """Return data as compact JSON in ASCII: the form that is signed.
+    """Return data as compact JSON in ASCII.
 
     Raises:
         TypeError, ValueError, RecursionError: If the data cannot be written as JSON.
@@ -177,9 +174,6 @@ def _detail(detail: Mapping[str, Any]) -> str:
 def columns_of(event: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns by which an event is looked up.
 
-    Args:
-        event: The event as JSON data.
-
     Raises:
         KeyError: If a field is missing.
         TypeError: If a field has the wrong type.
@@ -197,7 +191,7 @@ def columns_of(event: Mapping[str, Any]) -> dict[str, Any]:
 def storable(text: object, max_chars: int) -> str:
     """Return a text that can be stored: cut, and with NUL and lone surrogates replaced.
 
-    A text that a client chose must not keep the trail from being written.
+    So no text of a client can keep the trail from being written.
 
     Raises:
         TypeError: If ``text`` is not a text.

@@ -1,7 +1,7 @@
 """Redacts texts before they are kept: ``[REDACTED:email]`` replaces an email address.
 
-A part of a text, such as a span of an answer, is redacted within the whole text. So half of a
-card's number is redacted as well, although it does not look like a card's number by itself.
+A part of a text, such as a span of an answer, is redacted within the whole text: half of a card's
+number does not look like a card's number by itself.
 """
 
 from bisect import bisect_right
@@ -65,7 +65,7 @@ class Redaction:
 
     @classmethod
     def of(cls, setting: str) -> Self:
-        """Read ``audit.redact``: names with commas between, or ``none``.
+        """Read ``audit.redact``: names of kinds with commas between, or ``none``.
 
         Raises:
             KindError: If a name is unknown, or there are names beside ``none``.
@@ -84,7 +84,7 @@ class Redaction:
         return tuple(Redacted(start, end, self.kinds[rank]) for start, end, rank in _joined(found))
 
     def read(self, text: str) -> "RedactedText":
-        """Find the ranges of a text to redact, and return the text with them."""
+        """Find the ranges of a text to redact; return text and ranges."""
         return RedactedText(text, self.find(text))
 
     def apply(self, text: str) -> str:
@@ -100,7 +100,7 @@ class RedactedText:
     """A text with its ranges to redact; parts of it can be read in redacted form."""
 
     def __init__(self, text: str, found: tuple[Redacted, ...]) -> None:
-        """Keep a text and its ranges to redact, as :meth:`Redaction.read` finds them."""
+        """Keep a text and its ranges to redact, in reading order and disjoint."""
         self.text, self.found = text, found
         self._ends = [each.end for each in found]
 
@@ -112,7 +112,7 @@ class RedactedText:
     def piece(self, start: int = 0, end: int | None = None) -> str:
         """Return a part of the text, redacted; without arguments, the whole text.
 
-        A range to redact that is only partly inside the part is also replaced by a whole marker.
+        A range to redact that is only partly in the part gets a whole marker, too.
         """
         end = len(self.text) if end is None else end
         parts, at = [], start

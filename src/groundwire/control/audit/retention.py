@@ -1,8 +1,8 @@
-"""Removes expired records and details from the store, every hour.
+"""Removes expired records and details from the store, about every hour.
 
 A chain loses its beginning, never a record between two others. Before a removal, a record announces
-it, so that ``audit verify`` knows which records may be missing. The next removal finishes one that
-was interrupted.
+it, so that ``audit verify`` knows which records may be missing. An interrupted removal is finished
+by the next one.
 """
 
 import asyncio
@@ -31,8 +31,8 @@ from groundwire.errors import GroundwireError
 
 log = logging.getLogger(__name__)
 
-#: Most rows that one transaction removes, and seconds of the pause after each of these
-#: transactions, in which other transactions can write.
+#: Most rows that one transaction removes, and the pause in seconds after such a transaction, in
+#: which other transactions can write.
 BATCH, PAUSE_S = 1000, 0.05
 #: Seconds between two removals, and the share by which this time varies at random.
 EVERY_S, JITTER = 3600.0, 0.1
@@ -42,7 +42,7 @@ _RECORDS, _DETAILS, _WRITERS = audit_records.c, audit_details.c, audit_writers.c
 
 
 class RetentionError(GroundwireError):
-    """The record that announces a removal could not be written; nothing was removed."""
+    """The record that announces a removal could not be written, so nothing was removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +54,9 @@ class _Removal:
             records.
         announcement: The event that is recorded before anything is removed.
         n_refused: The number of chains that lose nothing, because the last record to remove was
-            tampered with.
-        forgotten: Ids of chains without records, whose rows of ``audit_writers`` are removed.
+            changed.
+        forgotten: Ids of chains whose rows in ``audit_writers`` are removed, since the removal of
+            all their records was announced before.
     """
 
     conditions: Sequence[tuple[Table, ColumnElement[bool]]]
@@ -65,7 +66,7 @@ class _Removal:
 
 
 class Retention:
-    """Removes expired records and details from a store, every hour."""
+    """Removes expired records and details from a store, about every hour."""
 
     def __init__(
         self,
@@ -81,12 +82,11 @@ class Retention:
 
         Args:
             store: The store of the trail.
-            settle: Writes events into the trail, and returns whether they are on disk, as
-                :meth:`.AuditLog.settle`.
+            settle: Writes events into the trail, as :meth:`.AuditLog.settle` does.
             retention_days: Days for which records are kept; ``None``: for ever.
             detail_days: Days for which details are kept; ``None``: as long as their records.
             keys: The keys that may have signed chains.
-            every_s: The seconds between two removals; the pause varies a little at random.
+            every_s: The mean seconds between two removals.
         """
         self._store, self._settle, self._keys, self._every_s = store, settle, keys, every_s
         self._retention_days, self._detail_days = retention_days, detail_days
@@ -95,17 +95,15 @@ class Retention:
     async def prune(self, now: datetime) -> Counter[str]:
         """Remove the records and details that have expired.
 
-        The rows in ``audit_writers`` of chains that had lost all records before are removed, too.
-        PostgreSQL's statistics are renewed.
+        Rows in ``audit_writers`` are removed, too, if all records of their chains were removed
+        before. PostgreSQL's statistics are renewed.
 
         Returns:
-            ``audit_records`` and ``audit_details`` → how many of their rows were removed; empty if
-            nothing had expired.
+            Name of a table → how many of its rows were removed.
 
         Raises:
             RetentionError: If the removal could not be announced.
-            StoreError: If the database fails. Some rows may have been removed; the rest is removed
-                the next time.
+            StoreError: If the database fails; some rows may have been removed.
         """
         async with self._store.reading() as connection:
             expired = await self._find(connection, now)
@@ -131,8 +129,7 @@ class Retention:
                 await connection.execute(delete(audit_writers).where(_WRITERS.writer == writer))
         if not self._store.is_sqlite:
             async with self._store.writing() as connection:
-                # Without fresh statistics, such as after a large import, filtered queries take
-                # seconds.
+                # Without fresh statistics, filtered queries of a large trail take seconds.
                 await connection.execute(text("ANALYZE audit_records, audit_details"))
         return n_removed
 
@@ -156,8 +153,8 @@ class Retention:
         details_before = _days_before(now, self._detail_days)
         is_old = _DETAILS.moment < moments.of_datetime(details_before or _MIN)
         chains = [(head.writer, head.seq) for head in removed.values()]
-        # The record that announced an earlier removal may expire too. So the removal is announced
-        # again while its chain has a row in `audit_writers`, or a record names it.
+        # The record that announced an earlier removal may expire, too. So the removal is announced
+        # again while the chain has a row in `audit_writers`, or a record names the chain.
         referred = {row.head.writer for row in rows} | claims.seen.keys()
         again = claims.removed.keys() & referred - removed.keys()
         announced = [each for each in (details_before, claims.details_before) if each is not None]
@@ -183,15 +180,15 @@ class Retention:
             self._task = asyncio.create_task(self._run(), name="retention")
 
     async def close(self) -> None:
-        """Stop the hourly task; expired rows that are left are removed after the next start."""
+        """Stop the hourly task; the remaining expired rows are removed after the next start."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
             await asyncio.wait([task])
 
     async def _run(self) -> None:
-        # The first removal is soon after the start, so that a gateway that restarts often removes
-        # something, too. It is at a random time, so that gateways do not remove rows together.
+        # The first removal comes soon, so that a gateway that restarts often removes rows, too. Its
+        # time is random, so that several gateways do not remove rows at once.
         pause_s = self._every_s * random.uniform(0, JITTER)
         while True:
             await asyncio.sleep(pause_s)
@@ -202,10 +199,9 @@ class Retention:
                 log.error("The audit trail cannot be pruned: %s", type(error).__name__)
 
     def _is_older(self, record: AuditRecord, before: int) -> bool:
-        """Return whether a record is signed, and its signed line says that it is too old.
+        """Return whether a record is signed, and too old by its signed line.
 
-        The column of the moment is not signed: by changing it, somebody could make retention remove
-        records.
+        The column of the moment is not signed, so somebody may have changed it.
         """
         with suppress(TypeError, AttributeError):  # a column of SQLite may hold any type
             if signer(record, self._keys) is not None:
@@ -218,8 +214,8 @@ async def _last_expired(
 ) -> AuditRecord | None:
     """Return the last record that a chain loses; ``None`` if it loses none.
 
-    It is the record before the first one that is not too old. A chain that has not ended keeps its
-    newest record, to which its process links the next one.
+    It is before the first record that is not too old. A chain that has not ended keeps its newest
+    record, to which the next one is linked.
     """
     own = select(audit_records).where(_RECORDS.writer == row.head.writer)
     kept = select(_RECORDS.seq).where(_RECORDS.writer == row.head.writer, _RECORDS.moment >= before)
@@ -234,7 +230,7 @@ async def _last_expired(
 async def _remove(store: Store, table: Table, condition: ColumnElement[bool]) -> int:
     """Remove the rows that match a condition, and return their number.
 
-    Each transaction removes a batch from the beginnings of chains, so the rest is a valid trail.
+    Rows are removed in the order of their chains, so the trail is valid after each batch.
     """
     key = (table.c.writer, table.c.seq)
     some = select(*key).where(condition).order_by(*key).limit(BATCH)
@@ -254,10 +250,7 @@ def _is_of(columns: Any, writer: str, seq: int) -> ColumnElement[bool]:  # noqa:
 
 
 def _days_before(now: datetime, days: float | None) -> datetime | None:
-    """Return the moment ``days`` before ``now``, in whole milliseconds; ``None`` without days.
-
-    If a datetime cannot be that early, return the earliest one.
-    """
+    """Return the moment ``days`` before ``now``, in whole milliseconds; ``None`` without days."""
     if days is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Finds secrets, addresses and numbers to redact in a text. All functions are pure.
+"""Finds secrets, addresses and numbers to redact in a text.
 
 Regular expressions run on RE2, and each match is checked in a bounded window, so the time is linear
 in the length of any text, even of one that an attacker wrote.
@@ -34,8 +34,8 @@ _SECRET = "|".join(
         r"\b[prs]k_(?:live|test)_[A-Za-z0-9]{10,}|\bhf_[A-Za-z0-9]{20,}",
     )
 )
-#: Secrets after a name such as ``password:``, and passwords in URLs. Ordinary words may follow such
-#: a name, too, so a match counts only if it has a digit, or ends with the "@" after a password.
+#: Matches what may be a secret: words after a name such as ``password:``, and passwords in URLs.
+#: See :func:`secrets`.
 _NAMED_SECRET = "|".join(
     (
         r"(?i:\b(?:bearer|basic)[ \t]+)[A-Za-z0-9._~+/=-]{16,}",
@@ -60,7 +60,7 @@ _IPV4 = r"\b\d{1,3}(?:\.\d{1,3}){3}\b"
 _IPV6 = r"[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,8}(?:\.\d{1,3}){0,3}"
 
 _CARD_DIGITS = range(13, 20)
-#: Codes of countries, each with the number of characters of its account numbers (IBAN); from the
+#: Codes of countries, each with the number of characters of its account numbers (IBAN), after the
 #: registry of SWIFT.
 _COUNTRIES = """
 AD24 AE23 AL28 AO25 AT20 AZ28 BA20 BE16 BF28 BG22 BH22 BI27 BJ28 BR29 BY28 CF27 CG27 CH21
@@ -75,7 +75,10 @@ _IBAN_CHARS = {each[:2]: int(each[2:]) for each in _COUNTRIES.split()}
 
 
 def secrets(text: str) -> Iterator[Range]:
-    """Find keys, tokens, private keys, and passwords after a word such as ``password``."""
+    """Find keys, tokens, private keys, and passwords after a word such as ``password``.
+
+    Ordinary words may follow such a word, too, so a digit is needed, or the "@" of a URL.
+    """
     yield from _found(_SECRET, text)
     for start, end in _found(_NAMED_SECRET, text):
         if text[start:end].endswith("@") or any(map(str.isdigit, text[start:end])):
@@ -88,7 +91,7 @@ def emails(text: str) -> Iterator[Range]:
 
 
 def phones(text: str) -> Iterator[Range]:
-    """Find phone numbers that have a country code, are North American, or begin with 0."""
+    """Find phone numbers with a country code, North American ones, and those that begin with 0."""
     for start, end in _found(_PHONE, text):
         number = text[start:end]
         stands_alone = not (_digit(text, start - 1) or _digit(text, end))
@@ -121,7 +124,7 @@ def ibans(text: str) -> Iterator[Range]:
 
 
 def ips(text: str) -> Iterator[Range]:
-    """Find IP addresses, version 4 and 6; a version number of four parts is found as well."""
+    """Find IP addresses, version 4 and 6; a version number such as 1.2.3.4 is found as well."""
     for start, end in _found(_IPV4, text):
         in_longer = _dot_and_digit(text, start - 1, -1) or _dot_and_digit(text, end, 1)
         if not in_longer and all(int(part) < 256 for part in text[start:end].split(".")):
@@ -178,7 +181,7 @@ def _dot_and_digit(text: str, at: int, step: int) -> bool:
 
 
 def _groups(text: str, start: int, end: int) -> Iterator[Range]:
-    """Yield the runs of digits in a range that consists of digits and single separators."""
+    """Yield the runs of digits in a range of digits and single separators."""
     begin = start
     for at in range(start, end + 1):
         if at == end or not text[at].isdigit():
@@ -187,15 +190,9 @@ def _groups(text: str, start: int, end: int) -> Iterator[Range]:
 
 
 def _card_end(text: str, groups: Sequence[Range], first: int) -> int | None:
-    """Return the last group of the longest card number that begins with a given group.
+    """Return the last group of the longest card number that begins with the group ``first``.
 
-    Args:
-        text: The text.
-        groups: Runs of digits in the text.
-        first: The group with which the number begins.
-
-    Returns:
-        The index of the last group in ``groups``; ``None`` if no card number begins here.
+    Groups are runs of digits, given by their index. ``None``: no card number begins there.
     """
     digits, found = "", None
     for last in range(first, min(first + _CARD_DIGITS[-1], len(groups))):

@@ -14,8 +14,8 @@ from groundwire.errors import ConfigError, SettingError
 #: The file of keys, in the data folder of the gateway.
 FILE = "audit.key"
 
-#: The least number of characters of a key. Anybody who has a record can try keys against it, and
-#: could find a shorter key.
+#: The least number of characters of a key. Whoever has a record can try keys on it, and could find
+#: a shorter one.
 MIN_CHARS = 32
 
 _MAX_FILE_BYTES = 100_000
@@ -25,7 +25,7 @@ def known_keys(config: Config) -> Sequence[bytes]:
     """Return the keys that exist, the configured one first; no key is made.
 
     Raises:
-        ConfigError: If a key cannot be used.
+        ConfigError: If a key cannot be read or used.
     """
     path, given = data_folder(config) / FILE, config.audit.key
     own = [] if given is None else [_checked(given.reveal().strip(), "audit.key")]
@@ -33,15 +33,11 @@ def known_keys(config: Config) -> Sequence[bytes]:
 
 
 def existing_keys(config: Config, *, more: Iterable[Path] = ()) -> Sequence[bytes]:
-    """Return the keys of a trail for a command; no key is made.
-
-    Args:
-        config: The configuration.
-        more: Files with further keys.
+    """Return the keys of a trail for a command, also those in files (``more``); no key is made.
 
     Raises:
         SettingError: If there is no key.
-        ConfigError: If a key cannot be used.
+        ConfigError: If a key cannot be read or used.
     """
     own = known_keys(config)
     if keys := [*own, *(key for path in more for key in read_keys(path))]:
@@ -60,7 +56,7 @@ def signing_keys(config: Config) -> Sequence[bytes]:
     If there is no key, make one.
 
     Raises:
-        ConfigError: If there is no key and none can be made, or a key cannot be used.
+        ConfigError: If a key cannot be read, used or made.
     """
     if keys := known_keys(config):
         return keys

@@ -1,4 +1,4 @@
-"""Sinks of the audit log: a file, and standard output. The one for databases is ``store_sink``."""
+"""Sinks of the audit log: a file, and standard output. ``store_sink`` has the one for databases."""
 
 import asyncio
 import json
@@ -20,16 +20,12 @@ _TAIL_BYTES = 2**20
 
 
 class Sink(Protocol):
-    """The interface of places that keep records, in order. Only one task calls a sink.
-
-    The :meth:`heads` of this class is for sinks that cannot read what they wrote.
-    """
+    """The interface of places that keep records, in order. Only one task calls a sink."""
 
     async def heads(self) -> Sequence[Head]:
-        """Return the last record of each chain that the sink already holds, as far as it can tell.
+        """Return the last records of earlier chains in the sink, as far as it can read them.
 
-        This is called before the first ``append``. The new chain names these records in its first
-        record, so that nobody can remove them without a trace.
+        This is called before the first ``append``.
 
         Raises:
             Exception: If the records cannot be read; the call is then repeated.
@@ -37,10 +33,10 @@ class Sink(Protocol):
         return ()
 
     async def append(self, records: Sequence[AuditRecord]) -> None:
-        """Keep records of one chain, except for records that are kept already.
+        """Write records of one chain, except for those that are written already.
 
         Raises:
-            Exception: If the records cannot be kept; the call is then repeated with all of them.
+            Exception: If a record cannot be written; the call is then repeated with all records.
         """
         ...
 
@@ -76,7 +72,7 @@ class FileSink:
         return await asyncio.to_thread(self._heads)
 
     async def append(self, records: Sequence[AuditRecord]) -> None:
-        """Write records at the end of the file."""
+        """Write records at the end of the file, each only once."""
         await asyncio.to_thread(self._append, records)
 
     async def close(self) -> None:
@@ -113,7 +109,7 @@ class StdoutSink(Sink):
         self._lines = _Lines()
 
     async def append(self, records: Sequence[AuditRecord]) -> None:
-        """Write records to standard output."""
+        """Write records to standard output, each only once."""
         sys.stdout.flush()
         file, is_torn = sys.stdout.fileno(), self._lines.is_torn
         await asyncio.to_thread(self._lines.write, file, records, is_torn=is_torn)
@@ -123,7 +119,7 @@ class StdoutSink(Sink):
 
 
 class _Lines:
-    """Writes records as lines, each line only once, even if a write fails halfway.
+    """Writes records as lines, each record only once.
 
     Attributes:
         is_torn: Whether the last write ended within a line.
@@ -136,13 +132,7 @@ class _Lines:
     def write(self, file: int, records: Sequence[AuditRecord], *, is_torn: bool) -> None:
         """Write the records that are not written yet.
 
-        Args:
-            file: A file descriptor.
-            records: Records of one chain, in its order.
-            is_torn: Whether the file ends within a line.
-
-        Raises:
-            OSError: If a record could not be written.
+        ``is_torn``: whether the file ends within a line, which is then ended first.
         """
         self.is_torn = is_torn
         for record in records:

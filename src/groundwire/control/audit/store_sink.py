@@ -1,4 +1,4 @@
-"""Keeps records, details and the ends of chains in the store, one transaction for each batch."""
+"""Stores records, details and the ends of chains, in one transaction for each batch."""
 
 import logging
 from collections.abc import Sequence
@@ -17,18 +17,17 @@ from groundwire.control.store.tables import audit_details, audit_records, audit_
 
 log = logging.getLogger(__name__)
 
-#: Most other chains whose last records are named in the first record of a chain. The chains that
-#: started last are chosen.
+#: Most other chains whose last records a new chain names; those that started last are chosen.
 MAX_NAMED = 200
 
 _COLUMNS = tuple(column.name for column in audit_records.columns)
 
-# These statements are built once, since building one takes longer than running it.
+# Built once, because building a statement takes long.
 _ADD_RECORDS, _ADD_DETAILS = insert(audit_records), insert(audit_details)
 
 
 class StoreSink:
-    """A sink that keeps records in a database."""
+    """A sink that stores records in a database."""
 
     def __init__(
         self, store: Store, keys: Sequence[bytes], *, refuses_foreign: bool = False
@@ -38,18 +37,19 @@ class StoreSink:
         Args:
             store: The database, opened and used by this sink alone.
             keys: The keys that may have signed chains; the first one signs the ends of chains.
-            refuses_foreign: Whether the sink refuses a trail of which none of the keys has signed a
-                chain.
+            refuses_foreign: Whether the sink refuses a trail if none of the keys has signed any of
+                its chains.
         """
         self._store, self._keys, self._refuses_foreign = store, keys, refuses_foreign
-        # Whether the last commit may have failed, so that it is unknown if its records are stored.
+        # Whether the last transaction failed, so that it is unknown if its records are stored.
         self._is_unsure = False
         self._started_at = 0
 
     async def heads(self) -> Sequence[Head]:
-        """Return the signed ends of other chains; the chain that started last comes first.
+        """Return the last records of other chains; the chain that started last comes first.
 
-        At most :data:`MAX_NAMED` ends are read. An end that no key has signed is only logged.
+        At most :data:`MAX_NAMED` rows of ``audit_writers`` are read; those that none of the keys
+        has signed are left out.
 
         Raises:
             ForeignTrailError: If the sink refuses the trail that is in the database.
@@ -61,11 +61,10 @@ class StoreSink:
                 await check_own(connection, self._keys)
             latest = select(audit_writers).order_by(audit_writers.c.started_at.desc())
             found = await connection.execute(latest.limit(MAX_NAMED))
-            # A row that cannot be read must not stop the log.
             rows = [HeadRow.read(row) for row in found.mappings()]
         genuine = [row.head for row in rows if row is not None and row.is_signed(self._keys)]
         if len(genuine) < len(rows):
-            # A changed row must not be returned: the new chain would sign it, and so confirm it.
+            # A changed row must not be returned: the new chain would confirm it by its signature.
             log.error(
                 "%d chains of the audit trail have an end that none of our keys has signed: run "
                 "groundwire audit verify",
@@ -74,7 +73,7 @@ class StoreSink:
         return genuine
 
     async def append(self, records: Sequence[AuditRecord]) -> None:
-        """Keep records that are not kept already, and the end of their chain, in one transaction.
+        """Store records that are not stored yet, and the end of their chain, in one transaction.
 
         Raises:
             StoreError: If the database fails.

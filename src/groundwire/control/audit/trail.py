@@ -1,7 +1,7 @@
 """Reads the audit trail in the store: pages of events, single events with details, and exports.
 
-A cursor names the record after which the next page begins, not a number of rows to skip. So the
-last page takes no longer than the first, and new events move no event from one page to another.
+A cursor names the record after which the next page begins, not a number of rows to skip. So later
+pages take no longer than the first, and new events move no event from one page to another.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -17,10 +17,10 @@ from groundwire.control.audit.found import FoundRecord, line_of
 from groundwire.control.store import Store, moments
 from groundwire.control.store.tables import audit_details, audit_records
 
-#: The most records that are searched for a text for one page, since no index helps to find texts.
+#: The most records in which one page searches for a text, since no index helps to find texts.
 SEARCHED = 4_000
 
-#: Records that an export reads at a time; few, since details are long.
+#: Number of records that an export reads at a time; few, since details are long.
 _PIECE = 100
 _UUID_CHARS = 36
 
@@ -40,16 +40,12 @@ class Filter:
     """Conditions that select events. All of them must hold; ``None`` sets no condition.
 
     Attributes:
-        tenant: The id of the tenant.
         types: The types of events; empty: all types.
-        trace_id: The id of the request.
-        writer: The id of the chain. The events of a page then come in the order of the chain, and
-            so do those of an export without further conditions.
+        writer: The id of the chain. The events of a page then come in the order of the chain.
         since: The moment from which on events are selected.
         until: The moment before which events are selected.
         contains: Groups of texts, escaped as in JSON. Of each group, at least one text must occur
-            in the event's line of JSON; the case of ASCII letters does not matter. For one page, at
-            most :data:`SEARCHED` events are searched.
+            in the event's line of JSON; the case of ASCII letters does not matter.
     """
 
     tenant: str | None = None
@@ -72,8 +68,7 @@ class Page:
     Attributes:
         events: The events of the page, in the order that was asked for.
         next: The cursor of the next page; ``None`` on the last page.
-        is_cut: Whether the page is not full because the search for a text stopped after
-            :data:`SEARCHED` events.
+        is_cut: Whether the page is not full, and the search stopped after :data:`SEARCHED` events.
     """
 
     events: tuple[FoundRecord, ...]
@@ -97,11 +92,9 @@ class Trail:
     ) -> Page:
         """Return a page of events, sorted by time; by number if the filter names a chain.
 
-        Each event that existed when the first page was read is on exactly one page, even if events
-        are added meanwhile.
-
         Args:
-            filter: Selects the events.
+            filter: Selects the events. If it searches for texts, one page searches at most
+                :data:`SEARCHED` events.
             cursor: ``next`` of the page before, with the same filter and order.
             limit: The most events on the page.
             newest_first: Whether the newest event comes first.
@@ -155,8 +148,7 @@ class Trail:
         """Yield all selected events with their details, as lines of JSON like those of a log file.
 
         Without a filter, or with a writer alone, the events come chain by chain, so that ``audit
-        verify`` can tell whether a record is missing. Otherwise they come in the order of time. An
-        export takes many short transactions, so that other requests need not wait for it.
+        verify`` can notice a missing record. Otherwise they come in the order of time.
 
         Raises:
             StoreError: If the database fails; the lines end there.

@@ -13,7 +13,7 @@ class TrailStatus(StrEnum):
 
     INTACT = "intact"
     TAMPERED = "tampered"
-    UNVERIFIED = "unverified"  # it is empty, or no given key has signed anything
+    UNVERIFIED = "unverified"  # no given key has signed anything, for example in an empty trail
 
 
 class TamperKind(StrEnum):
@@ -26,7 +26,7 @@ class TamperKind(StrEnum):
     MISPLACED = "misplaced"  # a record is there twice, or in a wrong place
     COLUMN = "column"  # a column has another value than the record's signed line
     DETAIL = "detail"  # a detail differs from the signed one, or is missing
-    HEAD = "head"  # the row with the end of a chain differs from the signed one
+    HEAD = "head"  # the row with the end of a chain is missing or wrong
     UNSIGNED = "unsigned"  # a line that is in no chain
     FOREIGN = "foreign"  # a chain that no given key has signed
 
@@ -36,7 +36,6 @@ class TrailFinding:
     """One place where a trail differs from what was written.
 
     Attributes:
-        kind: The kind of tampering.
         writer: The id of the chain; ``None`` if the finding is about no single chain.
         seq: The number of the record; ``None`` if the finding is about no single record.
         text: A description for people.
@@ -55,9 +54,9 @@ class TrailVerdict:
     Attributes:
         status: The verdict in one word.
         records: The number of records that were read.
-        chains: The number of chains of these records.
-        chains_open: The number of chains without an end: their processes still write, or crashed.
-        findings_total: The number of findings.
+        chains: The number of their chains.
+        chains_open: The number of chains without a signed end, for example after a crash.
+        findings_total: The number of all findings.
         findings: The first findings, at most :data:`MAX_FINDINGS`.
         notes: Observations that are not errors.
     """

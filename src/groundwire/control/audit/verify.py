@@ -1,4 +1,4 @@
-"""Verifies a trail record by record, in bounded memory. It does not read files or databases.
+"""Verifies a trail record by record. This module does not read files or databases.
 
 A :class:`TrailVerifier` is given the trail twice: first the records that make statements about the
 trail itself (``learn``), then all records (``feed``). Records of one chain come in their order,
@@ -29,10 +29,9 @@ class _Chain:
 
     Attributes:
         last: The last record so far; its number is 0 before the first record.
-        key: The key that signs the chain; ``None`` until a record with a right signature was read.
-        n_findings: The number of findings about the chain so far.
-        is_right: Whether the last record matches its signature.
-        is_ended: Whether the last record is the signed end of the chain.
+        key: The key that signs the chain; ``None`` until a validly signed record was read.
+        is_right: Whether the last record is as it was signed.
+        is_ended: Whether the last record is a signed end of the chain.
     """
 
     last: Head
@@ -50,7 +49,7 @@ class TrailVerifier:
 
         Args:
             keys: The keys that may have signed chains.
-            is_partial: Whether the records are a part of a trail, so that missing records and
+            is_partial: Whether the records are only a part of a trail, in which missing records and
                 details are not findings.
         """
         self._keys, self._is_partial = keys, is_partial
@@ -65,7 +64,7 @@ class TrailVerifier:
         self._claims.learn(record)
 
     def feed(self, record: AuditRecord) -> None:
-        """Verify the next record of the trail."""
+        """Verify the next record of the trail; what is wrong becomes a finding."""
         self._n_records += 1
         first = _Chain(last=Head(writer=record.writer, seq=0, mac=""))
         chain = self._chains.setdefault(record.writer, first)
@@ -104,7 +103,7 @@ class TrailVerifier:
         """Return the verdict, once all records were read.
 
         Args:
-            rows: The ends of the chains that the database states; ``None`` without a database.
+            rows: The rows of ``audit_writers``; ``None`` if the trail is in files.
         """
         has_key = any(chain.key is not None for chain in self._chains.values())
         self._find_foreign_chains()
@@ -175,7 +174,7 @@ class TrailVerifier:
     # Checks after the last record.
 
     def _find_foreign_chains(self) -> None:
-        """For each chain that no key has signed, replace all findings by a single finding."""
+        """Replace the findings about each chain that no key has signed by a single finding."""
         foreign = {writer for writer, chain in self._chains.items() if chain.key is None}
         self._findings = [each for each in self._findings if each.writer not in foreign]
         keys = ", ".join(map(key_id, self._keys))
@@ -189,12 +188,9 @@ class TrailVerifier:
             )
 
     def _check_end(self, writer: str, seq: int, why: str) -> None:
-        """Check that a chain does not end before a record, unless retention removed all of it.
+        """Check that a chain does not end before the record ``seq``, unless it was all removed.
 
-        Args:
-            writer: The id of the chain.
-            seq: The number of the record that must exist.
-            why: The reason why it must exist, for the finding.
+        ``why`` tells in the finding why there must be such a record.
         """
         chain = self._chains.get(writer)
         if chain is None and not self._claims.is_removed(writer, seq):
@@ -233,5 +229,5 @@ class TrailVerifier:
 
 
 def _span(first: int, last: int) -> str:
-    """Return a range of records in words, such as ``records 2 to 5``."""
+    """Write a range of records in words, such as ``records 2 to 5``."""
     return f"record {first}" if first == last else f"records {first} to {last}"

@@ -11,7 +11,7 @@ from groundwire.control.audit.record import AuditRecord, Head, columns_of, compa
 from groundwire.control.audit.verdict import TamperKind, TrailVerdict
 from groundwire.control.audit.verify import TrailVerifier
 
-#: The most bytes of a line. A longer line is read in pieces, none of which is a valid record.
+#: The most bytes of a line that are read at once. The pieces of a longer line are no valid records.
 _MAX_LINE_BYTES = 256_000_000
 
 _PROBLEMS = {TamperKind.UNSIGNED: "no chain", TamperKind.EDITED: "not as a gateway writes it"}
@@ -25,8 +25,7 @@ def verify_files(
     Args:
         paths: All files of the trail, the oldest first; each is read twice.
         keys: The keys that may have signed chains.
-        is_partial: Whether the files are a part of a trail, so that missing records and details are
-            not findings.
+        is_partial: As for :class:`.TrailVerifier`.
 
     Raises:
         OSError: If a file cannot be read.
@@ -64,7 +63,7 @@ def read_line(raw: bytes) -> AuditRecord | TamperKind | None:
         record = _record(data)
     except (KeyError, TypeError, ValueError, RecursionError):
         return TamperKind.EDITED
-    # Another spelling of the same JSON, such as one with a key twice, may mean something else to
+    # The same JSON in another spelling, such as one with a key twice, may mean something else to
     # other programs.
     return record if record.to_line() == raw.rstrip(b"\n") else TamperKind.EDITED
 

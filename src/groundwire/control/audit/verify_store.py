@@ -1,4 +1,4 @@
-"""Verifies the trail in a store as it is at one moment, while gateways go on writing."""
+"""Verifies the trail in a store as it is at one moment, even while gateways write."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -20,11 +20,9 @@ _BATCH = 1000
 
 
 async def verify_store(store: Store, keys: Sequence[bytes]) -> TrailVerdict:
-    """Verify the trail in a store. A thread computes the hashes, so the event loop stays free.
+    """Verify the trail in an open store; ``keys`` may have signed its chains.
 
-    Args:
-        store: The store, which is open.
-        keys: The keys that may have signed chains.
+    Records are verified in a thread, so the event loop stays free.
 
     Raises:
         StoreError: If the database cannot be read.
@@ -44,7 +42,7 @@ async def verify_store(store: Store, keys: Sequence[bytes]) -> TrailVerdict:
 
 
 async def telling(connection: AsyncConnection) -> Sequence[AuditRecord]:
-    """Return all records that make statements about the trail itself."""
+    """Return all readable records that make statements about the trail itself."""
     query = _records().where(audit_records.c.type.in_(TELLING))
     rows = [row async for batch in _batches(connection, query) for row in batch]
     return [record for record in map(AuditRecord.read, rows) if record is not None]
@@ -63,7 +61,7 @@ def _records() -> Select[Any]:
 async def _batches(
     connection: AsyncConnection, query: Select[Any]
 ) -> AsyncIterator[Sequence[RowMapping]]:
-    """Yield the rows of a query in batches, from a cursor in the database."""
+    """Yield the rows of a query in batches, so that not all rows are in memory."""
     async with connection.stream(query.execution_options(yield_per=_BATCH)) as found:
         async for batch in found.mappings().partitions():
             yield batch

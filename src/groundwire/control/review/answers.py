@@ -1,6 +1,6 @@
-"""Computes how doubtful the verdicts on recorded answers are, and makes labelled rows of answers.
+"""Computes how doubtful the results of recorded checks are, and makes rows of labelled answers.
 
-The queue of a reviewer is sorted by doubt. An export consists of the labelled rows.
+The queue of a reviewer is sorted by doubt. An export consists of the rows.
 """
 
 import math
@@ -14,7 +14,7 @@ from groundwire.detection.values import SEVERITY, Label, Score
 
 #: An answer with more findings than this is not shown to reviewers, and not exported.
 MAX_FINDINGS = 90
-#: Parts of a detail that are not needed to judge the answer.
+#: Lists of a detail that may be shortened, since people can judge the answer without them.
 _UNIMPORTANT = {"evidence", "citations", "redactions", "explanations", "dropped"}
 #: Probabilities are limited to the range from this number to 1 minus this number, so that log-odds
 #: are finite.
@@ -22,7 +22,7 @@ _LEAST = 1e-6
 
 
 class Doubt(NamedTuple):
-    """How close the verdict on an answer is to the opposite verdict.
+    """How close the worst score of an answer is to the threshold.
 
     Attributes:
         distance: Distance of the worst score from the threshold, in log-odds. A similarity from -1
@@ -40,16 +40,10 @@ class Doubt(NamedTuple):
 
 
 def doubt_of(detail: Mapping[str, Any] | None) -> Doubt | None:
-    """Return how doubtful the verdict on an answer is.
+    """Return how doubtful the result of a check is, by the detail of its event.
 
-    Args:
-        detail: The findings about an answer, as the audit trail keeps them; ``None`` if it does
-            not keep them.
-
-    Returns:
-        The doubt. ``None`` if people cannot judge the answer: the detector judged nothing, there
-        are no sources, or more than :data:`MAX_FINDINGS` findings, or the text of the answer or of
-        a source is not kept in full.
+    Return ``None`` if people cannot judge the answer, for example because its texts are not kept in
+    full, or it has more than :data:`MAX_FINDINGS` findings.
     """
     try:
         return None if detail is None else _doubt_of(detail)
@@ -74,7 +68,7 @@ def _doubt_of(detail: Mapping[str, Any]) -> Doubt | None:
 
 
 def is_kept_in_full(detail: Mapping[str, Any]) -> bool:
-    """Return whether a detail has the answer and all sources in full, and omits no claim or span.
+    """Return whether a detail has answer and sources in full, with all claims and spans.
 
     Raises:
         LookupError: If the detail lacks a field, which happens only if somebody has changed it.
@@ -91,22 +85,17 @@ def _log_odds(value: float, score: str) -> float:
 
 
 def facts_of(record: FoundRecord) -> CheckFacts:
-    """Return the facts about a check, which are kept with the labels of the answer.
-
-    Args:
-        record: The event that recorded the answer, with a detail that people can judge (see
-            :func:`doubt_of`).
-    """
+    """Return the facts about a check, by its event. People must be able to judge the answer."""
     assert record.detail is not None
     found, payload = record.detail["detection"], record.event["payload"]
     detector = found["detector"]
     if detector["score"] == Score.SIMILARITY:
         similarities = [x["similarity"] for x in found["claims"] if x["similarity"] is not None]
-        # At another threshold, the explainer may call any claim a contradiction.
+        # At another threshold, any claim may be called contradicted.
         label = Label.CONTRADICTED
         worst = [WorstScore(label, SEVERITY[label], min(similarities))] if similarities else []
     else:
-        # Findings that the explainer has dropped lead to no action, and are not among the spans.
+        # Findings that the explainer has dropped are not among the spans, and lead to no action.
         scores: dict[tuple[Label, int], float] = {}
         for span in found["spans"]:
             kind = Label(span["label"]), span["severity"]
@@ -126,14 +115,9 @@ def facts_of(record: FoundRecord) -> CheckFacts:
 
 
 def labelled_row(record: FoundRecord, reviews: Sequence[Review]) -> dict[str, Any] | None:
-    """Make the row of a labelled answer, with the columns that ``groundwire evaluate`` reads.
+    """Make the row of a labelled answer, for ``groundwire evaluate``.
 
-    Args:
-        record: The event that recorded the answer, with its detail.
-        reviews: The labels of the answer.
-
-    Returns:
-        The row; ``None`` if the reviewers disagree, or :func:`doubt_of` returns ``None``.
+    Return ``None`` if the reviewers disagree, or people cannot judge the answer any more.
     """
     detail, spans = record.detail, agreed_spans(reviews)
     if detail is None or spans is None or doubt_of(detail) is None:
@@ -143,7 +127,7 @@ def labelled_row(record: FoundRecord, reviews: Sequence[Review]) -> dict[str, An
         "id": record.event["id"],
         "tenant": record.event["tenant"],
         "model": record.event["payload"].get("model"),
-        # The probability with which the answer was drawn; null if it was not drawn at random.
+        # The probability with which the answer was drawn at random; null if it was not drawn.
         "sample": record.event["payload"].get("sample"),
         "question": detail["request"]["question"],
         "sources": [{name: each[name] for name in columns} for each in detail["sources"]],

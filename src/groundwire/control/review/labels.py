@@ -24,17 +24,18 @@ _INCOMPLETE = (EventType.CHECK_INCOMPLETE,)
 _DRAWN = (EventType.ANSWER_SAMPLED,)
 _PARTIAL = f'"outcome":"{Outcome.PARTIAL}"'
 
-#: Number of the latest answers of a kind from which a queue is made.
+#: Most answers of a kind from which a queue is made; the latest are taken.
 QUEUE = 60
 #: Number of the latest incomplete checks that are searched for answers that were read in part.
 SEARCHED = 1_000
-#: Number of the latest answers of a kind on which other settings are tried.
+#: Most answers of a kind on which other settings are tried; the latest are taken.
 REPLAYED = 100
 #: The number of answers that an export reads at a time.
 _PIECE = 100
-#: Number of the latest reviews from which the agreement is computed.
+#: Most reviews from which the progress is computed; the latest are taken.
 COMPARED = 300
-#: The number of a tenant's latest labels from which the share of false blocks is estimated.
+#: Most labelled answers of a tenant from which the share of false blocks is estimated; the latest
+#: are taken.
 PROMISED = 20_000
 
 # Reads rows of the table ``labels``.
@@ -77,10 +78,7 @@ class Labels:
         return await self._reviews(own.order_by(labels.c.labelled_at.desc()).limit(limit))
 
     async def progress(self) -> Progress:
-        """Count labelled and disputed answers in the latest reviews, and compare the reviewers.
-
-        The latest :data:`COMPARED` reviews of all reviewers are read.
-        """
+        """Count answers and compare reviewers, by the latest :data:`COMPARED` reviews."""
         without_facts = [each for each in labels.c if each is not labels.c.facts]
         latest = select(*without_facts).order_by(labels.c.labelled_at.desc()).limit(COMPARED)
         return Progress.of(await self._reviews(latest))
@@ -88,7 +86,7 @@ class Labels:
     async def of_sample(self, tenant: str) -> list[Review]:
         """Return the labels of a tenant's randomly drawn answers, the newest answer first.
 
-        Only the :data:`PROMISED` latest labels of the tenant are searched.
+        At most :data:`PROMISED` labels of the tenant are searched.
         """
         own = select(labels).where(labels.c.tenant == tenant, labels.c.facts.is_not(None))
         found = await self._reviews(own.order_by(labels.c.event_id.desc()).limit(PROMISED))
@@ -99,13 +97,8 @@ class Labels:
     ) -> list[FoundRecord]:
         """Return the latest answers that a reviewer has not labelled, each with its detail.
 
-        At most :data:`QUEUE` answers of a kind are returned.
-
-        Args:
-            account: The name of the reviewer.
-            tenant: The tenant of the answers; ``None``: any.
-            is_sample: Whether to return answers of the random sample; otherwise, answers with
-                findings and answers that were read in part are returned.
+        With ``is_sample``, these are answers of the random sample; otherwise, answers with findings
+        and answers that were read in part. At most :data:`QUEUE` answers of a kind are returned.
         """
         if is_sample:
             return await self._latest(_DRAWN, tenant, account=account)
@@ -114,7 +107,7 @@ class Labels:
         return [*await self._latest(_FOUND, tenant, account=account), *partial]
 
     async def latest_of_each_kind(self, tenant: str) -> list[FoundRecord]:
-        """Return a tenant's latest answers: with findings, checked incompletely, and sampled.
+        """Return a tenant's latest answers: with findings, incompletely checked, and sampled.
 
         At most :data:`REPLAYED` answers of a kind are returned.
         """
@@ -131,20 +124,16 @@ class Labels:
         contains: str = "",
         limit: int = QUEUE,
     ) -> list[FoundRecord]:
-        """Return the latest events, each with its detail.
+        """Return the latest events of some types, each with its detail.
 
-        Args:
-            types: The types of the events.
-            tenant: The tenant of the events; ``None``: any.
-            account: The reviewer whose labelled answers are left out; ``None``: none are.
-            contains: A text that the line of the event must contain. If it is not empty, only the
-                latest :data:`SEARCHED` events are searched.
-            limit: The largest number of events to return.
+        ``account`` leaves out the answers that this reviewer has labelled. ``contains`` is a text
+        that the line of the event must contain; only the latest :data:`SEARCHED` events of each
+        type are then searched.
         """
         records = audit_records.c
         found = list[Any]()
-        # One type at a time, because an index reads the latest events of one type, and SQLite would
-        # sort those of two. Details are long: only those of the events that are returned are read.
+        # One type at a time: an index gives the latest events of one type, and SQLite would sort
+        # those of two. Details are long: only those of the returned events are read.
         for type_ in types:
             of_type = [records.type == type_]
             if tenant is not None:
@@ -157,14 +146,14 @@ class Labels:
                 query = query.where(event.line.contains(contains, autoescape=True))
             else:
                 event = records
-                # Events before the first detail cannot have one. Without this bound, all events of
-                # the type would be read if fewer than the limit have a detail.
+                # Events before the first detail have none. Without this bound, all events of the
+                # type would be read if fewer than the limit have a detail.
                 query = select(event.moment, event.event_id).join(audit_details, _OWN_DETAIL)
                 query = query.where(*of_type, event.moment >= _FIRST_DETAIL)
             query = query.where(*_unlabelled(account, event.event_id))
             async with self._store.reading() as connection:
                 found += await connection.execute(query.order_by(event.moment.desc()).limit(limit))
-        # Moments have the same number of digits; one that somebody has changed may be a text.
+        # Moments have equally many digits; one that somebody has changed may be a text.
         latest_first = sorted(found, key=lambda each: str(each.moment), reverse=True)[:limit]
         places = {each.event_id: place for place, each in enumerate(latest_first)}
         of_ids = await self._records(_WITH_DETAILS.where(records.event_id.in_(places)))
@@ -176,11 +165,8 @@ class Labels:
     ) -> AsyncIterator[bytes]:
         """Yield the labelled answers as lines of JSON that ``groundwire evaluate`` reads.
 
-        An answer is left out if its reviewers disagree, or if its texts are not kept any more.
-
-        Args:
-            tenant: The tenant of the answers; ``None``: all tenants.
-            is_sample: Whether to yield only answers of the random sample.
+        An answer is left out if its reviewers disagree, or if its texts are not kept in full. With
+        ``is_sample``, only answers of the random sample are yielded.
         """
         after, pending = "", list[tuple[tuple[object, ...], dict[str, Any]]]()
         drawn = set[tuple[object, ...]]()
@@ -200,8 +186,8 @@ class Labels:
                 and (row := labelled_row(record, of_answer)) is not None
                 and (row["sample"] is not None or not is_sample)
             ]
-            # An answer that was drawn for the random sample may have another event, right before,
-            # which is about its outcome. Only the sample's event is exported.
+            # An answer of the random sample may have another event, right before, about its
+            # outcome. If both are labelled, only the sample's event is exported.
             drawn |= {key for key, row in rows if row["sample"] is not None}
             pending = rows[-1:] if some else []
             for key, row in rows[: len(rows) - len(pending)]:
@@ -225,7 +211,7 @@ class Labels:
 def _unlabelled(
     account: str | None, event_id: ColumnElement[str]
 ) -> tuple[ColumnElement[bool], ...]:
-    """Return the condition that a reviewer has not labelled an event; none without a reviewer."""
+    """Return the condition that a reviewer has not labelled an event; empty without a reviewer."""
     if account is None:
         return ()
     own = and_(labels.c.account == account, labels.c.event_id == event_id)

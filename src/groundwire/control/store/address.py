@@ -28,8 +28,8 @@ class DatabaseAddress:
         """Read the value of ``store.url``.
 
         Raises:
-            SettingError: If the URL is not valid. The message hides the URL, which may hold a
-                password.
+            SettingError: If the URL is not valid. The message does not show it, since it may
+                contain a password.
         """
         try:
             secret = Kind(StoreUrl).read(url)

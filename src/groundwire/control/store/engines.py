@@ -14,7 +14,7 @@ from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool
 from groundwire.control.store import sqlite, threads
 from groundwire.control.store.address import DatabaseAddress
 
-#: The longest time of a statement of PostgreSQL, in seconds.
+#: The longest time of a statement of PostgreSQL, in seconds; migrations have no limit.
 STATEMENT_S = 30.0
 
 #: Seconds that transactions have to end, and connections to close, before they are cut off.
@@ -22,7 +22,7 @@ CLOSE_S = 2.0
 
 
 class Engine:
-    """An engine of SQLAlchemy that keeps track of the open connections of its driver."""
+    """An engine of SQLAlchemy that knows the open connections of its driver."""
 
     def __init__(self, url: str, connect: Callable[[], Awaitable[Any]], **pool: Any) -> None:  # noqa: ANN401 - SQLAlchemy's
         self._connect = connect
@@ -32,7 +32,7 @@ class Engine:
         self._unused = asyncio.Event()
         self._unused.set()
         # The URL only names the driver, so that no message has a password. With hide_parameters,
-        # no error has values of a statement.
+        # no message has values of a statement.
         self.engine: AsyncEngine = create_async_engine(
             url, async_creator=self._connected, hide_parameters=True, **pool
         )
@@ -43,11 +43,8 @@ class Engine:
     ) -> Self:
         """Make an engine for reading and writing, with a pool of connections.
 
-        Args:
-            address: The address of the database.
-            pool_size: The number of connections in the pool.
-            timeout_s: The most seconds to connect, and to wait for a connection of the pool.
-            is_synced: Whether SQLite writes each transaction to the disk at once.
+        ``timeout_s`` is for connecting to PostgreSQL, and for the wait for a connection of the
+        pool. With ``is_synced``, SQLite writes each transaction to the disk at once.
         """
         pragmas = (
             f"synchronous={'FULL' if is_synced else 'NORMAL'}",
@@ -69,10 +66,10 @@ class Engine:
 
     @classmethod
     def migrating(cls, address: DatabaseAddress, *, timeout_s: float) -> Self:
-        """Make an engine for one connection that changes tables, however long that takes.
+        """Make an engine for a connection that may change tables, without a limit on statements.
 
-        SQLite changes a table by making a new one. Foreign keys are not enforced meanwhile:
-        otherwise rows that refer to the old table would be deleted with it.
+        SQLite changes a table by making a new one. Foreign keys are not enforced meanwhile, since
+        rows that refer to the old table would be deleted with it.
         """
         driver = _driver(address, ("foreign_keys=OFF",), timeout_s=timeout_s, statement_s=None)
         return cls(*driver, poolclass=NullPool)
@@ -91,7 +88,7 @@ class Engine:
                 self._unused.set()
 
     async def close(self) -> None:
-        """Close all connections; after :data:`CLOSE_S` seconds also those that are still in use."""
+        """Close all connections; after :data:`CLOSE_S` seconds, also those in use."""
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(CLOSE_S):
@@ -135,11 +132,7 @@ def _driver(
 ) -> tuple[str, Callable[[], Awaitable[Any]]]:
     """Return the URL that names the driver of a database, and the function that connects.
 
-    Args:
-        address: The address of the database.
-        pragmas: Settings of connections to a file of SQLite.
-        timeout_s: The most seconds to connect to PostgreSQL.
-        statement_s: The longest time of a statement of PostgreSQL; ``None``: without a limit.
+    ``pragmas`` are for SQLite; ``timeout_s`` and ``statement_s`` limit PostgreSQL alone.
     """
     if address.path is not None:
         return "sqlite+aiosqlite:///file", partial(threads.connect, address.path, pragmas)
@@ -156,7 +149,7 @@ def _driver(
 
 
 async def _cut_off(connection: Any) -> None:  # noqa: ANN401 - the driver's
-    """Close a connection without waiting for the server; it may be closed already."""
+    """Close a connection without waiting for a server; it may be closed already."""
     if hasattr(connection, "terminate"):
         connection.terminate()
     else:

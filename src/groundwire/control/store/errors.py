@@ -2,14 +2,14 @@
 
 ::
 
-    StoreError                         the base; raised itself for a row that cannot be stored
-    ├── StoreUnavailableError          passing: the database cannot be reached, or was cut off
-    ├── StoreBusyError                 passing: others lock the database or use all connections
+    StoreError                         the base; raised itself if a statement is refused
+    ├── StoreUnavailableError          passing: the database cannot be reached, or fails
+    ├── StoreBusyError                 passing: the database is locked, or busy for too long
     ├── StoreFullError                 passing: there is no room to write
     └── StoreUnusableError             the database cannot be used as it is set up
         └── StoreVersionError          a later version of Groundwire made its tables
 
-A passing error may go away by itself, so that it makes sense to try again. No message holds a
+A passing error may go away by itself, so that it makes sense to try again. No message contains a
 password, or a value that should have been stored.
 """
 
@@ -34,16 +34,16 @@ class StoreError(GroundwireError):
 
 
 class StoreUnavailableError(StoreError):
-    """The database cannot be reached, or the connection was cut off.
+    """The database cannot be reached, or fails.
 
-    If it was cut off during a commit, nobody knows whether the transaction was kept.
+    If it fails during a commit, nobody knows whether the transaction was kept.
     """
 
     is_passing = True
 
 
 class StoreBusyError(StoreError):
-    """Other transactions locked the database, or used all connections to it, for too long."""
+    """Others lock the database or use all its connections, or a statement took too long."""
 
     is_passing = True
 
@@ -59,4 +59,4 @@ class StoreUnusableError(StoreError):
 
 
 class StoreVersionError(StoreUnusableError):
-    """The database was made by a later version of Groundwire."""
+    """A later version of Groundwire made or changed the tables."""

@@ -1,6 +1,6 @@
 """Turns errors of SQLAlchemy and of database drivers into errors of the store.
 
-Messages of SQLAlchemy and of drivers may hold addresses, and data of the transaction. Messages of
+Messages of SQLAlchemy and of drivers may contain addresses, and data of the transaction. Those of
 the store only name the class and the code of the original error.
 """
 
@@ -143,8 +143,8 @@ def of(error: Exception) -> StoreError | None:
 
 
 def _is_of_database(error: Exception) -> bool:
-    # The code in a transaction only talks to the database, so errors of the network and of files
-    # come from the database, too.
+    # A transaction only talks to the database, so errors of the network and of files are of the
+    # database, too.
     drivers = (exc.DBAPIError, exc.DisconnectionError, sqlite3.Error, OSError, TimeoutError)
     return isinstance(error, drivers) or type(error).__module__.startswith("asyncpg.")
 

@@ -20,7 +20,7 @@ from groundwire.control.store.faults import as_store_errors
 #: The revision that this version of Groundwire works with.
 HEAD = "0007"
 
-#: The table that holds the revision. Alembic's default name could clash with another program's.
+#: The table with the revision. Alembic's default name could clash with another program's.
 VERSION_TABLE = "groundwire_version"
 
 #: The package in which Alembic finds the migrations.
@@ -34,7 +34,7 @@ async def make_ready(address: DatabaseAddress, *, timeout_s: float) -> str | Non
     """Make the file of SQLite if it does not exist, and bring the tables up to date.
 
     Returns:
-        The revision of the tables before; ``None`` if there were no tables of Groundwire.
+        The revision before; ``None`` if there were no tables of Groundwire.
 
     Raises:
         StoreError: If the database cannot be used or brought up to date.
@@ -78,14 +78,10 @@ async def migrate(
 ) -> str | None:
     """Bring an empty database, or one of an earlier revision, to a revision.
 
-    Args:
-        address: The address of the database; an SQLite file must exist.
-        timeout_s: The most seconds to connect.
-        revision: The revision to reach.
-        scripts: The package in which Alembic finds the migrations.
+    A file of SQLite must exist. ``scripts`` is the package with the migrations.
 
     Returns:
-        The revision of the tables before; ``None`` if there were no tables of Groundwire.
+        The revision before; ``None`` if there were no tables of Groundwire.
 
     Raises:
         StoreError: If the database cannot be used, or a later version made its tables.
@@ -107,10 +103,10 @@ async def migrate(
 async def connected(
     address: DatabaseAddress, *, timeout_s: float
 ) -> AsyncIterator[AsyncConnection]:
-    """Yield one connection to a database, to look at its tables or to change them.
+    """Yield one connection to a database, to look at its tables or change them.
 
     Raises:
-        StoreError: If the database fails.
+        StoreError: In place of any error of the database.
     """
     engine = Engine.migrating(address, timeout_s=timeout_s)
     try:

@@ -19,8 +19,7 @@ _FIRST_S, _LONGEST_S = 0.1, 5.0
 async def existing_store(config: Config) -> AsyncIterator[Store]:
     """Open the database of a configuration for a command, without making or migrating it.
 
-    Only the start of a gateway and ``groundwire store migrate`` make or migrate a database, since
-    older gateways cannot start after a migration.
+    A command must not migrate it unasked, since older gateways cannot start after that.
 
     Raises:
         StoreError: If the database does not exist, is not up to date, or cannot be used.
@@ -34,14 +33,10 @@ async def existing_store(config: Config) -> AsyncIterator[Store]:
 async def wait_until_open(
     store: Store, *, on_failure: Callable[[StoreError], None] = lambda error: None
 ) -> None:
-    """Open a store, and try again after passing failures.
-
-    Args:
-        store: The store.
-        on_failure: Function that is called with the error of each passing failure.
+    """Open a store, and try again after passing failures; ``on_failure`` is called with each.
 
     Raises:
-        StoreError: If a failure is not passing, so that another attempt makes no sense.
+        StoreError: If a failure is not passing.
     """
     said = ""
     for pause_s in pauses():
@@ -64,7 +59,7 @@ async def wait_until_open(
 def pauses() -> Iterator[float]:
     """Yield the seconds to wait before each new attempt; they grow up to a limit.
 
-    They have a random part, so that not all replicas ask a starting database at once.
+    A part is random, so that not all replicas ask a starting database at once.
     """
     longest = _FIRST_S
     while True:

@@ -10,10 +10,10 @@ from typing import cast
 
 from groundwire.control.store.errors import StoreError, StoreFullError, StoreUnusableError
 
-#: Seconds that a writer waits for its turn: SQLite takes one writer at a time.
+#: Most seconds to wait for a lock in SQLite or PostgreSQL. SQLite takes one writer at a time.
 BUSY_S = 5.0
 
-#: Size in bytes to which the write-ahead log is cut back once no connection reads an old state.
+#: Size in bytes to which SQLite cuts back its write-ahead log.
 LOG_BYTES = 16 * 2**20
 
 _RETRY_S = 0.05
@@ -42,7 +42,7 @@ def uri(path: Path) -> str:
 
 
 def file_id(path: Path) -> tuple[int, int] | None:
-    """Return (device, inode), to notice a replaced file; ``None`` if there is no file."""
+    """Return (device, inode), by which a replaced file is noticed; ``None`` without a file."""
     try:
         found = path.stat()
     except OSError:

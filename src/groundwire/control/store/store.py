@@ -28,8 +28,8 @@ FILE = "groundwire.db"
 class Store:
     """A database of the control plane. One store serves one event loop.
 
-    ``async with`` opens and closes the store. A transaction is always kept whole or not at all.
-    After a failure, the store connects again by itself once the database can be used.
+    ``async with`` opens and closes the store. A transaction is kept whole or not at all. After a
+    passing failure, the next transaction connects again.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Store:
         Args:
             url: ``sqlite:///path/of/a/file``, or ``postgresql://user:password@host/database``.
             pool_size: Most connections at a time. A transaction beyond that waits.
-            timeout_s: The most seconds to connect, and to wait for a connection.
+            timeout_s: The most seconds to connect to PostgreSQL, and to wait for a free connection.
             is_synced: Whether a transaction in a file of SQLite is on the disk when it ends, so
                 that it survives a power cut; otherwise it survives only the end of the process.
 
@@ -114,7 +114,7 @@ class Store:
         )
 
     async def close(self) -> None:
-        """Close all connections. Transactions that do not end within seconds are not kept."""
+        """Close all connections. Transactions that do not end soon are not kept."""
         engine, self._engine = self._engine, None
         if engine is not None:
             await engine.close()
@@ -148,8 +148,8 @@ class Store:
     async def writing(self) -> AsyncIterator[AsyncConnection]:
         """Begin a transaction that is kept if the block ends, and not kept if the block raises.
 
-        The block must do nothing but talk to the database: a file of SQLite takes one writer at a
-        time, for which all others wait.
+        The block must do nothing but talk to the database: SQLite takes one writer at a time, for
+        which all others wait.
 
         Raises:
             StoreError: If the database fails.
@@ -182,7 +182,7 @@ class Store:
 
 @asynccontextmanager
 async def holding(lock: asyncio.Lock, patience_s: float) -> AsyncIterator[None]:
-    """Hold a lock that writers of this process take in turn.
+    """Run the block with a lock that writers of this process take in turn.
 
     Raises:
         StoreBusyError: If the lock is not free within ``patience_s`` seconds.

@@ -26,14 +26,14 @@ tenants = sa.Table(
     metadata,
     sa.Column("id", sa.String(TENANT_CHARS), primary_key=True),
     sa.Column("name", sa.Text),
-    # DVARA's metadata: key → text, as the client sent it.
+    # DVARA's metadata: key → text.
     sa.Column("metadata", sa.JSON, nullable=False),
     # Groundwire's policy: fields of Overrides as JSON values; a missing field is inherited.
     sa.Column("policy", sa.JSON, nullable=False),
     sa.Column("created_at", Moment, nullable=False),
     sa.Column("updated_at", Moment, nullable=False),
-    # The version grows with each change, also if a tenant is deleted and one with the same id is
-    # made. If-Match compares it.
+    # The version grows with each change, also if a tenant is deleted and made again. If-Match
+    # compares it.
     sa.Column("version", sa.Integer, nullable=False),
 )
 
@@ -64,8 +64,8 @@ changes = sa.Table(
     sa.CheckConstraint("id = 1", name="single"),
 )
 
-#: Accounts of people who sign in to the console. Only the Argon2 hash of a password is kept; it is
-#: empty if the owner signs in at an OpenID Connect provider. The provider (``issuer``) knows the
+#: Accounts of people who sign in to the console. Only the Argon2 hash of a password is kept. It is
+#: empty if the owner signs in at an OpenID Connect provider, which is ``issuer`` and knows the
 #: owner as ``subject``.
 accounts = sa.Table(
     "accounts",
@@ -94,8 +94,8 @@ sessions = sa.Table(
     sa.Index(None, "expires_at"),
 )
 
-#: Labels that reviewers gave to recorded answers; one row for each answer and reviewer. They stay
-#: when the account is removed, so ``account`` is not a foreign key.
+#: Labels of recorded answers; one row for each answer and reviewer. They stay when the account is
+#: removed, so ``account`` is not a foreign key.
 labels = sa.Table(
     "labels",
     metadata,
@@ -111,8 +111,8 @@ labels = sa.Table(
     sa.Index(None, "tenant", "event_id"),
 )
 
-#: Numbers of answers with the same stretch of time, tenant, model, outcome and action. ``slot`` is
-#: the beginning of the stretch, in seconds since 1970.
+#: Numbers (``n``) of answers with the same stretch of time, tenant, model, outcome and action.
+#: ``slot`` is the beginning of the stretch, in seconds since 1970.
 activity = sa.Table(
     "activity",
     metadata,
@@ -125,9 +125,8 @@ activity = sa.Table(
     sqlite_with_rowid=False,  # sums of many rows take half the time
 )
 
-#: Numbers of runs of a stage of a check, by the range of milliseconds into which their durations
-#: fall, within the stretch of time that begins at ``slot``. ``range`` is the number of the range;
-#: see :mod:`groundwire.control.activity`.
+#: Numbers (``n``) of runs of a stage of a check in a stretch of time that begins at ``slot``.
+#: ``range`` is the number of the range of their durations; see :mod:`groundwire.control.activity`.
 check_times = sa.Table(
     "check_times",
     metadata,
@@ -156,8 +155,7 @@ audit_records = sa.Table(
     sa.Column("detail_sha256", sa.String(64)),
     sa.Column("previous", sa.String(64), nullable=False),
     sa.Column("mac", sa.String(64), nullable=False),
-    # There is an index for each kind of filter, in the order of time, so that the query of a page
-    # reads only the rows of that page.
+    # Indexes for common filters, in the order of time, so that most pages are read without sorting.
     sa.Index(None, "moment", "writer", "seq"),
     sa.Index(None, "tenant", "moment", "writer", "seq"),
     sa.Index(None, "tenant", "type", "moment", "writer", "seq"),
@@ -166,7 +164,7 @@ audit_records = sa.Table(
     sa.Index(None, "event_id"),
 )
 
-#: The details of records: all findings about an answer. They may be removed before their records.
+#: The details of records: all findings about an answer. They may be removed earlier than records.
 audit_details = sa.Table(
     "audit_details",
     metadata,
@@ -183,11 +181,11 @@ audit_writers = sa.Table(
     metadata,
     sa.Column("writer", sa.String(32), primary_key=True),
     sa.Column("started_at", sa.BigInteger, nullable=False),
-    # The moment when the chain ended normally; null if its process still writes, or was killed.
+    # The moment when the chain ended normally; null if it has not.
     sa.Column("ended_at", sa.BigInteger),
     # Number and MAC of the last record.
     sa.Column("seq", sa.BigInteger, nullable=False),
     sa.Column("mac", sa.String(64), nullable=False),
-    # The signature of the row: without the key, nobody can move the end of the chain back.
+    # The signature of the row.
     sa.Column("signature", sa.String(64), nullable=False),
 )

@@ -1,7 +1,7 @@
 """Connections to files of SQLite. Each has a thread, which finishes every statement it began.
 
-A cancelled task waits until its statement has ended, so that the next user of the connection does
-not find it in the middle of a statement.
+A cancelled task waits until its statement has ended, so that no statement is running when the
+connection is used again.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ async def connect(path: Path, pragmas: Iterable[str]) -> "FileConnection":
 
 
 class FileConnection(aiosqlite.Connection):
-    """A connection of aiosqlite whose statements and closing are not cut short by cancellation."""
+    """A connection of aiosqlite whose statements and closing cannot be cancelled halfway."""
 
     #: Whether the connection is closed, or about to be closed.
     is_stopped = False

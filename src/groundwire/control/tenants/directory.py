@@ -44,10 +44,6 @@ class Directory(Mapping[str, Overrides]):
     def __init__(self, config: Config, *, clock: Callable[[], datetime] = now) -> None:
         """Begin with the tenants and keys of a configuration; :meth:`apply` adds the stored ones.
 
-        Args:
-            config: The configuration.
-            clock: Function that returns the present moment.
-
         Raises:
             ConfigError: If the configured admin key is also the key of a tenant.
         """
@@ -105,7 +101,7 @@ class Directory(Mapping[str, Overrides]):
         return AdminKey(key_id=found.id, role=found.role, name=found.name)
 
     def is_ours(self, key: bytes) -> bool:
-        """Return whether a text is or was a key of this gateway, or begins like a gateway's key."""
+        """Return whether a text is a key of this gateway, valid or not, or begins like one."""
         return is_made_here(key) or key_hash(key) in self._state.keys
 
     def take_uses(self) -> dict[str, datetime]:
@@ -123,8 +119,7 @@ class Directory(Mapping[str, Overrides]):
             self.uses.setdefault(key_id, moment)
 
     def _active(self, key: bytes) -> KeyRecord | None:
-        # The time of this lookup reveals no key: no client can choose the hash of a key it sends,
-        # and a hash reveals nothing about its key.
+        # The time of this lookup reveals no key: no client can choose the hash of what it sends.
         found, moment = self._state.keys.get(key_hash(key)), self._clock()
         if found is None or found.status_at(moment) is not KeyStatus.ACTIVE:
             return None

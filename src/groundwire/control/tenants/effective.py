@@ -25,7 +25,7 @@ _SETTINGS = {
 #: Fields that are limits. A tenant's policy writes 0 for no limit, the configuration null.
 _LIMITS = frozenset({"max_sources", "max_source_chars"})
 
-#: Fields that a decision rule can set.
+#: Fields that a decision can set.
 _DECIDED = frozenset(each.name for each in fields(HallucinationPlugin))
 
 
@@ -38,11 +38,10 @@ class Effective:
         value: The value as JSON data.
         origin: Where the value comes from: ``policy`` or ``metadata`` of the tenant,
             ``configuration (groundwire.yaml:3)``, or ``default``.
-        warning: A message about a value of the tenant that is ignored because it is not valid. For
-            the field ``detector``, also a message if this detector cannot judge with the tenant's
-            settings, so that no answer of the tenant can be checked.
-        decisions: Names of the decision rules that may set another value for a request. It is empty
-            if the tenant has a value of its own, which wins over decisions.
+        warning: A message about a value of the tenant that is ignored because it is not valid, or,
+            for the field ``detector``, about settings with which no answer can be checked.
+        decisions: Names of the decisions that may set another value for a request; empty if the
+            tenant has a value of its own, which wins over decisions.
     """
 
     name: str
@@ -65,12 +64,7 @@ def effective(
 ) -> tuple[Effective, ...]:
     """Return all settings that hold for a tenant, in the order of the fields of a policy.
 
-    Args:
-        config: The configuration of this process; a replica with another configuration has other
-            values.
-        record: The tenant.
-        check: Function that raises ConfigError if the loaded detectors cannot judge with a tenant's
-            settings.
+    ``check`` raises ConfigError if the loaded detectors cannot judge with a tenant's settings.
     """
     sources, warnings = dict(_sources(config, record)), dict(_warnings(record))
     own = over(record.overrides, config.tenants.get(record.id))
@@ -83,11 +77,10 @@ def _judging(
 ) -> dict[str, Effective]:
     """Adapt the inherited operating point and similarity threshold to the tenant's detector.
 
-    Values that the tenant has set stay. If it has chosen another detector than the configured one,
-    the inherited operating point is ``balanced``. The inherited similarity threshold is ``None``
-    if the detector does not use it, if it is meant for another detector, or if the tenant has an
-    operating point of its own. If the detector cannot judge with the tenant's settings, a warning
-    is added to the field ``detector``, and nothing else changes.
+    Values that the tenant has set stay. An inherited operating point becomes ``balanced`` if the
+    tenant's detector is not the configured one. An inherited similarity threshold becomes ``None``
+    if it does not count for the tenant. If the detector cannot judge with the tenant's settings,
+    only a warning is added to the field ``detector``.
     """
     known = config.detectors
     try:
@@ -107,7 +100,7 @@ def _judging(
         known.is_comparing(name) and own.operating_point is None and is_inherited
     ):
         changed["similarity_threshold"] = None
-    # The configured value is for another detector, so the default of the tenant's detector holds.
+    # The configured value is not used, so its origin is not shown.
     return found | {
         each: replace(found[each], value=value, origin=str(SettingOrigin()))
         for each, value in changed.items()

@@ -3,8 +3,8 @@
 ::
 
     TenantError
-    ├── InvalidTenantError (ValueError)  an id, a name, metadata or a policy that is not valid
-    ├── InvalidKeyError (ValueError)     a key that cannot be made as asked
+    ├── InvalidTenantError (ValueError)  an id, a name, metadata or a policy is not valid
+    ├── InvalidKeyError (ValueError)     a key cannot be made as asked
     ├── UnknownTenantError
     ├── UnknownKeyError
     ├── TenantExistsError
@@ -29,7 +29,7 @@ class _InvalidError(TenantError, ValueError):
 
 
 class InvalidTenantError(_InvalidError):
-    """A tenant is not valid; ``field`` names the part that is not."""
+    """A value of a tenant, or the name of a key, is not valid; ``field`` says which."""
 
 
 class InvalidKeyError(_InvalidError):

@@ -65,8 +65,7 @@ def read_metadata(raw: Mapping[str, object]) -> dict[str, str | None]:
     """Validate changes of metadata, and turn their values into texts; ``None`` removes a key.
 
     Raises:
-        InvalidTenantError: If a value is not a text, number, true, false or null, if there are too
-            many keys, or if a key or value is too long or has characters that are not allowed.
+        InvalidTenantError: If there are too many keys, or if a key or value is not valid.
     """
     if len(raw) > MAX_METADATA_KEYS:
         raise InvalidTenantError(
@@ -142,10 +141,7 @@ def _metadata_key(key: object) -> str:
 
 
 def _metadata_value(key: str, value: object) -> str | None:
-    """Turn a value of metadata into a text: DVARA's metadata has only texts.
-
-    Numbers, true and false are written as in JSON.
-    """
+    """Turn a value of metadata into a text; numbers, true and false are written as in JSON."""
     if value is None:
         return None
     limit = 2**63 if isinstance(value, int) else inf

@@ -1,4 +1,4 @@
-"""Defines tenants and keys as the store holds them, and the results of changing them."""
+"""Defines tenants and keys, and the results of changing them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -20,19 +20,15 @@ IfVersion: TypeAlias = int | Literal["*"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TenantRecord:
-    """A tenant, stored or configured.
+    """A tenant, stored or configured; one in the configuration alone has no moments.
 
     Attributes:
         id: The id of the tenant, which never changes.
         name: A name for people to read.
-        metadata: DVARA's metadata: texts, kept as clients sent them, even if they are not valid.
+        metadata: DVARA's metadata: texts by key, kept even if they are not valid settings.
         policy: Groundwire's policy: fields of :class:`Overrides` as JSON values.
-        created_at: The moment when the tenant was stored first; ``None`` if it is in the
-            configuration alone.
-        updated_at: The moment when the tenant was changed last; ``None`` if it is in the
-            configuration alone.
-        version: A number that grows with each change. A tenant that was deleted and made again
-            begins above all earlier versions. 0 if the tenant is in the configuration alone.
+        version: A number that grows with each change, also if the tenant is deleted and made again.
+            0 if the tenant is in the configuration alone.
         is_configured: Whether the tenant is in the configuration. Each of its settings there holds
             if neither policy nor metadata has a value for it.
     """
@@ -65,12 +61,9 @@ class TenantRecord:
 def read_stored_policy(policy: Mapping[str, Any]) -> tuple[Overrides, Mapping[str, str]]:
     """Read a stored policy as overrides, without errors: one bad field must not stop all tenants.
 
-    The policy was valid when it was stored. It may not be valid any more if somebody changed it by
-    hand, or returned to an earlier version of Groundwire.
-
     Returns:
-        The overrides, and a warning for each field whose value is not valid. Such a field is unset,
-        so its value is inherited.
+        The overrides, and a warning for each field whose value is not valid (any more). Such a
+        field is unset, so its value is inherited.
     """
     try:
         return read_overrides(policy), {}
@@ -107,17 +100,16 @@ class KeyStatus(StrEnum):
 class KeyRecord:
     """A key, stored or configured. It has the hash of the key, never the key itself.
 
+    A configured key has no moments, and can only be removed in the configuration.
+
     Attributes:
         sha256: The hash of the key: 64 hexadecimal digits.
         tenant: The tenant whose requests come with the key; ``None`` for an admin key.
         role: The role of an admin key; ``None`` for a tenant's key.
         name: A name for people to read.
-        created_at: The moment when the key was made; ``None`` for a configured key.
         expires_at: The moment from which on the key is not valid; ``None``: it does not expire.
         revoked_at: The moment when the key was revoked; ``None`` if it was not.
-        last_used_at: The moment when the key was used last; ``None`` if never, and for a configured
-            key. A use within the last half minute may be missing.
-        is_configured: Whether the key is in the configuration; it can only be removed there.
+        last_used_at: The moment when the key was used last; recent uses may be missing.
     """
 
     sha256: str = field(default="", repr=False)
@@ -156,8 +148,7 @@ class NewKey:
     Attributes:
         record: The stored values of the key.
         secret: The key itself, which is shown once and not stored.
-        tenants: The change that stored the key's tenant; empty if the tenant was stored before, or
-            the key is an admin key.
+        tenants: The change that stored the key's tenant; empty if there was no such change.
     """
 
     record: KeyRecord

@@ -43,7 +43,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 class Registry:
     """Reads and changes tenants and keys. Every method may raise StoreError.
 
-    A change that fails changes nothing.
+    A change of a configured tenant stores it; this fails if its id cannot be stored.
     """
 
     def __init__(
@@ -60,8 +60,7 @@ class Registry:
             configured: Tenants and keys of the configuration. They are listed, but cannot be
                 changed here.
             check: Function that raises ConfigError if the settings that a policy would give a
-                tenant are not possible. It is called within the transaction, when nobody else can
-                change the tenant.
+                tenant are not possible. It is called within the transaction.
         """
         self._store, self._configured = store, configured or ConfiguredTenants()
         self._changes, self._check = Changes(store), check
@@ -97,11 +96,7 @@ class Registry:
     ) -> Changed:
         """Store a new tenant.
 
-        Args:
-            id_: The id of the tenant.
-            name: A name for people to read.
-            metadata: Texts by key; numbers, true and false are kept as JSON writes them.
-            policy: Fields of :class:`~groundwire.policy.policy.Overrides`.
+        The arguments are as in :meth:`put_metadata` and :meth:`set_policy`.
 
         Raises:
             InvalidTenantError: If the id, the name or the metadata is not valid, or the policy is
@@ -137,9 +132,8 @@ class Registry:
             id_: The id of the tenant.
             metadata: Texts by key; numbers, true and false are kept as JSON writes them. A value of
                 ``None`` removes its key.
-            name: The name of the tenant; ``None`` leaves the name as it is.
-            if_version: The version that the tenant must have; 0: it must not be stored yet;
-                ``"*"``: it must be stored; ``None``: any.
+            name: A name for people to read; ``None`` leaves the name as it is.
+            if_version: The version that the tenant must have, see :data:`IfVersion`; ``None``: any.
 
         Raises:
             InvalidTenantError: If the id, the name or the metadata is not valid.
@@ -161,8 +155,7 @@ class Registry:
         """Give a tenant another name; ``None`` removes its name.
 
         Raises:
-            InvalidTenantError: If the name is not valid, or a configured tenant has an id that
-                cannot be stored.
+            InvalidTenantError: If the name is not valid, or the id cannot be stored.
             UnknownTenantError: If there is no tenant with this id.
             VersionMismatchError: If the tenant has another version.
         """
@@ -181,22 +174,20 @@ class Registry:
         metadata: Mapping[str, object] = _NOTHING,
         if_version: IfVersion | None = None,
     ) -> Changed:
-        """Give a tenant a policy.
+        """Change the policy of a tenant, and its metadata.
 
         Args:
             id_: The id of the tenant.
             policy: Fields of :class:`~groundwire.policy.policy.Overrides`; ``None`` unsets a field.
             merges: Whether fields that are not named stay as they are.
-            metadata: Changes of the tenant's metadata, made in the same transaction.
-            if_version: The version that the tenant must have; 0: it must not be stored yet;
-                ``"*"``: it must be stored; ``None``: any.
+            metadata: Changes of the metadata; a value of ``None`` removes its key.
+            if_version: The version that the tenant must have, see :data:`IfVersion`; ``None``: any.
 
         Raises:
-            ConfigError: If a field or a value is not valid, and then the message lists valid ones;
-                or if the tenant's new settings, from policy, metadata and configuration, are not
-                possible together.
-            InvalidTenantError: If the metadata is not valid, the policy is too long, or a
-                configured tenant has an id that cannot be stored.
+            ConfigError: If the policy is not valid, or the tenant's new settings, from policy,
+                metadata and configuration, are not possible together.
+            InvalidTenantError: If the metadata is not valid, the policy is too long, or the id
+                cannot be stored.
             UnknownTenantError: If there is no tenant with this id.
             VersionMismatchError: If the tenant has another version.
         """
@@ -228,12 +219,9 @@ class Registry:
     # Keys.
 
     async def keys(self, tenant: str | None) -> tuple[KeyRecord, ...]:
-        """Return the keys of a tenant or of the admin plane.
+        """Return the keys of a tenant, or with ``None`` those of the admin plane.
 
-        Configured keys come before stored keys; stored keys are sorted, the newest first.
-
-        Args:
-            tenant: The id of the tenant; ``None``: the keys of the admin plane.
+        Configured keys come first, then stored keys, the newest first.
 
         Raises:
             UnknownTenantError: If there is no tenant with this id.
@@ -258,8 +246,7 @@ class Registry:
         Raises:
             InvalidKeyError: If there are both tenant and role, or neither, or ``expires_at`` is not
                 valid.
-            InvalidTenantError: If the name is not valid, or a configured tenant has an id that
-                cannot be stored.
+            InvalidTenantError: If the name is not valid, or the tenant's id cannot be stored.
             UnknownTenantError: If there is no tenant with this id.
         """
         if (tenant is None) == (role is None):
@@ -272,11 +259,7 @@ class Registry:
             return replace(made, tenants=stored)
 
     async def revoke_key(self, key_id: str, *, tenant: str | None) -> Revoked:
-        """Revoke a key for good. A key that is revoked already stays as it is.
-
-        Args:
-            key_id: The id of the key.
-            tenant: The tenant of the key; ``None`` for an admin key. Other keys are not found.
+        """Revoke a key of a tenant, or with ``None`` of the admin plane, if it is not revoked yet.
 
         Raises:
             UnknownKeyError: If the tenant or the admin plane has no key with this id.
@@ -294,12 +277,9 @@ class Registry:
             return Revoked(record=await change.revoke(record), is_new=True)
 
     async def note_use(self, uses: Mapping[str, datetime]) -> None:
-        """Store the moments when keys were used last.
+        """Store the moments when keys were used last, by the ids of the keys.
 
-        If this fails, some of the moments may be stored already.
-
-        Args:
-            uses: Id of a key → moment of its last use. Keys that are not stored are left out.
+        If this fails, some moments may be stored already.
         """
         ids = sorted(uses)
         for start in range(0, len(ids), _USES_AT_ONCE):
@@ -317,9 +297,7 @@ class Registry:
         admin key is configured, and no stored one with the role admin is valid. If several
         processes start at once on one database, only one makes the missing keys.
 
-        Args:
-            has_admin_plane: Whether the gateway has an admin plane; without one, no admin key is
-                made.
+        Without an admin plane, no admin key is made.
         """
         has_key = any(key.tenant is not None for key in self._configured.keys)
         needs_admin = has_admin_plane and not self._configured.keys_of(None)
@@ -347,9 +325,8 @@ class Registry:
     async def snapshot(self, known: TenantSnapshot | None = None) -> TenantSnapshot:
         """Read all tenants and keys at one moment.
 
-        Args:
-            known: An earlier snapshot. Tenants that have not changed are taken from it, so that
-                their policies need not be parsed again.
+        Unchanged tenants are taken from the earlier snapshot ``known``, so that their policies need
+        not be read again.
         """
         before = {} if known is None else known.tenants
         tenants: dict[str, TenantRecord] = {}
@@ -370,8 +347,7 @@ class Registry:
         """Store a tenant, unless nothing changes.
 
         Raises:
-            InvalidTenantError: If the id cannot be stored: a configured tenant may have an id of
-                another form.
+            InvalidTenantError: If the id cannot be stored.
         """
         legal.read_id(wanted.id)
         if before is not None and wanted == before:
@@ -384,15 +360,9 @@ class Registry:
     async def _put_bare(
         self, change: Change, id_: str, *, is_asked: bool = False
     ) -> tuple[Changed, ...]:
-        """Store a configured tenant, so that it can have keys.
+        """Store a configured tenant, or with ``is_asked`` any, so that it can have keys.
 
-        Args:
-            change: The change to make.
-            id_: The id of the tenant.
-            is_asked: Whether to store the tenant even if it is not configured.
-
-        Returns:
-            The change; empty if the tenant was stored before.
+        Return the change; empty if the tenant was stored before.
         """
         if await self._changeable(change, id_, None, is_asked=is_asked) is not None:
             return ()
@@ -402,10 +372,10 @@ class Registry:
     async def _changeable(
         self, change: Change, id_: str, if_version: IfVersion | None, *, is_asked: bool = False
     ) -> TenantRecord | None:
-        """Return the stored tenant to change; ``None`` if it is not stored, but can be.
+        """Return the stored tenant to change; ``None`` if it is not stored.
 
         Raises:
-            UnknownTenantError: If the tenant is neither stored nor configured, unless ``is_asked``.
+            UnknownTenantError: If it is neither stored nor configured, unless ``is_asked``.
             VersionMismatchError: If the tenant has another version than ``if_version``.
         """
         before = await change.tenant(id_, if_version=if_version) if legal.is_id(id_) else None

@@ -1,4 +1,4 @@
-"""Changes tenants and keys in transactions, one at a time; a counter shows that they changed.
+"""Changes tenants and keys in transactions, one at a time, and counts the changes.
 
 Every change first locks the row of the table ``changes``. So if two processes change a tenant at
 once, the second sees the change of the first, and they cannot deadlock.
@@ -51,7 +51,7 @@ class Change:
     Attributes:
         connection: The connection of the transaction.
         revision: The number of changes before this one.
-        is_made: Whether something was changed that other processes must learn of.
+        is_made: Whether something was changed that other processes must learn.
     """
 
     connection: AsyncConnection
@@ -82,8 +82,8 @@ class Change:
             wanted,
             created_at=moment if before is None else before.created_at,
             updated_at=moment,
-            # Each version came from a change, and the revision counts changes. So the revision is
-            # at least as large as any version of a deleted tenant with this id.
+            # Each version came from a change, and the revision counts changes. So no version of a
+            # deleted tenant with this id is larger than the revision.
             version=self.revision + 1 if before is None else before.version + 1,
         )
         values = _values(record, tables.tenants)
@@ -111,7 +111,7 @@ class Change:
         return tuple(map(key_of, rows))
 
     async def make_key(self, wanted: KeyRecord) -> NewKey:
-        """Make the key that a record without a hash describes, and store the record with a hash."""
+        """Make the key that a record describes, and store the record with the key's hash."""
         secret = new_key(PREFIX if wanted.role is None else ADMIN_PREFIX)
         record = replace(wanted, sha256=key_hash(secret), created_at=now())
         await self._make(insert(tables.keys).values(_values(record, tables.keys)))
@@ -125,7 +125,7 @@ class Change:
         return revoked
 
     async def note_use(self, key_id: str, moment: datetime) -> None:
-        """Store the moment when a key was used last; other processes need not learn of it."""
+        """Store the moment when a key was used last; this does not count as a change."""
         is_later = _KEYS.last_used_at.is_(None) | (_KEYS.last_used_at < moment)
         await self.connection.execute(
             update(tables.keys).where(_KEYS.id == key_id, is_later).values(last_used_at=moment)

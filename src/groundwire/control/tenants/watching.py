@@ -12,14 +12,14 @@ from groundwire.control.tenants.registry import Registry
 
 log = logging.getLogger(__name__)
 
-#: Most seconds to wait for an answer of the database.
+#: Most seconds for reading changes from the database, and for storing uses of keys.
 _PATIENCE_S = 5.0
 
 
 class Watcher:
     """Keeps a directory up to date with the changes that this and other processes make.
 
-    While the database cannot be reached, the directory stays as it was. All coroutines that use a
+    While the database cannot be read, the directory stays as it was. All coroutines that use a
     watcher run in the event loop that opened it.
     """
 
@@ -33,11 +33,8 @@ class Watcher:
     ) -> None:
         """Make a watcher; :meth:`open` starts it.
 
-        Args:
-            registry: Reads the tenants and keys in the database.
-            directory: The directory to keep up to date.
-            poll_s: Seconds between two queries for changes.
-            flush_s: Seconds between two writes of the last uses of keys.
+        There are ``poll_s`` seconds between two queries for changes, and ``flush_s`` seconds
+        between two writes of the last uses of keys.
         """
         self._registry, self._directory = registry, directory
         self._poll_s, self._flush_s = poll_s, flush_s
@@ -84,7 +81,7 @@ class Watcher:
             await self._flush()
 
     async def refresh(self) -> bool:
-        """Look for changes now, for instance after one by this process. Never raises.
+        """Look for changes now, for instance after one by this process. Errors are only logged.
 
         Returns:
             Whether the directory is up to date. If not, the watcher tries again.
