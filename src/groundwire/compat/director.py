@@ -70,8 +70,7 @@ class SpanDetection:
     """The result of the check of a response.
 
     Attributes:
-        hallucinated: Whether at least ``min_tokens`` word pieces are flagged. With fewer, there may
-            still be spans.
+        hallucinated: Whether at least ``min_tokens`` word pieces are flagged.
         spans: The spans, in reading order.
         max_token_score: The highest score of any word piece, flagged or not.
         flagged_tokens: Number of flagged word pieces, without word pieces of zero width.
@@ -107,6 +106,7 @@ def merge_flagged_spans(
     Raises:
         SettingError: If the threshold is outside its range.
         DetectionError: If a score is not a number.
+        ValueError: If offsets and scores differ in length.
     """
     reduced = reduce_tokens(offsets, scores, response, threshold=threshold, allow_zero=True)
     spans = tuple(
@@ -139,8 +139,7 @@ class HallucinationSpanDetector:
                 limit already.
 
         Raises:
-            SettingError: (a ``ValueError``) If model or tokenizer is missing, or a number is
-                outside its range.
+            SettingError: (a ``ValueError``) If an argument is missing or not possible.
         """
         if not isinstance(model, ReadsAnswers):
             raise SettingError(
@@ -185,7 +184,7 @@ class HallucinationSpanDetector:
                 or is missing and not in ``PINS``.
             MissingExtraError: (an ``ImportError``) If the model has no ONNX graph or no
                 ``tokenizer.json``, and the ``train`` extra is not installed.
-            SettingError: (a ``ValueError``) If a setting is outside its range.
+            SettingError: (a ``ValueError``) If a setting is not possible.
             ModelError: If the model cannot be used.
         """
         _check(token_threshold, min_tokens)
@@ -221,8 +220,7 @@ class HallucinationSpanDetector:
             response: The text to check. If it is ``None`` or blank, nothing is found.
 
         Raises:
-            DetectionError: If the model failed, gave a score that is not a number, or could not
-                judge all of the response.
+            DetectionError: If the model could not judge all of the response.
         """
         if response is None or not response.strip():
             return SpanDetection(hallucinated=False)

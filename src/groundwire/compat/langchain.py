@@ -79,7 +79,7 @@ class GroundednessMiddleware(AgentMiddleware):
         return self._conclude(response, verdict)
 
     def _check(self, request: ModelRequest, response: ModelResponse) -> Verdict | None:
-        """Check the answer; ``None`` if there is none: the model calls tools, or writes no text."""
+        """Check the answer; ``None`` if there is none."""
         answer = _answer_of(response)
         if answer is None:
             return None

@@ -76,7 +76,7 @@ class HallucinationDetector:
             lang: ``en``. Prompts in other languages are not available.
 
         Raises:
-            SettingError: If a setting is outside its range.
+            SettingError: If a setting is not possible.
             UnpinnedModelError: If the revision of a hub model is not a commit, or is missing and
                 not in :data:`groundwire.engine.checkpoints.PINS`.
             ModelError: If the model cannot be used.
@@ -121,8 +121,8 @@ class HallucinationDetector:
 
         Raises:
             SettingError: If there is no such format.
-            DetectionError: If the model failed, or a part of the answer could not be judged. With
-                ``spans``, the embedded reader raises it only if it found no span in the rest.
+            DetectionError: If a part of the answer could not be judged. With ``spans``, the
+                embedded reader raises it if it found no span, and the outcome is not grounded.
         """
         passages = [context] if isinstance(context, str) else list(context)
         return self._predict(passages, question, answer, output_format)
