@@ -18,8 +18,8 @@ Make = Callable[[str], Detector]
 class Judges:
     """A pool of the configured detector and the embedded detectors, which are loaded when needed.
 
-    The detectors share threads and cache, so that each costs no more memory than its weights.
-    Tenants that differ only in the threshold share a detector.
+    The detectors share threads and cache. Tenants that differ only in the threshold share a
+    detector.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Judges:
             raise ConfigError([problem])
 
     def _points(self, name: str) -> tuple[str, ...]:
-        """Return the names of a detector's operating points; ``balanced`` for an unknown one."""
+        """Return the names of a detector's operating points."""
         if name == self.known.first:
             return tuple(self.first.backend.operating_points)
         if name == "similarity":

@@ -1,4 +1,4 @@
-"""Builds the stages of a pipeline from a configuration. No setting is ignored."""
+"""Builds the stages of a pipeline from a configuration."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -27,9 +27,7 @@ _EMBEDDED = "embedded"
 def load_stages(
     config: Config, *, tenants: Mapping[str, Overrides] | None = None
 ) -> dict[str, Any]:
-    """Load the stages of a configuration, and return them as arguments of the pipeline.
-
-    Doubtful settings are reported as warnings (:class:`.ConfigWarning`).
+    """Load the stages of a configuration; warn of doubtful settings (:class:`.ConfigWarning`).
 
     Args:
         config: The configuration.
@@ -105,10 +103,9 @@ def load_detector(config: Config) -> Detector:
 
 
 def _load_beside(config: Config, first: Detector, name: str) -> Detector:
-    """Load an embedded detector that a tenant uses instead of the configured one.
+    """Load an embedded detector for tenants that have chosen it.
 
-    The filters of the configuration, such as ``min_words``, apply to this detector too, as far as
-    they suit it.
+    The filters of the configuration, such as ``min_words``, apply as far as they suit it.
     """
     own, similarity, known = config.detector, config.similarity, config.detectors
     common: dict[str, Any] = {
@@ -162,9 +159,8 @@ def _explainer(
 ) -> AnyExplainer | None:
     """Return the explainer; ``None`` if no policy can ask for explanations.
 
-    If explanations can be wanted only after a change of a tenant's settings, the explainer is
-    loaded when it is first needed. But if it shares the weights of the detector, it costs nothing
-    and is loaded at once.
+    If explanations can be wanted only after a change of a tenant's settings, an explainer with
+    weights of its own is loaded when it is first needed.
     """
     load = partial(_load_explainer, config, judges)
     plugins = (decision.plugin for decision in config.decisions)
@@ -193,7 +189,7 @@ def _load_explainer(config: Config, judges: Judges) -> Explainer:
         if not isinstance(reader, Reader):
             reader = judges.get(DEFAULT_MODEL).backend
         assert isinstance(reader, Reader)
-        # Without the cache: a claim is read only once, and tenants must not share results.
+        # Without a cache, so that tenants do not share results; a claim is read only once anyway.
         judge = reader.uncached().entailment
         return Explainer(judge, name=DEFAULT_MODEL, takes_detectors=True, **options)
 

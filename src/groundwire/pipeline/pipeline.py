@@ -44,8 +44,7 @@ log = logging.getLogger(__name__)
 class UnusableOverridesError(DetectionError):
     """A tenant's own settings are impossible in this pipeline, so its answers cannot be checked.
 
-    Either another pipeline supported them when they were set, or they were not passed to
-    :meth:`Pipeline.check_overrides`.
+    :meth:`Pipeline.check_overrides` refuses such settings before a tenant gets them.
     """
 
     def __str__(self) -> str:
@@ -222,8 +221,8 @@ class Pipeline:
     def unopened(self, failure: str, **asked: Unpack[AskerArguments]) -> RequestContext:
         """Return the context of a request that :meth:`open` could not read, or not in time.
 
-        Its answers are ``unavailable``. The policy is the strictest one, because it is unknown
-        which decision applies.
+        Its answers cannot be checked. The policy is the strictest one, because it is unknown which
+        decision applies.
 
         Args:
             failure: The class name of the error.
@@ -337,9 +336,7 @@ class Pipeline:
     def detect(
         self, context: RequestContext, answer: str, *, operating_point: str | float | None = None
     ) -> Checked:
-        """Check one answer as :meth:`groundwire.Detector.detect` does, raising the same errors.
-
-        Findings are not explained.
+        """Check one answer as :meth:`groundwire.Detector.detect` does; do not explain the findings.
 
         Args:
             context: A context of :meth:`open_answer`.
@@ -347,7 +344,7 @@ class Pipeline:
             operating_point: Used in place of the operating point of the tenant or the detector.
 
         Raises:
-            GroundwireError: If the answer cannot be checked.
+            GroundwireError: If the answer cannot be checked; a failed check is an error here.
         """
         conversation = context.conversation
         detector, own_point = self._chosen(context.overrides)
@@ -404,7 +401,7 @@ class Pipeline:
         return detector, chosen.operating_point
 
     def check(self, context: RequestContext, answer: Answer | str) -> Checked:
-        """Check one answer. A failed check raises nothing: the outcome is ``unavailable``."""
+        """Check one answer. If the check fails, no error is raised: the outcome says so."""
         if isinstance(answer, str):
             answer = read_answer(answer)
         calls = {each.name for each in answer.calls}
@@ -446,7 +443,7 @@ class Pipeline:
         """Return the result for an answer whose check is given up, for example after a time-out.
 
         Args:
-            context: The context of the request. If no check was due, the answer is ``skipped``.
+            context: The context of the request.
             answer: The answer, as far as it is known.
             reason: The class name of the error, or a word for the reason; logs and metrics show it.
         """

@@ -30,7 +30,7 @@ class Decider:
 
         It could if the request asks for the check. Otherwise the tenant's setting ``enabled``
         decides; if the tenant has none, it could if the configuration or any decision enables the
-        check. If the result is false, no model has to read the request.
+        check.
         """
         if asker.request is not None and asker.request.enabled:
             return True
@@ -49,7 +49,7 @@ class Decider:
         """Choose the decision that applies before the answer exists.
 
         Returns:
-            The choice, and the signals that it depends on.
+            The choice, and the signals of the request.
         """
         readings = self.signals.open(
             SignalRequest(prompt=prompt, needs_fact_check=needs_fact_check)

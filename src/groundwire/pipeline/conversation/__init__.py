@@ -1,9 +1,9 @@
 """Reads chat requests and responses: sources and question of a request, answers of a response.
 
-Everything here is a pure function over JSON data as :func:`json.loads` returns it, without network
-or model. Requests come from strangers, so nothing is trusted to have the right shape. A body that
-is not a request raises :class:`~groundwire.errors.InvalidConversationError`, which names the faulty
-place. Parts of a request that cannot be read are left out and counted.
+The functions take JSON data as :func:`json.loads` returns it, and use no network and no model.
+Requests come from strangers, so nothing is trusted to have the right shape. A body that is not a
+request raises :class:`~groundwire.errors.InvalidConversationError`, which names the faulty place.
+Parts of a request that cannot be read are left out and counted.
 
 ``messages`` reads the messages of a request, and ``content`` their contents. ``dividing`` divides
 running text into parts that ask, instruct or inform, by ``structure``, ``labels``, ``roles``,

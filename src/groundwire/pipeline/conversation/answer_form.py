@@ -84,12 +84,12 @@ def read_form(body: Mapping[str, Any], *, final_tools: frozenset[str] = frozense
 
 
 def _schema(tool: Mapping[str, Any]) -> Schema:
-    """Return the schema of a tool's arguments; Anthropic's Messages API names it input_schema."""
+    """Return the schema of a tool's arguments; the Messages API names it ``input_schema``."""
     return _mapping(tool.get("parameters") or tool.get("input_schema"))
 
 
 def _defined(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the tools that are defined: the name of each, and its whole definition."""
+    """Yield the name of each tool that is defined, and its definition."""
     for key in ("tools", "functions"):
         for said in map(_mapping, items_of(body.get(key))):
             own = _own(said)
@@ -100,9 +100,8 @@ def _defined(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]
 def _forced(body: Mapping[str, Any], tools: Collection[str]) -> Iterator[str]:
     """Yield the tools whose calls are the final output, because the model has to call a tool.
 
-    If the request forces one tool, this tool is yielded. If it forces a call of any tool, each tool
-    that is named after a type of output is yielded. Then a single tool is yielded whatever its
-    name, if no tool has given a result before or ``allowed_tools`` has only this tool.
+    These are: a tool that the request forces; or, if it forces a call of any tool, the tools named
+    after a type of output, and an only tool that has given no result yet.
     """
     for key in ("tool_choice", "function_call"):
         choice = body.get(key)
@@ -122,7 +121,7 @@ def _forced(body: Mapping[str, Any], tools: Collection[str]) -> Iterator[str]:
 
 
 def _own(said: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the definition of a function or a custom tool: an inner object, or the tool itself."""
+    """Return the object that has the name of a tool: an inner object, or the tool itself."""
     return _mapping(said.get("function")) or _mapping(said.get("custom")) or said
 
 
@@ -135,8 +134,7 @@ def _is_output_type(name: str) -> bool:
 def _has_results(body: Mapping[str, Any]) -> bool:
     """Return whether a request has the result of an earlier call of a tool.
 
-    If it has, the model may call its single tool once more to get data, so a call of that tool need
-    not be the final output.
+    Then a further call may only get more data, and need not be the final output.
     """
     for message in map(_mapping, items_of(body.get("messages", body.get("input")))):
         types = {_mapping(part).get("type") for part in items_of(message.get("content"))}

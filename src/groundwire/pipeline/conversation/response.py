@@ -29,7 +29,7 @@ class ToolCall:
 
     @classmethod
     def of(cls, call: object) -> "ToolCall | None":
-        """Read a call, or a piece of a streamed call, in the form of any of the APIs.
+        """Read a call, or a piece of a streamed call.
 
         Returns:
             The call; a piece may have an empty name or empty arguments. ``None`` if the value is
@@ -218,8 +218,8 @@ def answer_of(
 ) -> Answer:
     """Make an answer from its contents, and determine its kind.
 
-    A refusal beside text counts as a skipped part. Reasoning counts as a skipped part only if there
-    is nothing else, because clients may then show the reasoning as the answer.
+    A refusal beside text counts as a skipped part. So does reasoning if there is nothing else,
+    because clients may then show it as the answer.
     """
     if text.strip():
         kind = AnswerKind.TEXT

@@ -21,7 +21,7 @@ def _lists() -> dict[str, str]:
 
 
 class Role(StrEnum):
-    """The purposes of the named parts of a prompt."""
+    """The purposes of the parts of a prompt."""
 
     INFORM = "inform"  # evidence
     ASK = "ask"
@@ -94,9 +94,9 @@ class Names:
         return words
 
     def role_of(self, name: str) -> Role | None:
-        """Return the role of a part with this name.
+        """Return the role of a part with this name; ``None`` if the name tells no role.
 
-        Return ``None`` if the name tells no role or has more than ten words.
+        A name of more than ten words tells none.
         """
         words = self._words(name)
         if not words or len(words) > _MAX_NAME_WORDS:
@@ -128,8 +128,7 @@ class Names:
     def announced_role(self, sentence: str, *, points: bool = False) -> Role | None:
         """Return the role that a sentence announces for the text after it, or ``None``.
 
-        Examples: "Use the following pieces of context", "answer from the documents below", "here
-        are the rules".
+        For example, "Use the following pieces of context" announces evidence.
 
         Args:
             sentence: One sentence, or one line.
@@ -176,7 +175,7 @@ class Names:
         return None
 
     def _is_of_something(self, words: list[str]) -> bool:
-        """Return whether the word "history" is about something else, as in "order history"."""
+        """Return whether "history" is not that of the chat, as in "order history"."""
         at = words.index("history") if "history" in words else 0
         known = self._roles.keys() | listed("beside names") | listed("here")
         return at > 0 and words[at - 1] not in known

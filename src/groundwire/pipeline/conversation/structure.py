@@ -1,7 +1,7 @@
 """Finds the blocks of a prompt: between tags, fences, rules, quotes and marks such as [END].
 
-All marks are found in a few passes over the text, before it is divided from the top. So finding the
-end of a block takes a binary search only, whatever the prompt contains.
+Closing marks are found in a few passes over the text, before it is divided. So finding the end of a
+block takes little time, whatever the prompt contains.
 """
 
 import json
@@ -101,9 +101,9 @@ class Structure:
         )
 
     def has_roles_within(self, block: Block) -> bool:
-        """Return whether a block named as evidence contains other parts of the prompt as well.
+        """Return whether a block of evidence has tags of evidence and of other parts inside.
 
-        This is so if there are tags of evidence inside, and tags of a question or of instructions.
+        The others are questions and instructions.
         """
         if block.role is not Role.INFORM:
             return False
@@ -140,8 +140,8 @@ class Structure:
         for quotes in _QUOTES:
             if text.startswith(quotes, position):
                 end = text.find(quotes, position + 3)
-                # The text is searched twice at most: a closed block is skipped as a whole, and if
-                # no closing quotes are found, there are no further blocks of this kind.
+                # No text is searched often: a closed block is skipped as a whole, and without
+                # closing quotes there are no further blocks of this kind.
                 if end < 0 or not text[position + 3 : end].strip():
                     return None
                 return Block(position, position + 3, end, end + 3)
