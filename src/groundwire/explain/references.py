@@ -13,7 +13,7 @@ from groundwire.text.segment import parse_citations
 
 
 class ReferenceKind(StrEnum):
-    """The kind of thing that a reference names."""
+    """The kinds of things that references name."""
 
     SOURCE_ID = "source_id"
     URL = "url"
@@ -75,10 +75,9 @@ class Library:
         return any(link in folded for folded in self._folded)
 
     def has_id(self, id_: str) -> bool:
-        """Return whether an id is the id of a source, or may be the number of a source or passage.
+        """Return whether an id is, or may be, the id or number of a source or of a passage in one.
 
-        Ids that do not end with a digit are always known, and so are numbers from 1000 on, which
-        may be years.
+        Ids that do not end with a digit may be, and so may numbers from 1000 on, such as years.
         """
         letters = id_.rstrip("0123456789").casefold()
         digits = id_[len(letters) :]
