@@ -1,7 +1,7 @@
 """Pydantic models of the arguments of tools. The schemas that agents see are generated from them.
 
-The models of spans, steps and sources are only for the schemas. Their values are parsed by the
-library, which accepts more forms and reports problems in more detail.
+The models of spans, steps and sources are only for the schemas. The library parses the values,
+because it accepts more forms.
 """
 
 import json
@@ -34,7 +34,7 @@ MAX_STEPS = 1_000
 MAX_ID_CHARS = 100
 
 #: Settings of a verification that an agent may choose, with this server's limits as keys of JSON
-#: Schema. An agent chooses how strictly to verify, but neither the verifier nor its address.
+#: Schema. The verifier and its address are not among them.
 OF_TRACES: Mapping[str, Mapping[str, int]] = {
     "verifier_model": {"maxLength": 200},
     "default_target": {},
@@ -219,8 +219,7 @@ def with_settings(
 ) -> type[A]:
     """Make a subclass of a model of arguments that also has settings of a verification.
 
-    Description and schema of a setting are those of the library, which also parses the value and
-    reports what is wrong with it. Only the limits of this server are checked here.
+    Of a setting's value, only the limits of this server are checked here. The library parses it.
 
     Args:
         model: The model of the other arguments.
@@ -256,7 +255,7 @@ def parse(model: type[A], values: Mapping[str, Any], known: Mapping[str, object]
     Args:
         model: Model of the tool's arguments.
         values: Arguments as the agent sent them.
-        known: Names of the arguments that the tool takes on this server.
+        known: The arguments that the tool takes on this server, by name.
 
     Raises:
         CallError: If an argument is unknown, missing or has an invalid value.

@@ -26,8 +26,7 @@ class AgentClient:
             ``type``.
         url_key: Key of a remote server's URL; ``None`` if the file has no remote servers.
         token: Text in the place of a secret, with ``NAME`` for the secret's environment variable.
-            Depending on the client, it refers to the variable, makes the client ask for the secret,
-            or has to be replaced by the user.
+            Some clients replace it; for others, the user has to.
         inputs: Questions by which the client asks for secrets; empty for clients that do not ask.
     """
 
@@ -95,7 +94,7 @@ def remote_config(client: AgentClient, url: str, *, token_env: str | None) -> st
 
 
 def _written(client: AgentClient, server: Mapping[str, Any], secret: str | None) -> str:
-    """Return the file as text, with the questions by which the client asks for a secret, if any."""
+    """Return the configuration file as text."""
     found: dict[str, Any] = {client.key: {NAME: server}}
     if secret is not None and client.inputs:
         found["inputs"] = [

@@ -15,16 +15,15 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# Numpy and the inference library are imported inside functions, so that a client that only lists
-# the tools does not wait for them.
+# Slow libraries are imported inside functions, so that a client that only lists the tools does not
+# wait for them.
 
 
 class Models:
     """Loads and keeps the models of a server.
 
     These are the detector that the configuration names, which checks answers, and the embedded
-    reader, which verifies claims and searches evidence. Usually both are the same model. Threads
-    may share this object: the first loads a model, and the others wait.
+    reader, which verifies claims and searches evidence. Threads may share this object.
     """
 
     def __init__(self, config: Config) -> None:
@@ -45,7 +44,7 @@ class Models:
 
     @property
     def embedded(self) -> "Detector":
-        """The detector with the embedded reader, which may be the same as :attr:`detector`.
+        """A detector with the embedded reader; :attr:`detector` if that has it.
 
         Raises:
             GroundwireError: If the detector cannot be loaded.
@@ -104,13 +103,13 @@ class Models:
         )
 
     def close(self) -> None:
-        """Close the detectors that were loaded, which ends their threads."""
+        """Close the detectors that were loaded."""
         with self._lock:
             for name in self._loaded.keys() & {"detector", "embedded"}:
                 self._loaded[name].close()
 
     def _once(self, name: str, load: Callable[[], _T]) -> _T:
-        """Return the model under a name; load it if it was not loaded before."""
+        """Return the model under a name; load it if necessary."""
         with self._lock:
             if name not in self._loaded:
                 self._loaded[name] = load()

@@ -1,7 +1,4 @@
-"""Stores held evidence of one session as spans, whose ids and texts never change.
-
-So an agent that has cited a span cannot put another text under its id afterwards.
-"""
+"""Stores held evidence of one session as spans, whose ids and texts never change."""
 
 import hashlib
 from collections.abc import Iterable

@@ -12,8 +12,7 @@ from groundwire.verify.verifier import (
     ask,
 )
 
-#: Number of questions that are asked together: enough for a verifier to group them or to work on
-#: them in parallel, and few enough to report progress often.
+#: Number of questions that are asked together, between reports of progress.
 PART = 16
 
 _CANCELLED = VerifierFailure(
