@@ -22,7 +22,7 @@ class GroundednessMiddleware(AgentMiddleware):
     """Checks each final answer of an agent against the evidence that the model was given.
 
     Results of tools are evidence, and so is information in the system prompt and in messages. The
-    answer has its verdict in ``response_metadata["groundwire"]``. Put this middleware last in the
+    answer gets its verdict in ``response_metadata["groundwire"]``. Put this middleware last in the
     list, so that it sees what other middleware adds to the request.
     """
 

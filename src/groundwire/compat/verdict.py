@@ -80,8 +80,8 @@ class Verdict:
     def reason(self) -> str:
         """The reason for the verdict, as text for people.
 
-        If the answer failed, it quotes the unsupported words and the nearest evidence; if the
-        answer was not checked, it says why.
+        It quotes the unsupported words of an answer that failed, or says why the answer was not
+        checked.
         """
         checked, detection = self.checked, self.checked.detection
         if self.passed:
