@@ -91,8 +91,7 @@ class Flow:
             conclude: Makes the result, at the end and for reviews.
             found: The result before the first word: empty, or a failure to read the request or to
                 open the stream.
-            conversation: The evidence, and the form of the answer. JSON is judged only when it is
-                complete.
+            conversation: The evidence, and the form of the answer.
         """
         self._stream, self._conclude, self._found = stream, conclude, found
         self._form, self._sources = conversation.form, conversation.sources
@@ -237,7 +236,7 @@ class Flow:
         self._stream = None
 
     def _failed(self, error: Exception) -> CheckResult:
-        # If the check was closed on purpose, its failure is not worth a log line.
+        # A check that was closed on purpose needs no log line.
         if self._is_closed:
             return CheckResult(failure=type(error).__name__)
         return CheckResult.failed(error)
@@ -256,10 +255,7 @@ def _without_last(detection: Detection, text: str, end: int) -> Detection:
 
 
 def _start_of_last_word(text: str) -> int:
-    """Return the start of the word, maybe an incomplete one, at the end of a text.
-
-    If the text does not end with a word, return the end of the text.
-    """
+    """Return the start of the word at the end of a text; without a word, the end of the text."""
     first = max(0, len(text) - _MAX_WORD)
     found = _LAST_WORD.search(text, first)
     return len(text) if found is None else found.start()

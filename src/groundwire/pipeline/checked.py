@@ -21,8 +21,8 @@ class Checked:
         ruling: The outcome of the check, and the action that the policy requires.
         detection: The findings, without those that the explainer dropped; ``None`` if nothing was
             checked or the check failed.
-        explanations: One explanation for each span of the detection, in order; empty if findings
-            were not explained.
+        explanations: One explanation for each span of the detection, in order; empty if the
+            explainer was not asked.
         dropped: Explanations of spans that were dropped because the evidence supports them.
         reason: Why the answer was not checked, in a word: the class name of an error,
             ``detector_failed``, ``not_factual``, ``unread_answer``, or the kind of an answer

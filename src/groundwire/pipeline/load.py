@@ -38,7 +38,7 @@ def load_stages(
         The arguments of :class:`groundwire.Pipeline` by name.
 
     Raises:
-        ConfigError: If a setting does not suit its model; the error names its line.
+        ConfigError: If a setting does not suit its model; the error names the setting.
         GroundwireError: If a model cannot be used.
     """
     may_change = tenants is not None
@@ -75,7 +75,7 @@ def load_detector(config: Config) -> Detector:
     """Load the detector that a configuration names.
 
     Raises:
-        ConfigError: If a setting does not suit the detector; the error names its line.
+        ConfigError: If a setting does not suit the detector; the error names the setting.
         GroundwireError: If the detector cannot be used.
     """
     own, similarity = config.detector, config.similarity
@@ -119,7 +119,7 @@ def _load_beside(config: Config, first: Detector, name: str) -> Detector:
 
 
 def _check_tenants(config: Config, judges: Judges) -> None:
-    """Refuse impossible settings of tenants in the configuration, with the lines of the tenants."""
+    """Refuse impossible settings of tenants in the configuration."""
     wrong = []
     for id_, own in config.tenants.items():
         try:
@@ -203,12 +203,9 @@ def _load_embedder(config: Config, gate: Gate | None) -> Embedder | None:
 
 @contextmanager
 def _naming(config: Config, section: str, names: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Turn errors about an argument of a stage into errors that name the setting and its line.
+    """Turn errors about an argument of a stage into errors that name the setting and its origin.
 
-    Args:
-        config: The configuration.
-        section: The section of the configuration that the stage belongs to.
-        names: Argument → name of its setting, where this is not ``section.argument``.
+    ``names`` maps an argument to its setting, where this is not ``section.argument``.
     """
     try:
         yield

@@ -127,7 +127,7 @@ class Pipeline:
                 use. This mapping replaces the tenants of the configuration.
 
         Raises:
-            ConfigError: If a setting does not suit its model; the error names its line.
+            ConfigError: If a setting does not suit its model; the error names the setting.
             GroundwireError: If a model cannot be used.
         """
         from groundwire.config import Config
@@ -170,7 +170,7 @@ class Pipeline:
 
         Raises:
             InvalidConversationError: If the body is not a chat request.
-            InvalidTextError: If the question or the evidence has a lone surrogate.
+            InvalidTextError: If a question or the evidence has a lone surrogate.
         """
         timings: dict[str, float] = {}
         asker = self._asker(**asked)
@@ -276,7 +276,7 @@ class Pipeline:
         return GateReport(status=status, result=result)
 
     async def aopen(self, body: object, **asked: Unpack[AskerArguments]) -> RequestContext:
-        """Run :meth:`open` in a thread, because it may run a model."""
+        """Run :meth:`open` in a thread."""
         return await asyncio.to_thread(self.open, body, **asked)
 
     def open_answer(
@@ -385,12 +385,7 @@ class Pipeline:
         return detector.info if point is None else detector.info_at(point)
 
     def _chosen(self, own: Overrides | None) -> tuple[Detector, str | float | None]:
-        """Return the detector of a tenant, and the tenant's operating point, if it has one.
-
-        Raises:
-            UnusableOverridesError: If the tenant's own settings are not possible here.
-            GroundwireError: If the detector cannot be loaded.
-        """
+        """Return the detector of a tenant, and the tenant's operating point, or ``None``."""
         try:
             chosen = self._judges.known.choose(own)
             detector = self._judges.get(chosen.detector)
@@ -414,7 +409,7 @@ class Pipeline:
             return flow.finish(answer)
 
     async def acheck(self, context: RequestContext, answer: Answer | str) -> Checked:
-        """Run :meth:`check` in a thread, for code that must not block its event loop."""
+        """Run :meth:`check` in a thread."""
         return await asyncio.to_thread(self.check, context, answer)
 
     def check_response(self, context: RequestContext, body: object) -> CheckedResponse:

@@ -61,17 +61,13 @@ class Decider:
         return resolve(self.base, plugins=plugins, tenant=asker.overrides, request=asker.request)
 
     def strictest(self, asker: Asker) -> Policy:
-        """Return the strictest policy that any decision could give a request.
-
-        It is used when it is unknown which decision applies.
-        """
+        """Return the strictest policy that any decision could give a request."""
         return self.policy((None, *(each.plugin for each in self.decisions)), asker)
 
     def settle(self, context: RequestContext, detection: Detection) -> RequestContext:
         """Choose the decision again, and return the context with it and its policy.
 
-        If no decision depends on findings, or the request was opened without reading signals, the
-        context is returned unchanged.
+        If no decision depends on findings, the context stays as it is; so does one without signals.
         """
         if context.readings is None or not self.reads(SignalType.HALLUCINATION):
             return context

@@ -122,9 +122,7 @@ class StructuredText:
     def place(self, checked: Checked, found: Detection) -> Checked:
         """Move the findings in the text to the raw answer, and give each its JSON Pointer.
 
-        Args:
-            checked: The result of the check of the text.
-            found: The detection in it.
+        ``found`` is the detection of the text, from which ``checked`` was made.
         """
         claims: list[Claim] = []
         kept: dict[int, str] = {}  # pointers of the spans, by their start in the text
@@ -237,7 +235,7 @@ def _read(
 def _stated(raw: str, leaf: Leaf, start: int, *, base: int, prefix: str) -> tuple[str, Statement]:
     """Return the text of a leaf's statement, and the statement, which begins at ``start``.
 
-    ``base`` is the offset of the JSON document in the raw answer.
+    ``base`` is the offset of the document in ``raw``.
     """
     place = leaf.place
     first, end = base + place.value_start, base + place.end

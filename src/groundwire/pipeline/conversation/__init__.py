@@ -6,10 +6,8 @@ request raises :class:`~groundwire.errors.InvalidConversationError`, which names
 Parts of a request that cannot be read are left out and counted.
 
 ``messages`` reads the messages of a request, and ``content`` their contents. ``dividing`` divides
-running text into parts that ask, instruct or inform, by ``structure``, ``labels``, ``roles``,
-``material``, ``paragraph`` and ``wording``, and corrects them in a ``second_pass``; ``answered``
-finds examples, ``passages`` the passages of a block, and ``informing`` makes evidence of the parts.
+running text into parts that ask, instruct or inform, and ``informing`` makes evidence of the parts.
 ``request`` orders the evidence and applies the limits, ``answer_form`` reads the form of the answer
-that a request asks for, ``response`` reads the answers, and ``transcript`` divides JSON data with
-both sides of a conversation. ``docs/conversations.md`` describes the conventions.
+that a request asks for, and ``response`` reads the answers. ``docs/conversations.md`` describes the
+conventions.
 """

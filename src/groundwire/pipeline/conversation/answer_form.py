@@ -21,12 +21,10 @@ _FINAL_DESCRIPTION = re.compile(
     r"|Correctly extracted `|^Respond with a JSON object\.$"
 )
 _ANY_TOOL = ("required", "any")
-#: Matches names of tools whose arguments are output of some type. Frameworks (LangChain, Strands,
-#: LlamaIndex, instructor) name the tool after the class of the output; for a type without a name,
-#: LangChain uses response_format_...
+#: Matches names of tools that frameworks (LangChain, Strands, LlamaIndex, instructor) name after
+#: the class of the output; for a type without a name, LangChain uses response_format_...
 _OUTPUT_TYPE = re.compile(r"(?!\w*_[a-z])[A-Z]\w*[a-z]\w*|response_format_\w+")
-#: A tool whose name begins with one of these verbs, such as GetWeather, is an ordinary function,
-#: not a type of output, although its name looks like that of a class.
+#: A tool whose name begins with one of these verbs, such as GetWeather, is not a type of output.
 _VERBS = frozenset(
     (
         *("add", "ask", "book", "browse", "calculate", "call", "cancel", "check", "close"),
@@ -57,11 +55,9 @@ class AnswerForm:
 
 
 def read_form(body: Mapping[str, Any], *, final_tools: frozenset[str] = frozenset()) -> AnswerForm:
-    """Read the form of the answer from a chat request.
+    """Read the form of the answer from the body of a chat request.
 
-    Args:
-        body: The body of the request.
-        final_tools: Further tools whose arguments are the final output.
+    ``final_tools`` are further tools whose arguments are the final output.
     """
     wanted = _mapping(body.get("response_format"))
     own = _mapping(wanted.get("json_schema")) or wanted
@@ -101,7 +97,7 @@ def _forced(body: Mapping[str, Any], tools: Collection[str]) -> Iterator[str]:
     """Yield the tools whose calls are the final output, because the model has to call a tool.
 
     These are: a tool that the request forces; or, if it forces a call of any tool, the tools named
-    after a type of output, and an only tool that has given no result yet.
+    after a type of output. An only tool may be yielded whatever its name.
     """
     for key in ("tool_choice", "function_call"):
         choice = body.get(key)

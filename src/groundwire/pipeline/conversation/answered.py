@@ -31,9 +31,8 @@ class AnsweredQuestions:
         Args:
             text: The prompt.
             names: The known names of parts.
-            material: The pasted material of the prompt; questions in it are skipped.
-            is_user: Whether the prompt is a user's message. The last question in it is then the
-                user's own, and no pair.
+            material: The pasted material of the prompt, which is skipped.
+            is_user: Whether a user wrote the prompt, whose last question is then no pair.
         """
         labels = list(_labels_of(text, names, material)) if ":" in text else []
         self._pairs = list(_answered_questions(text, names, labels, is_user=is_user))

@@ -90,13 +90,9 @@ class Content:
 
 
 def read_content(content: object, place: str, found: Content, tools: Mapping[str, str]) -> None:
-    """Read the content of a message, and add its texts to ``found`` by their kind.
+    """Read the ``content`` of a message, of any type, and add its texts to ``found`` by their kind.
 
-    Args:
-        content: The ``content`` of the message, of any type.
-        place: The place of the content in the request.
-        found: The content to which the pieces are added.
-        tools: Id of a tool call → name of the tool.
+    ``place`` is its place in the request, and ``tools`` maps the id of a call to the tool's name.
     """
     for part, where in _parts(content, place):
         if isinstance(part, str):
@@ -142,13 +138,10 @@ def _text_file(part: Mapping[str, object]) -> tuple[str, str | None] | None:
 
 
 def read_documents(documents: object, place: str, found: Content) -> None:
-    """Read documents that a request has beside its messages, or that a search has found.
+    """Read a list of documents beside the messages, or from a search, and add them to ``found``.
 
-    Args:
-        documents: A list of texts and objects. An object has its text in a field such as ``text``,
-            ``content`` or ``snippet``, or within ``data``; without such a text, its JSON is read.
-        place: The place of the documents in the request.
-        found: The content to which the documents are added.
+    A document is a text, or an object with a text in a field such as ``text``, ``content`` or
+    ``snippet``, or within ``data``; without such a text, its JSON is read.
     """
     for entry, where in _parts(documents, place):
         if isinstance(entry, str):
@@ -177,13 +170,8 @@ def read_result(content: object, place: str, found: Content, call_id: str, tool:
     A list that has a known part, or only strings, is read item by item; other lists and objects are
     data. An empty result adds nothing.
 
-    Args:
-        content: The result, of any type.
-        place: The place of the result in the request.
-        found: The content to which the pieces are added.
-        call_id: The id of the call that the tool answers, or empty. It becomes the id of the
-            pieces; if it is empty, ``tool:`` and the name of the tool do.
-        tool: The name of the tool, or empty.
+    The pieces are added to ``found``, with the id of the call as their id. If ``call_id`` is empty,
+    their id is ``tool:`` and the name of the tool, if it has one.
     """
     id_, title = call_id or (f"tool:{tool}" if tool else ""), tool or None
     if content is None or content in ([], {}, ()):
@@ -240,10 +228,7 @@ def type_problem(value: object) -> str:
 
 
 def _parts(content: object, place: str) -> Iterator[tuple[object, str]]:
-    """Yield the parts of a content, each with its place.
-
-    Content other than a list is one part, and ``None`` has no parts.
-    """
+    """Yield the parts of a content, each with its place; what is no list is one part."""
     if isinstance(content, (list, tuple)):
         yield from ((part, f"{place}[{i}]") for i, part in enumerate(content))
     elif content is not None:

@@ -1,12 +1,9 @@
 """Divides a prompt into parts that ask, parts that instruct and parts that inform.
 
-Two things decide. *Structure* comes first: tags, fences, rules, quotes, marked blocks, headings and
-labels, whose names give roles to the text in them, and sentences that announce the text after them
-("Use the following pieces of context..."). Text without structure is divided by its *wording*, into
-questions, orders, sentences to the model about its task, and sentences that state something.
-
-No template is known as a whole, so new templates are read by the same rules as known ones. The time
-is linear in the length of the text.
+*Structure* decides first: tags, fences, rules, quotes, marked blocks, headings and labels, whose
+names give roles to the text in them, and sentences that announce the text after them ("Use the
+following pieces of context..."). Text without structure is divided by its *wording*. No template is
+known as a whole.
 """
 
 from dataclasses import replace
@@ -35,8 +32,7 @@ def divide(text: str, *, is_user: bool, names: Names | None = None) -> tuple[Par
 
     Args:
         text: The text of a message to the model.
-        is_user: Whether a user wrote the message, to ask something; otherwise it is a message of
-            the system, which instructs.
+        is_user: Whether a user wrote the message, to ask something; a system message instructs.
         names: The known names of parts, such as "Context"; ``None``: the names in ``words.txt``.
     """
     return _Walk(text, is_user=is_user, names=names or Names()).parts()

@@ -25,8 +25,8 @@ _BETWEEN_PIECES = "\n\n"
 #: The least number of words that unmarked sentences need to count as evidence: in a system message
 #: (among its instructions), and in a user's message (around the question).
 _LOOSE_WORDS_OF_SYSTEM, _LOOSE_WORDS_OF_USER = 8, 20
-#: The least number of words of unmarked sentences in a user's message if the question is about
-#: what these sentences state, or if they report what a document says.
+#: The same in a user's message if the question is about what the sentences state, or if they report
+#: what a document says.
 _LOOSE_WORDS_ASKED_ABOUT = 4
 _STEM_CHARS = 4
 #: Matches where a line begins with a JSON object.
@@ -58,12 +58,7 @@ class MessageParts:
 
 
 def read_message(message: Message, names: Names) -> MessageParts:
-    """Divide the running text of a message.
-
-    Args:
-        message: The message.
-        names: Tells the roles of parts by their names.
-    """
+    """Divide the running text of a message."""
     pieces = message.says
     text = _BETWEEN_PIECES.join(piece.text for piece in pieces)
     if (fields := _fields(message, text, names)) is not None:
@@ -98,10 +93,7 @@ def _without_noise(text: str) -> str:
 
 
 def asks_for_result(message: Message) -> bool:
-    """Return whether a user asks to be given results.
-
-    Some applications then put the results of a search into the assistant's next message.
-    """
+    """Return whether a user asks for results, which the assistant's next message may have."""
     return message.is_user and any(_ASKS_FOR_RESULT.search(each.text) for each in message.says)
 
 

@@ -1,8 +1,8 @@
 """Finds material that users paste without marks: records, configuration, logs, transcripts.
 
-Such lines are recognised by their shape: each begins with a key, a time, the sign of a quote, or
-the name of a speaker. Lines of a prompt template have that shape too (``Question: ...``), but most
-of their keys are names of parts.
+Such lines are recognised by their shape: most begin with a key, a time, the sign of a quote, or the
+name of a speaker. Lines of a prompt template have that shape too (``Question: ...``), but most of
+their keys are names of parts.
 """
 
 import re
@@ -64,10 +64,7 @@ class PastedMaterial:
         return self._found.get(position)
 
     def _groups(self) -> Iterator[list[_Line]]:
-        """Yield groups of successive lines with keys, times or quotes, and their continuations.
-
-        The last group may be empty.
-        """
+        """Yield groups of successive lines with keys, times or quotes; the last may be empty."""
         group: list[_Line] = []
         for line in _lines(self._text):
             is_record = line.kind in ("time", "quote") or bool(line.key)

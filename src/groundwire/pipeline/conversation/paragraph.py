@@ -24,11 +24,7 @@ def wordings_of(
 ) -> tuple[list[tuple[int, int, Wording]], Role | None]:
     """Return what each sentence of a paragraph does, and the role announced for the next part.
 
-    Args:
-        text: The paragraph.
-        names: Tells the roles of parts by their names.
-        is_user: Whether the paragraph is in a user's message.
-        is_claim: Whether the user asks if the paragraph is true.
+    ``is_claim``: whether the user asks if the paragraph is true.
 
     Returns:
         Start, end and wording of each sentence; and the role, or ``None``.
@@ -78,10 +74,8 @@ def evidence_runs(
 ) -> Iterator[tuple[Wording, int, int]]:
     """Yield wording, start and end of each run of evidence, and of each sentence to the model.
 
-    Args:
-        start: Offset at which the first run begins.
-        ranges: The ranges of the sentences.
-        of_task: For each sentence, whether it speaks to the model about its task.
+    ``start`` is the offset of the first run, ``ranges`` are those of the sentences, and ``of_task``
+    tells which of them speak to the model about its task.
     """
     for (first, last), is_of_task in zip(ranges, of_task, strict=False):
         if is_of_task:

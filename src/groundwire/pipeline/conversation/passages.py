@@ -26,10 +26,8 @@ def passages_of(inside: str, place: str, attributes: str) -> Iterator[Piece]:
     A block that does not begin with an item is one passage, and so is one that has only its source
     and its content. Text between items is a passage too.
 
-    Args:
-        inside: The text of the block.
-        place: The place of the block in the request, which becomes that of all its passages.
-        attributes: The attributes of the block's own tag.
+    ``inside`` is the text of the block, and ``attributes`` are those of its tag. All passages get
+    the place of the block.
     """
     first = _ITEM.match(inside)
     if first is None or _CONTENT.fullmatch(inside, _after_abouts(inside)[0]):

@@ -74,11 +74,7 @@ class Names:
     """Tells the role of a part by its name. It knows the names in ``words.txt``, and added ones."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        """Add names of evidence to the built-in ones.
-
-        Args:
-            names: The names as they stand in prompts, such as ``<kb_hit>`` or ``Vorgang:``.
-        """
+        """Add names of evidence as they stand in prompts, such as ``<kb_hit>`` or ``Vorgang:``."""
         own = {tuple(words_of(name)) for name in names} - {()}
         #: The added names of several words, longest first. Each counts as one word of a name.
         self._phrases = sorted((each for each in own if len(each) > 1), key=len, reverse=True)
@@ -132,8 +128,7 @@ class Names:
 
         Args:
             sentence: One sentence, or one line.
-            points: Whether the sentence must have a word such as "following" or "below". If not, a
-                name and a colon at its end are enough.
+            points: Whether a name and a colon at the end are not enough to announce a role.
         """
         has_colon = sentence.rstrip(" \t\r\n*_").endswith((":", "："))
         lowered = sentence.lower()

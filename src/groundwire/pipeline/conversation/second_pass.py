@@ -23,11 +23,8 @@ def settle_asides(
 
     In the first section of evidence, one at the beginning is excluded too.
 
-    Args:
-        parts: All parts so far; changed in place.
-        asides: Indexes of the parts that may be questions or orders.
-        section_start: Index of the first part of the section.
-        first: Whether there is no evidence before the section.
+    ``parts`` are all so far, and changed in place. ``asides`` has the indexes of those that may be
+    questions or orders. ``first``: whether there is no evidence before the section.
     """
     if not asides:
         return
@@ -64,8 +61,8 @@ def close_gaps(parts: list[Part], text: str) -> None:
     """Join the parts of pasted material into one part of evidence.
 
     The user must ask in the first or the last paragraph; the material is in the rest, with any
-    questions and headings in it. Nothing is changed if a part of it gives the model an order, or if
-    the text is probably no material.
+    questions and headings in it. Nothing is changed if it gives an order, or is probably no
+    material.
     """
     first_end, last_start = text.find("\n\n"), text.rstrip().rfind("\n\n")
     if first_end < 0:
@@ -120,11 +117,8 @@ def settle_drafts(parts: list[Part], text: str, drafts: Sequence[int], code: Seq
     If the user asks for something new ("Fix this"), neither is evidence. Otherwise a configuration
     is, and a program is if the user asks about it ("Explain this") or there is other evidence.
 
-    Args:
-        parts: All parts; changed in place.
-        text: The prompt.
-        drafts: Indexes of the parts that are configurations and records.
-        code: Indexes of the parts that are programs.
+    ``parts`` is changed in place. ``drafts`` has the indexes of the parts that are configurations
+    and records, ``code`` those of programs.
     """
     if not drafts and not code:
         return

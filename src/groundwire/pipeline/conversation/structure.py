@@ -101,10 +101,7 @@ class Structure:
         )
 
     def has_roles_within(self, block: Block) -> bool:
-        """Return whether a block of evidence has tags of evidence and of other parts inside.
-
-        The others are questions and instructions.
-        """
+        """Return whether a block of evidence has tags of evidence and of other roles inside."""
         if block.role is not Role.INFORM:
             return False
         n_within = self._n_closings(block)

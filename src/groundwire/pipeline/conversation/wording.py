@@ -227,10 +227,7 @@ def informs_as_block(text: str) -> bool:
 
 
 def n_informing_words(text: str, *, is_user: bool, up_to: int) -> int:
-    """Count the words of sentences that state something, which have a verb or a figure.
-
-    Counting stops after the sentence that reaches ``up_to`` words.
-    """
+    """Count the words of sentences that state something, until there are ``up_to`` or more."""
     total = 0
     for sentence, words in _said(text):
         is_stated = wording_of(sentence, is_user=is_user) is Wording.INFORMS
@@ -305,10 +302,6 @@ def n_before_question(text: str, ranges: list[tuple[int, int]]) -> int:
 
     The question is the whole last line; if the text has only one line, its last sentence. If the
     last sentence is not a question, all sentences are counted.
-
-    Args:
-        text: The text.
-        ranges: The ranges of its sentences.
     """
     if len(ranges) < 2 or not text[slice(*ranges[-1])].rstrip().endswith(("?", "？")):
         return len(ranges)
