@@ -5,11 +5,10 @@ neutral, contradiction) and by rules over texts. ``compare`` explains by these r
 ``Explainer`` has a model that computes the probabilities, and drops the spans that the evidence
 entails.
 
-The modules: ``nearby`` finds the lines of evidence to compare a span with, and ``premise`` the
-lines to judge a claim by if there is no detection. ``groundwire.detection.comparison`` compares a
-span with its lines. ``references`` finds references to sources, links and works that do not exist.
-``wording`` writes the text of an explanation. ``explanations`` puts explanations together, and
-``explainer`` adds the model.
+``nearby`` finds the lines of evidence to compare a span with, and ``premise`` the lines to judge a
+claim by if there is no detection. ``groundwire.detection.comparison`` compares a span with its
+lines. ``references`` finds references to sources, links and works that do not exist. ``wording``
+writes the text of an explanation.
 """
 
 from groundwire.detection.comparison.finding import Category, Explanation, Subtype

@@ -205,9 +205,7 @@ class Explainer:
 def without_spans(detection: Detection, is_dropped: Sequence[bool]) -> Detection:
     """Return a detection without some of its spans, with new labels of claims and a new outcome.
 
-    Args:
-        detection: The detection.
-        is_dropped: For each span of ``detection.spans``, whether it is left out.
+    ``is_dropped`` tells for each of ``detection.spans`` whether it is left out.
     """
     flags = iter(is_dropped)
     kept = []

@@ -69,8 +69,7 @@ def explain(
             more; in (0, 1].
 
     Returns:
-        One explanation for each of ``detection.spans``, in the same order. No span is dropped: the
-        caller drops the false positives.
+        One explanation for each of ``detection.spans``, also of false positives, in the same order.
 
     Raises:
         SettingError: If a threshold is out of its range.
@@ -224,8 +223,8 @@ def _label_of_fault(span: Span, entailment: Entailment | None, *, is_stated: boo
     """Return whether a span that is not a false positive is unsupported or contradicted.
 
     If a rule found a conflict, or ``entailment`` is ``None``, the detector's label is kept.
-    Otherwise the span is contradicted if ``is_stated`` (the evidence has another number or date) or
-    if that is at least as probable as neutral, however high P(entailed) is.
+    Otherwise the span is contradicted if the evidence has another number or date (``is_stated``),
+    or if P(contradicted) is at least P(neutral).
     """
     if entailment is None or span.conflict is not None:
         return span.label
@@ -236,8 +235,8 @@ def _label_of_fault(span: Span, entailment: Entailment | None, *, is_stated: boo
 def _reference(span: Span, label: Label, fabricated: tuple[Reference, ...]) -> Reference | None:
     """Return the fabricated reference that a span touches, or ``None``.
 
-    An unsupported span that touches none gets the first fabricated reference of its claim, such as
-    ``[S7]`` in "the tower is green [S7]".
+    An unsupported span that touches none gets the first one of its claim, such as ``[S7]`` in "the
+    tower is green [S7]".
     """
     touched = [found for found in fabricated if found.start < span.end and found.end > span.start]
     if not touched and label is Label.UNSUPPORTED:

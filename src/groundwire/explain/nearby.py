@@ -34,10 +34,7 @@ class SourceLines:
         many content words they share with the claim. A quantity of the same kind and unit as one in
         the span counts as two words.
 
-        Args:
-            span: The marked span.
-            claim: The claim that the span is in.
-            text: The claim's text.
+        ``claim`` is the claim that the span is in, and ``text`` its text.
         """
         refs = [ref for ref in span.evidence or claim.evidence if self._stands(ref)][:MAX_LINES]
         named = tuple(self._named.setdefault(ref, ComparedText(ref.text, ref)) for ref in refs)

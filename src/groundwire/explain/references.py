@@ -112,8 +112,8 @@ class Library:
 def fabricated_references(claim: Claim, library: Library) -> tuple[Reference, ...]:
     """Find the references of a claim to things that no source has.
 
-    * The id of a source, such as ``[S7]``, is fabricated if no source has this id, no source has
-      this place in the list (counted from 0 or from 1), and no source has a passage of this number.
+    * The id of a source, such as ``[S7]``, is fabricated if it is neither the id nor the number of
+      a source, nor that of a passage in one.
     * A link or DOI is fabricated if no source has it, without scheme and ``www.``, in its text,
       title or id.
     * A work, such as "Smith et al. (2019)" or "(Smith, 2019)", is fabricated if no source has both
