@@ -88,7 +88,7 @@ class StoreLimits:
         max_bytes: The most bytes (UTF-8) of all spans of a session.
         max_total_bytes: The most bytes (UTF-8) of all spans of all sessions.
         max_sessions: The most sessions that hold evidence at a time.
-        idle_s: Seconds without use after which a session's spans are deleted.
+        idle_s: Seconds without use after which a session's spans may be deleted.
     """
 
     max_spans: int = MAX_SPANS
