@@ -37,7 +37,7 @@ class Problems:
         self.add(place, describe_unknown(f"{word!r} in {where}", word, list(known)))
 
     def is_new(self, section: str, name: str, place: LinePlace) -> bool:
-        """Keep the place of a name that is new in its section; if it is not new, add an error."""
+        """Return whether a name is new in its section; if so, keep its place, else add an error."""
         before = self.places.setdefault(f"{section}.{name}", place)
         if before is not place:
             self.add(place, f"the name {name!r} is taken, at {before}.")

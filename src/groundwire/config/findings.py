@@ -63,9 +63,9 @@ def findings(
 
 
 def _refusing_most(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[Finding]:
-    """Find policies that withhold nearly every answer, right or wrong, such as DVARA's defaults.
+    """Find policies that withhold nearly every answer, right or wrong.
 
-    They need a cosine of 0.7 between hashed words, which hardly any right sentence reaches.
+    For example, hardly any right sentence has DVARA's cosine of 0.7 between hashed words.
     """
     plugins = {f"decisions.{each.name}": each.plugin for each in config.decisions if each.plugin}
     policies: dict[str, HallucinationPlugin | None] = {"check.action": None, **plugins}

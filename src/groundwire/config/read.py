@@ -62,10 +62,9 @@ class Config(Sections):
         decisions: The decisions, in the order of the file.
         tenants: The settings of tenants, by id.
         tenant_keys: The keys of tenants, by id.
-        origins: The origin of each setting, signal, decision, tenant and upstream, by its full
-            name, such as ``check.action`` or ``signals.keywords.NAME``. Built-in signals are left
-            out.
-        formats: The systems whose names were used, in the file or in variables.
+        origins: The origin of each setting, and of each signal, decision, tenant and upstream that
+            the file has, by its full name, such as ``check.action`` or ``signals.keywords.NAME``.
+        formats: The systems whose names the file uses, and DVARA if a variable has its name.
         warnings: Warnings about values that were accepted.
     """
 
@@ -326,8 +325,7 @@ class _Reader:
     def choose_upstreams(self) -> None:
         """Drop the listed upstreams if a variable sets ``upstream.url``.
 
-        From the file, ``upstream.url`` beside a list is an error, and so is ``upstream.api_key``
-        beside a list alone.
+        A file must not have both. With a list alone, ``upstream.api_key`` is an error.
         """
         if not self.upstreams:
             return

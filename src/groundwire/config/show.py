@@ -139,10 +139,7 @@ def _inline(value: object) -> str:
 
 
 def _visible(text: str) -> str:
-    """Escape characters that could move a cursor or end a line, in YAML's form.
-
-    JSON would escape characters beyond U+FFFF as two surrogates, which YAML does not join.
-    """
+    r"""Escape characters that could move a cursor or end a line, as ``\UXXXXXXXX``, for YAML."""
     return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in text)
 
 
