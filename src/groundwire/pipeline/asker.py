@@ -27,7 +27,7 @@ class Asker:
     """The tenant of a request, the tenant's settings, and settings that the request asks for.
 
     Attributes:
-        tenant: Id of the tenant; sources read for one tenant are never used for another.
+        tenant: Id of the tenant.
         overrides: The tenant's own settings; ``None`` if it has none.
         request: Settings that the request asks for; they apply where they are stricter than the
             policy.

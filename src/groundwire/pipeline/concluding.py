@@ -23,12 +23,8 @@ log = logging.getLogger(__name__)
 class Concluder:
     """Makes the results for one answer, at its end and while it arrives.
 
-    Attributes:
-        context: The context of the request.
-        decider: Makes the decisions that depend on findings.
-        explainer: Explains findings; with ``None``, findings are not explained.
-        ignores_short: Whether an answer can be grounded although some of its sentences are too
-            short for the similarity detector to compare them.
+    ``ignores_short``: whether an answer can be grounded although some of its sentences are too
+    short for the similarity detector to compare them.
     """
 
     context: RequestContext

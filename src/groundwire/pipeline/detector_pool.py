@@ -42,10 +42,7 @@ class Judges:
         }
 
     def get(self, name: str) -> Detector:
-        """Return the detector with a name; load it if necessary.
-
-        Args:
-            name: The name, as :meth:`.Detectors.choose` returns it.
+        """Return the detector with a name from :meth:`.Detectors.choose`; load it if necessary.
 
         Raises:
             UnknownModelError: If there is no detector of that name.
@@ -61,7 +58,7 @@ class Judges:
         """Make sure that a tenant's settings suit a detector of the pool; load no model.
 
         Raises:
-            ConfigError: If the settings suit no detector; the message says which are possible.
+            ConfigError: If the settings suit no detector.
         """
         chosen = self.known.choose(own)
         points = self._points(chosen.detector)

@@ -31,8 +31,8 @@ def load_stages(
 
     Args:
         config: The configuration.
-        tenants: Id of a tenant → its own settings, if they may change later; ``None``: the tenants
-            of the configuration, whose settings do not change.
+        tenants: Id of a tenant → its own settings, which may change later; ``None``: those in the
+            configuration.
 
     Returns:
         The arguments of :class:`groundwire.Pipeline` by name.

@@ -87,16 +87,15 @@ class Pipeline:
             decisions: The decision rules, in order.
             policy: The policy, as far as neither a decision nor a tenant overrides it.
             limits: The limits of evidence for tenants without limits of their own.
-            explainer: Explains findings; without an explainer, findings are not explained.
-            tenants: Id of a tenant → its own settings. The mapping is read for each request, so it
-                may change; a request keeps the settings that it began with.
+            explainer: Explains findings; ``None``: findings are not explained.
+            tenants: Id of a tenant → its own settings. The mapping may change; a request keeps the
+                settings that it began with.
             judges: The detectors that tenants may choose; ``None``: ``detector`` and the embedded
                 ones.
             bypasses_gate: Whether answers to requests that name sources are checked without asking
                 the gate.
-            asks_gate_last: Whether the gate decides only about requests without evidence, and about
-                those that name sources if ``bypasses_gate`` is false; otherwise it decides first,
-                as in HaluGate.
+            asks_gate_last: Whether answers to requests with any other evidence are checked whatever
+                the gate says; in HaluGate they are not.
             metadata_only: Whether only sources that the request names are evidence.
             final_tools: Tools whose arguments are the final answer, beside those of frameworks.
             evidence_names: Names of evidence in prompts, beside the built-in ones.
@@ -123,8 +122,8 @@ class Pipeline:
 
         Args:
             config: The configuration.
-            tenants: Id of a tenant → its own settings, if they may change while the pipeline is in
-                use. This mapping replaces the tenants of the configuration.
+            tenants: Id of a tenant → its own settings, in place of those in the configuration; the
+                mapping may change later.
 
         Raises:
             ConfigError: If a setting does not suit its model; the error names the setting.
@@ -144,8 +143,7 @@ class Pipeline:
         """Make sure that the pipeline supports settings before a tenant gets them.
 
         Raises:
-            ConfigError: If the detector does not exist, or the operating point or threshold does
-                not suit it; the message says what is possible.
+            ConfigError: If the detector, or its threshold, is not possible here.
         """
         self._judges.check(overrides)
 
@@ -429,8 +427,7 @@ class Pipeline:
         """Begin to check an answer that is still being written.
 
         The evidence is indexed at once, and the passages that rank best for the question are read
-        in the background. The detector is not used on the paths ``off`` and ``not_factual``, or if
-        the request could not be read.
+        in the background, unless no check is due.
         """
         return self._flow(context, reads_ahead=True)
 
@@ -440,7 +437,7 @@ class Pipeline:
         Args:
             context: The context of the request.
             answer: The answer, as far as it is known.
-            reason: The class name of the error, or a word for the reason; logs and metrics show it.
+            reason: The class name of the error, or a word for the reason.
         """
         if isinstance(answer, str):
             answer = read_answer(answer)

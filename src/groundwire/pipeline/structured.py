@@ -104,8 +104,8 @@ class StructuredText:
 
     Attributes:
         raw: The answer as it came: its prose, then its JSON documents.
-        text: The text that is checked: the prose, and a statement for each leaf.
-        n_prose: The number of characters of prose, with which ``raw`` and ``text`` both begin.
+        text: The text that is checked: the prose, then the statements.
+        n_prose: The number of characters of prose, with which ``raw`` and ``text`` begin.
         statements: The statements, in reading order.
     """
 

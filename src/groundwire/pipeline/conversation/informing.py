@@ -48,8 +48,7 @@ class MessageParts:
         asks: The question: the whole text if the message has no evidence, else the question in it;
             empty if there is none.
         evidence: The pieces of evidence.
-        loose: Sentences around a user's question that state something. They are evidence only if
-            the request has no other evidence.
+        loose: Sentences around a user's question that are evidence if the request has no other.
     """
 
     asks: str
@@ -107,9 +106,9 @@ def _told(
 ) -> list[Part]:
     """Return the unmarked sentences that state something, if they are evidence.
 
-    They are if they have enough words together; a user's need fewer words if the question is about
-    them, or if they report what a document says. In a system message with marked evidence, only
-    sentences with a figure count, because others are mostly instructions.
+    They are if they have enough words together; a user's need fewer if the question is about them,
+    or if they report what a document says. In a system message with marked evidence, sentences
+    without a figure do not count, because they are mostly instructions.
     """
     if message.role == "assistant":
         return []

@@ -50,8 +50,7 @@ def read_messages(
         The messages, and the number of things in them that could not be read, by kind.
 
     Raises:
-        InvalidConversationError: If the messages are missing or not a list, or one is not an
-            object.
+        InvalidConversationError: If the messages are missing or of a wrong type.
     """
     skipped: Counter[Skipped] = Counter()
     tools: dict[str, str] = {}

@@ -56,8 +56,7 @@ class Conversation:
             the results of tools are.
         unused: Origin → number of its sources that were not used, because others had precedence.
         skipped: The number of things that could not be read, by kind.
-        reasons: The number of sources that the limits left out, by reason: ``dropped_long`` or
-            ``dropped_over_cap``, as in the coverage of a detection.
+        reasons: The number of sources that the limits left out, by reason.
         dropped_chars: The number of characters of the sources that the limits left out.
         form: The form of the answer that the request asks for.
     """
@@ -128,16 +127,15 @@ def read_request(
         body: The body of the request, as :func:`json.loads` gives it.
         max_sources: Limit on the sources that are used; the most relevant ones are kept. 0 or less:
             no limit.
-        max_source_chars: Limit on the characters of a source. A longer source is left out as a
-            whole, before sources are counted. 0 or less: no limit.
+        max_source_chars: Limit on the characters of a source. A longer source is left out before
+            sources are counted. 0 or less: no limit.
         metadata_only: Whether only sources in ``metadata["grounding.sources"]`` are evidence.
         final_tools: Tools whose arguments are the final output, beside those of known frameworks.
         names: Further names of evidence in prompts, such as ``<kb_hit>`` or ``Vorgang:``.
 
     Raises:
-        InvalidConversationError: If the body is not an object or has no list of messages, if a
-            message or the metadata is not an object, or if the sources are neither a list nor a
-            text.
+        InvalidConversationError: If there are no messages, or if the body, a message or the
+            metadata is malformed.
         InvalidTextError: If a question or a source has a lone surrogate.
     """
     if not isinstance(body, Mapping):

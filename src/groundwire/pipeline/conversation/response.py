@@ -64,10 +64,8 @@ class Answer:
             a refusal beside a text, or reasoning without an answer.
         calls: The calls of tools in the answer.
         n_prose: The number of characters of prose before the JSON of a ``structured`` answer.
-        is_cut: Whether the answer breaks off, maybe within a word: the model reached its limit, a
-            filter stopped it, or the connection was lost.
-        has_reasoning: Whether the response has reasoning of the model beside the answer; reasoning
-            is not checked.
+        is_cut: Whether the answer breaks off, maybe within a word.
+        has_reasoning: Whether there is reasoning of the model, which is not checked.
     """
 
     index: int
@@ -128,9 +126,8 @@ def read_response(body: object) -> tuple[Answer, ...]:
         One answer for each choice, in order; empty if there are no choices.
 
     Raises:
-        InvalidConversationError: If the body is not a chat completion: it is not an object, it has
-            no list of choices, one of its choices or messages is not an object, or the arguments of
-            a call are nested too deeply.
+        InvalidConversationError: If the body is not a chat completion, or the arguments of a call
+            are nested too deeply.
     """
     remedy = 'A completion is an object such as {"choices": [{"message": {"content": "..."}}]}.'
     if not isinstance(body, Mapping):

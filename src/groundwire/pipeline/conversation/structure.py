@@ -52,7 +52,7 @@ class Block:
         end: End of the closing mark.
         role: The role that the name of the block tells, or ``None``.
         attributes: The attributes of the opening tag; empty if the marks are not tags.
-        is_tag: Whether the marks are tags: the text may then have blocks of its own.
+        is_tag: Whether the marks are tags.
         is_code: Whether the opening fence names a programming language.
     """
 
