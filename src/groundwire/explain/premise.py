@@ -35,12 +35,12 @@ def best_lines(
         premise: Any text, read as a source is: prose, Markdown, JSON.
         hypothesis: The claim. The lines that have most in common with it are chosen.
         max_chars: Limit on the characters of the chosen lines together, at least
-            :data:`MAX_LINE_CHARS`. A premise within the limit is returned whole.
+            :data:`MAX_LINE_CHARS`.
 
     Returns:
         One reference to the whole premise if it is within the limit. Otherwise references to at
         most six lines or parts of long lines, in reading order, with neighbours joined. Empty if
-        the premise is blank, or over the limit and without any line.
+        there is no line.
     """
     if len(premise) <= max_chars:
         return (_quote(premise, 0, len(premise)),) if premise.strip() else ()
