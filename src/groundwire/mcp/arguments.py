@@ -221,10 +221,8 @@ def with_settings(
 
     Of a setting's value, only the limits of this server are checked here. The library parses it.
 
-    Args:
-        model: The model of the other arguments.
-        settings: Argument → this server's limits, as keys of JSON Schema.
-        usual: Argument → its default value on this server.
+    ``settings`` has this server's limits for each argument, as keys of JSON Schema; ``usual`` has
+    the default values.
     """
     fields: dict[str, Any] = {}
     for name, bounds in settings.items():
@@ -252,10 +250,7 @@ def _within(bounds: Mapping[str, int], value: Any) -> Any:  # noqa: ANN401
 def parse(model: type[A], values: Mapping[str, Any], known: Mapping[str, object]) -> A:
     """Parse the arguments of a call; an argument that is ``null`` is treated as left out.
 
-    Args:
-        model: Model of the tool's arguments.
-        values: Arguments as the agent sent them.
-        known: The arguments that the tool takes on this server, by name.
+    ``values`` are as the agent sent them; ``known`` has the names that the tool takes.
 
     Raises:
         CallError: If an argument is unknown, missing or has an invalid value.

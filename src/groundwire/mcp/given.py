@@ -50,9 +50,8 @@ def given(
         session: Session of the call; ``None`` without one.
 
     Raises:
-        CallError: If a chosen span or the handle is not held; if spans are chosen without a session
-            and a handle; if a text of the call has an id that an answer may write for a held span;
-            or if this server refuses texts of a call.
+        CallError: If held spans are chosen that cannot be found; if a text of the call has an id
+            that an answer may write for a held span; or if this server refuses texts of a call.
     """
     stores, handle = backend.stores, arguments.evidence
     if backend.held_only and texts is not None:

@@ -44,8 +44,7 @@ class Stores:
         """Find the store under a handle or, without a handle, that of a session; it counts as used.
 
         Returns:
-            The store; ``None`` if the session holds no evidence, or there is neither session nor
-            handle.
+            The store; ``None`` if there is none.
 
         Raises:
             CallError: If there is a handle, but no store under it.

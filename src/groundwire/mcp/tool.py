@@ -103,9 +103,8 @@ class Tool:
         """Make a tool from a function: its name, docstring and annotations describe the tool.
 
         Args:
-            run: Function with the parameters ``call`` and ``own``; the type of ``own`` is the model
-                of the arguments. It returns ``Annotated[ToolResult, Model]``, with the model of the
-                result's data.
+            run: Function with the parameters ``call`` and ``own``, whose type is the model of the
+                arguments. It returns ``Annotated[ToolResult, Model]``, with the model of the data.
             title: Title that people see.
             more: Sentence to add to the description.
             options: Further attributes of the tool, such as ``is_long``.
