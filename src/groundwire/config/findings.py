@@ -18,8 +18,7 @@ class Finding:
     Attributes:
         code: Short name of the kind of finding, for programs, such as ``high_threshold``.
         message: Description of the problem and what to do, without tenants and files.
-        where: The line of the file, or the environment variable, that has the setting; may be
-            empty.
+        where: The origin of the setting; may be empty.
         tenants: Ids of the tenants that the finding concerns; may be empty.
     """
 
