@@ -22,10 +22,8 @@ with needs_extra("The guardrail for any-guardrail", "any-guardrail"):
 class Groundedness(Guardrail):
     """Validates whether the context supports an answer.
 
-    It has the interface of any-guardrail's class ``LettuceDetect``.
-
-    An answer that was not checked has ``triggered=None`` in its category ``hallucination``. It is
-    not valid, unless it claims nothing.
+    It has the interface of any-guardrail's class ``LettuceDetect``. An answer that was not checked
+    has ``triggered=None`` in its category ``hallucination``.
     """
 
     METADATA = GuardrailMetadata(
@@ -61,7 +59,7 @@ class Groundedness(Guardrail):
 
         Returns:
             The output. Its score is the share of statements that are not supported, in [0, 1], or
-            ``None`` if the answer was not checked; its explanation is the reason.
+            ``None`` if the answer was not checked.
         """
         verdict = self._checks.answer(input_text, sources=context, question=question)
         is_wrong = None if verdict.passed is None else not verdict.passed

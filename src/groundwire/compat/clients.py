@@ -93,12 +93,9 @@ def _checked(
     *,
     block: bool,
 ) -> Any:  # noqa: ANN401
-    """Return a response with its verdict, or a stream that gets it at its end.
+    """Give a response its verdict, or let a stream get it at its end.
 
-    A response of another API, or a raw one, is returned unchecked.
-
-    Raises:
-        TypeError: If the response is a raw one and ``block`` is true.
+    A response of another API is returned unchecked; so is a raw one, unless ``block`` is true.
     """
     read = _READERS.get(path.partition("?")[0].removeprefix("/v1"))
     if read is None:
@@ -148,7 +145,7 @@ class _Said:
         return self._whole or {"choices": list(self._choices.values())}
 
     def add(self, event: Data) -> None:
-        """Add an event of any of the three APIs."""
+        """Add an event of a stream of chat completions, responses or messages."""
         for choice in event.get("choices") or ():
             self._add(choice["index"], choice.get("delta") or {}, choice.get("finish_reason"))
         match event:
@@ -180,7 +177,7 @@ def _data(model: Any) -> Any:  # noqa: ANN401 - a model of Pydantic
 def _request(body: dict[str, Any]) -> Data:
     """Return a request with its output format under ``response_format``, as in chat completions.
 
-    The clients' placeholders for arguments that were not given are left out.
+    Arguments that were not given are left out; the clients put objects in their place.
     """
     given = (str, int, float, list, tuple, Mapping)
     body = {key: value for key, value in body.items() if isinstance(value, given)}

@@ -24,7 +24,7 @@ def groundedness_guardrail(
 
     Args:
         block_unchecked: Whether outputs that could not be checked are refused as well.
-        on_verdict: Called with the verdict on each output, also if it passes or is not checked.
+        on_verdict: Called with each verdict.
         pipeline: The pipeline that checks; by default one with the default configuration.
     """
     checks = Checks(pipeline)

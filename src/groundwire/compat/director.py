@@ -24,8 +24,7 @@ class DirectorConfig:
     """The settings of span detection, with Director-AI's defaults.
 
     Attributes:
-        span_detection_enabled: Whether responses can be checked; if not,
-            :meth:`ProductionGuard.detect_spans` raises an error.
+        span_detection_enabled: Whether responses can be checked.
         span_model: Hub id or folder of a token classifier; ``groundwire`` is the embedded reader.
         span_model_revision: Commit of a hub model; empty for the commit in
             :data:`groundwire.engine.checkpoints.PINS`.
@@ -70,12 +69,11 @@ class SpanDetection:
     """The result of the check of a response.
 
     Attributes:
-        hallucinated: Whether at least ``min_tokens`` word pieces are flagged. With fewer, there may
-            still be spans.
+        hallucinated: Whether at least ``min_tokens`` word pieces are flagged.
         spans: The spans, in reading order.
         max_token_score: The highest score of any word piece, flagged or not.
         flagged_tokens: Number of flagged word pieces, without word pieces of zero width.
-        response_tokens: Number of all word pieces of the response.
+        response_tokens: Number of word pieces that were judged.
     """
 
     hallucinated: bool
@@ -107,6 +105,7 @@ def merge_flagged_spans(
     Raises:
         SettingError: If the threshold is outside its range.
         DetectionError: If a score is not a number.
+        ValueError: If offsets and scores differ in length.
     """
     reduced = reduce_tokens(offsets, scores, response, threshold=threshold, allow_zero=True)
     spans = tuple(
@@ -132,15 +131,13 @@ class HallucinationSpanDetector:
 
         Args:
             model: An object with ``read(context, question, answer)``, such as a loaded checkpoint.
-            tokenizer: The tokenizer of the model. It is not used here, since models read text.
+            tokenizer: The tokenizer of the model; it is not used.
             token_threshold: A word piece with this P(hallucinated) or more is flagged; in [0, 1].
             min_tokens: A response is hallucinated if at least this many word pieces are flagged.
-            max_length: Limit on the word pieces of one pass. It is not used here: the model has a
-                limit already.
+            max_length: Limit on the word pieces of one pass; it is not used.
 
         Raises:
-            SettingError: (a ``ValueError``) If model or tokenizer is missing, or a number is
-                outside its range.
+            SettingError: (a ``ValueError``) If an argument is missing or not possible.
         """
         if not isinstance(model, ReadsAnswers):
             raise SettingError(
@@ -170,7 +167,7 @@ class HallucinationSpanDetector:
         """Load a token classifier, or the embedded reader under the name ``groundwire``.
 
         Args:
-            model_id: Hub id, local folder, ``groundwire`` or ``reader``. The last two mean the
+            model_id: Hub id or folder of a token classifier. ``groundwire`` and ``reader`` are the
                 embedded reader, for which revision, device and max_length are ignored.
             revision: Commit of a hub model; ``None`` or empty for the commit in
                 :data:`groundwire.engine.checkpoints.PINS`.
@@ -185,7 +182,7 @@ class HallucinationSpanDetector:
                 or is missing and not in ``PINS``.
             MissingExtraError: (an ``ImportError``) If the model has no ONNX graph or no
                 ``tokenizer.json``, and the ``train`` extra is not installed.
-            SettingError: (a ``ValueError``) If a setting is outside its range.
+            SettingError: (a ``ValueError``) If a setting is not possible.
             ModelError: If the model cannot be used.
         """
         _check(token_threshold, min_tokens)
@@ -221,8 +218,7 @@ class HallucinationSpanDetector:
             response: The text to check. If it is ``None`` or blank, nothing is found.
 
         Raises:
-            DetectionError: If the model failed, gave a score that is not a number, or could not
-                judge all of the response.
+            DetectionError: If the model could not judge all of the response.
         """
         if response is None or not response.strip():
             return SpanDetection(hallucinated=False)

@@ -29,8 +29,8 @@ class ReadsAnswers(Protocol):
 class EmbeddedReader:
     """The embedded reader with the interface of a loaded checkpoint.
 
-    It judges all of an answer, or raises an error: results of the compatible interfaces, unlike a
-    detection, cannot say that a part was not checked.
+    It judges all of an answer, or raises an error: the results of the compatible interfaces cannot
+    say that a part was not checked.
     """
 
     def __init__(self, detector: "Detector", *, threshold: float) -> None:

@@ -14,7 +14,7 @@ with needs_extra("The components for Haystack", "haystack"):
 
 
 class _Component:
-    """Base class of both components, with their checks and their conversion to JSON data."""
+    """Base class of both components."""
 
     def __init__(self, pipeline: Pipeline | None = None) -> None:
         """Use a pipeline; by default one with the default configuration."""
@@ -24,7 +24,7 @@ class _Component:
         """Return the component as JSON data.
 
         Raises:
-            ValueError: If it was given a pipeline, which cannot be written.
+            ValueError: If the component was given a pipeline, which JSON cannot describe.
         """
         if not self._is_default:
             raise ValueError(

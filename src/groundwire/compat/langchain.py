@@ -22,7 +22,7 @@ class GroundednessMiddleware(AgentMiddleware):
     """Checks each final answer of an agent against the evidence that the model was given.
 
     Results of tools are evidence, and so is information in the system prompt and in messages. The
-    answer has its verdict in ``response_metadata["groundwire"]``. Put this middleware last in the
+    answer gets its verdict in ``response_metadata["groundwire"]``. Put this middleware last in the
     list, so that it sees what other middleware adds to the request.
     """
 
@@ -79,7 +79,7 @@ class GroundednessMiddleware(AgentMiddleware):
         return self._conclude(response, verdict)
 
     def _check(self, request: ModelRequest, response: ModelResponse) -> Verdict | None:
-        """Check the answer; ``None`` if there is none: the model calls tools, or writes no text."""
+        """Check the answer; ``None`` if there is none."""
         answer = _answer_of(response)
         if answer is None:
             return None

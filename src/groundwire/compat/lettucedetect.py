@@ -73,10 +73,10 @@ class HallucinationDetector:
             max_length: Limit on the word pieces of one pass; a longer context is read in parts.
             device: ``cpu``, ``cuda`` or ``cuda:N``, as a text or an object such as
                 ``torch.device``; ``None`` is the CPU.
-            lang: ``en``. Prompts in other languages are not available.
+            lang: ``en``. Other languages are not available.
 
         Raises:
-            SettingError: If a setting is outside its range.
+            SettingError: If a setting is not possible.
             UnpinnedModelError: If the revision of a hub model is not a commit, or is missing and
                 not in :data:`groundwire.engine.checkpoints.PINS`.
             ModelError: If the model cannot be used.
@@ -116,13 +116,13 @@ class HallucinationDetector:
             For ``spans``, the spans in reading order, with the keys ``start``, ``end``, ``text``
             (which is ``answer[start:end]``) and ``confidence``, P(not supported). Spans of a
             checkpoint may begin with a space; spans of the embedded reader do not.
-            For ``tokens``, all word pieces of the answer, with the keys ``token`` (its text),
+            For ``tokens``, the word pieces of the answer, with the keys ``token`` (its text),
             ``pred`` (0, or 1 if flagged) and ``prob``, P(not supported).
 
         Raises:
             SettingError: If there is no such format.
-            DetectionError: If the model failed, or a part of the answer could not be judged. With
-                ``spans``, the embedded reader raises it only if it found no span in the rest.
+            DetectionError: If a part of the answer could not be judged. With ``spans``, the
+                embedded reader raises it if it found no span, and the outcome is not grounded.
         """
         passages = [context] if isinstance(context, str) else list(context)
         return self._predict(passages, question, answer, output_format)
@@ -188,11 +188,7 @@ class HallucinationDetector:
 
 
 def _spans_of(detection: Detection) -> list[Prediction]:
-    """Return the spans of a detection.
-
-    Raises:
-        DetectionError: If there are no spans, and the outcome is not grounded.
-    """
+    """Return the spans of a detection; if it has none and is not grounded, raise an error."""
     if not detection.spans and detection.outcome is not Outcome.GROUNDED:
         reasons = ", ".join(map(str, detection.coverage.reasons)) or "no reason given"
         raise DetectionError(
@@ -209,7 +205,7 @@ def _spans_of(detection: Detection) -> list[Prediction]:
 def _prompts(
     model: "TokenClassifier", passages: Sequence[str], question: str | None, answer: str
 ) -> list[str]:
-    """Write the prompt in the form that the model was trained on, or several if it is too long."""
+    """Write the prompt that the model was trained on, or several if it is too long."""
     whole = _prompt(passages, question)
     room = model.context_room(None, answer)
     if model.count(whole) <= room:

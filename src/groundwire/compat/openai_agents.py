@@ -23,8 +23,8 @@ class Groundedness(AgentHooks):
     """Checks the final output of an agent against the evidence that its model was given.
 
     An object of this class serves as the hooks of the agent, which record the input of its model;
-    its output guardrail is :attr:`guardrail`. Without the hooks, the guardrail knows only the input
-    of the run, and no results of tools. To add further hooks, write a subclass.
+    its output guardrail is :attr:`guardrail`. Without the hooks, the guardrail does not know the
+    results of tools. To add further hooks, write a subclass.
     """
 
     def __init__(self, *, block_unchecked: bool = False, pipeline: Pipeline | None = None) -> None:
@@ -55,7 +55,7 @@ class Groundedness(AgentHooks):
     async def on_llm_end(
         self, context: RunContextWrapper, agent: Agent, response: ModelResponse
     ) -> None:
-        """Record the results of tools that ran at the provider, such as a search in files."""
+        """Record the output of the model that is no message, such as a search at the provider."""
         items = [item for item in response.to_input_items() if item.get("type") != "message"]
         if context in self._given:
             self._given[context]["input"] += items

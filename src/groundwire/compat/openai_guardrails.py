@@ -13,12 +13,12 @@ with needs_extra("The check for OpenAI Guardrails", "openai-guardrails"):
 def register(*, name: str = "Groundedness", pipeline: Pipeline | None = None) -> None:
     """Register the check, so that the stage ``output`` of a configuration can name it.
 
-    The evidence is the conversation: results of tools and system messages. An unsupported answer
-    triggers the tripwire. For an answer that could not be checked, the result says
+    The evidence is in the conversation, such as results of tools. An unsupported answer triggers
+    the tripwire. For an answer that could not be checked, the result says
     ``execution_failed``, which clients let pass unless they have ``raise_guardrail_errors=True``.
 
     Args:
-        name: The name of the check in configurations, which take no further settings.
+        name: The name of the check in configurations. The check has no settings.
         pipeline: The pipeline that checks; by default one with the default configuration.
 
     Raises:

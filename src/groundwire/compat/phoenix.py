@@ -22,7 +22,7 @@ def annotate_span(
     """Write a verdict as an annotation of a span; Phoenix must have received the span.
 
     The label is ``passed``, ``failed`` or ``not checked``. An answer that was not checked has no
-    score. Writing the annotation of a span again replaces it.
+    score. An annotation of the same span with the same identifier is replaced.
 
     Args:
         verdict: The verdict.

@@ -33,7 +33,7 @@ def groundedness_validator(
 
     Args:
         block_unchecked: Whether outputs that could not be checked are refused as well.
-        on_verdict: Called with the verdict on each output, also if it passes or is not checked.
+        on_verdict: Called with each verdict.
         pipeline: The pipeline that checks; by default one with the default configuration.
     """
     checks = Checks(pipeline)
@@ -56,8 +56,8 @@ def groundedness_validator(
 def _messages(messages: Sequence[ModelMessage]) -> Iterator[dict[str, Any]]:
     """Yield the input of the model as messages of a chat.
 
-    The model's own messages are left out: the last is the answer, and the others are no evidence.
-    Errors that ask the model for another output are left out too, since they quote its outputs.
+    The model's own messages are left out: they are no evidence. Errors that ask the model for
+    another output are left out too, since they quote its outputs.
     """
     for message in messages:
         if isinstance(message, ModelRequest) and message.instructions:

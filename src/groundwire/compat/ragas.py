@@ -15,8 +15,7 @@ with needs_extra("The metric for Ragas", "ragas"):
 class Groundedness(BaseMetric):
     """Measures the share of a response's statements that the retrieved contexts support.
 
-    It asks no language model. A response that was not checked, or not whole and without a finding,
-    has the value NaN.
+    It asks no language model. The value is NaN if the verdict is "not checked".
     """
 
     def __init__(self, name: str = "groundedness", *, pipeline: Pipeline | None = None) -> None:

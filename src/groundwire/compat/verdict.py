@@ -15,7 +15,7 @@ from groundwire.pipeline import Checked, Pipeline
 from groundwire.pipeline.lazy import Lazy
 from groundwire.render.descriptions import OUTCOMES, describe_reasons
 
-#: The pipeline that checks use by default; it has the default configuration.
+#: The pipeline of all :class:`Checks` without one of their own; it has the default configuration.
 _DEFAULT = Lazy(Pipeline.load)
 
 #: The sources of an answer: texts, or documents of LangChain, LlamaIndex or Haystack; ``None`` if
@@ -67,7 +67,7 @@ class Verdict:
     def score(self) -> float | None:
         """The share of the checked statements that are supported, in [0, 1]; 1 if passed.
 
-        ``None`` if the answer was not checked.
+        ``None`` if :attr:`passed` is ``None``.
         """
         detection = self.checked.detection
         if self.passed is None or detection is None:
@@ -80,8 +80,8 @@ class Verdict:
     def reason(self) -> str:
         """The reason for the verdict, as text for people.
 
-        If the answer failed, it quotes the unsupported words and the nearest evidence; if the
-        answer was not checked, it says why.
+        It quotes the unsupported words of an answer that failed, or says why the answer was not
+        checked.
         """
         checked, detection = self.checked, self.checked.detection
         if self.passed:
@@ -99,8 +99,7 @@ class Verdict:
         """Return whether a guardrail withholds the answer.
 
         Args:
-            block_unchecked: Whether to withhold answers that could not be checked as well. Answers
-                that call for no check are never withheld.
+            block_unchecked: Whether to withhold also answers that could not be checked.
         """
         return not self.passed if self.is_due and block_unchecked else self.passed is False
 

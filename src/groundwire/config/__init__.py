@@ -1,7 +1,7 @@
 """The configuration: one frozen value with all settings, read once at the start.
 
 :func:`load` reads a file and environment variables. If a value is wrong, it raises
-:class:`~groundwire.errors.ConfigError`, which names the file, the line and the possible values.
+:class:`~groundwire.errors.ConfigError`, which names the place and the possible values.
 """
 
 from groundwire.config.names import Format

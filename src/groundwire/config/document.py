@@ -1,7 +1,7 @@
 """Reads a YAML document into parts that have their line numbers.
 
 The language is YAML 1.2 without tags for objects, so a file cannot run code. ``yes`` and ``on`` are
-read as texts here; settings that are true or false accept them.
+read as texts here.
 """
 
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from typing import Any
 
 from groundwire.errors import ConfigError
 
-#: Limit on the parts (values, lists, mappings) of a document; a larger one is refused. An alias
-#: adds all parts that it refers to: with nested aliases, a few lines could fill the memory.
+#: Limit on the parts (values, lists, mappings) of a document. An alias adds all parts it refers to,
+#: so with nested aliases, a few lines could fill the memory.
 MAX_PARTS = 100_000
 
 _STRINGS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp")
@@ -130,7 +130,7 @@ class _Reader:
                 raise ConfigError([f"{place}: {key.value!r} stands here again, after {first}."])
             part = self.read(value, above)
             if isinstance(part, Scalar) and part.value is None:
-                part = Scalar(None, place)  # a value that is left out has the place of its key
+                part = Scalar(None, place)  # a missing value gets the place of its key
             entries[key.value] = DocumentEntry(key.value, place, part)
         return list(entries.values())
 

@@ -20,11 +20,8 @@ HIDDEN = Secret("")
 class Problems:
     """The errors and warnings about a configuration, collected while it is read.
 
-    Attributes:
-        errors: The errors.
-        warnings: The warnings.
-        places: The line of each signal, decision, tenant and upstream that was read, by a name such
-            as ``signals.keywords.urgent``.
+    ``places`` has the line of each signal, decision, tenant and upstream that was read, by a name
+    such as ``signals.keywords.urgent``.
     """
 
     errors: list[str] = field(default_factory=list)
@@ -40,11 +37,7 @@ class Problems:
         self.add(place, describe_unknown(f"{word!r} in {where}", word, list(known)))
 
     def is_new(self, section: str, name: str, place: LinePlace) -> bool:
-        """Keep the place of a name in a section; if the section already has the name, add an error.
-
-        Returns:
-            Whether the name is new.
-        """
+        """Return whether a name is new in its section; if so, keep its place, else add an error."""
         before = self.places.setdefault(f"{section}.{name}", place)
         if before is not place:
             self.add(place, f"the name {name!r} is taken, at {before}.")
@@ -79,8 +72,7 @@ class TableField:
 
     Attributes:
         name: Groundwire's name of the field.
-        kind: The type of the field's value; with ``None``, the value is left as a part of the
-            document, to be read later.
+        kind: The type of the field's value; ``None``: the value stays a part of the document.
         aliases: Other names of the field, such as HaluGate's.
         is_required: Whether the table must have the field.
     """
@@ -140,11 +132,7 @@ def read_fields(
 
 
 def entries_of(part: Part, *, where: str, problems: Problems) -> tuple[DocumentEntry, ...]:
-    """Return the entries of a table.
-
-    If the part is no table, add this problem and return no entries. ``where`` names the part in
-    the message.
-    """
+    """Return the entries of a table; if the part is none, add an error that names ``where``."""
     if isinstance(part, DocumentTable):
         return part.entries
     problems.add(part.place, f"{where} is a mapping of names to values, and this is none.")
@@ -152,10 +140,9 @@ def entries_of(part: Part, *, where: str, problems: Problems) -> tuple[DocumentE
 
 
 def items_of(part: Part, *, where: str, problems: Problems) -> tuple[Part, ...]:
-    """Return the items of a list; ``null`` is read as an empty list.
+    """Return the items of a list; none for ``null``.
 
-    If the part is neither, add the problem and return no items. ``where`` names the part in the
-    message.
+    If the part is neither, add an error that names ``where``.
     """
     if isinstance(part, List):
         return part.items

@@ -1,8 +1,4 @@
-"""Finds settings that are valid, but that the owner of a configuration probably does not intend.
-
-``groundwire config check`` and ``groundwire serve`` print these findings, ``/readyz`` lists them,
-and the library warns of them. Invalid settings are errors, which :mod:`.read` raises.
-"""
+"""Finds settings that are valid, but that the owner of a configuration probably does not intend."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,10 +17,8 @@ class Finding:
 
     Attributes:
         code: Short name of the kind of finding, for programs, such as ``high_threshold``.
-        message: Description of the problem and what to do. It names no tenant and no file, so it
-            can be shown to anybody.
-        where: The line of the file, or the environment variable, that has the setting; may be
-            empty.
+        message: Description of the problem and what to do, without tenants and files.
+        where: The origin of the setting; may be empty.
         tenants: Ids of the tenants that the finding concerns; may be empty.
     """
 
@@ -43,8 +37,8 @@ class ConfigWarning(UserWarning):
     """The warning that the library gives for a finding about a configuration."""
 
 
-#: Similarity detector → the least threshold at which it flags most right answers, and the
-#: share of right answers that it flags at 0.7, in per cent (measured in ``docs/similarity.md``).
+#: Similarity detector → the least threshold at which it flags most right answers, and the per cent
+#: of right answers that it flags at 0.7, as measured in ``docs/similarity.md``.
 _FLAGS_MOST = {"similarity:hash": (0.5, 99), "similarity": (0.7, 86)}
 
 
@@ -70,8 +64,7 @@ def findings(
 def _refusing_most(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[Finding]:
     """Find policies that withhold nearly every answer, right or wrong.
 
-    DVARA's documented settings are such a policy: they need a cosine of 0.7 between hashed words,
-    which hardly any sentence reaches unless it copies its source.
+    For example, hardly any right sentence has DVARA's cosine of 0.7 between hashed words.
     """
     plugins = {f"decisions.{each.name}": each.plugin for each in config.decisions if each.plugin}
     policies: dict[str, HallucinationPlugin | None] = {"check.action": None, **plugins}
@@ -96,7 +89,7 @@ def _refuses_most(
     """Return the message that a policy withholds most answers; empty if it does not.
 
     The policy is that of the configuration, or of a tenant with the settings ``own``, under
-    decisions with these plugins. The message is empty too if the detector's name is wrong.
+    decisions with these plugins.
     """
     policy = resolve(config.policy, plugins=plugins, tenant=own)
     blocks = decide(policy, Outcome.HALLUCINATED, label=Label.UNSUPPORTED) is Action.BLOCK
@@ -168,9 +161,8 @@ def _similarity_of(config: Config, own: Overrides | None) -> tuple[str, float]:
 def _high_thresholds(config: Config) -> Iterator[Finding]:
     """Find thresholds that were probably chosen for another detector.
 
-    The reader's probabilities are calibrated, so words that HaluGate's detector gives 0.8 get much
-    less from the reader. With a threshold for HaluGate's detector, the reader finds little, and
-    nothing in its results would show why.
+    The reader's probabilities are calibrated and so lower than those of HaluGate's detector. With a
+    threshold for that detector, the reader finds little.
     """
     threshold, name = config.detector.operating_point, config.detector.name
     if isinstance(threshold, str) or name in EMBEDDERS:
@@ -206,7 +198,7 @@ def _useless_sample(config: Config) -> Iterator[Finding]:
 
 
 def _nobody_signs_in(config: Config) -> Iterator[Finding]:
-    """Find an OpenID Connect provider whose settings give nobody a role, so nobody can sign in."""
+    """Find an OpenID Connect provider with which nobody can sign in, because nobody gets a role."""
     own = config.oidc
     if own.issuer is not None and not (own.admins or own.reviewers or own.viewers):
         yield Finding(

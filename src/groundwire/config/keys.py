@@ -1,4 +1,4 @@
-"""API keys in a configuration: they are never shown, and are compared by their hashes."""
+"""The API keys in a configuration, and their hashes."""
 
 import hashlib
 from collections.abc import Mapping
@@ -47,11 +47,7 @@ def hash_of(configured: Secret) -> str:
 
 
 def shared_key(keys: Mapping[str, tuple[Secret, ...]]) -> tuple[str, str] | None:
-    """Find two tenants that have the same key; their requests could not be distinguished.
-
-    Returns:
-        The ids of both, or ``None`` if no two tenants share a key.
-    """
+    """Return the ids of two tenants that have the same key; ``None`` if there are none."""
     owners: dict[str, str] = {}
     for tenant, own in keys.items():
         for each in own:

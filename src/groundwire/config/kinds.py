@@ -1,8 +1,7 @@
 """The types of settings: annotations for pydantic, with descriptions of the possible values.
 
 Settings are plain frozen dataclasses; the annotations of their fields say which values are
-possible. Pydantic is imported only when the first value is read, so a program that uses nothing but
-defaults starts faster.
+possible. Pydantic is slow to import, and so is imported only when it is needed.
 """
 
 import re
@@ -88,7 +87,7 @@ class Kind:
 
     @property
     def is_secret(self) -> bool:
-        """Whether the values are secret. Secrets are never shown, not even wrong ones in errors."""
+        """Whether the values are secret, so that not even wrong ones are shown in errors."""
         return any("writeOnly" in each.get("items", each) for each in self._branches)
 
     @property
@@ -116,10 +115,7 @@ class Kind:
         return branches[0] if len(branches) == 1 else {"anyOf": branches}
 
     def read(self, raw: object) -> Any:  # noqa: ANN401 - the type depends on the kind
-        """Read a value.
-
-        If ``None`` is valid, the texts ``null`` and ``~`` mean ``None``, since the values of
-        environment variables are always texts.
+        """Read a value; the texts ``null`` and ``~`` mean ``None`` where ``None`` is valid.
 
         Raises:
             KindError: If the value is wrong.
@@ -325,7 +321,7 @@ def _read_url(raw: object) -> str:
 def _read_endpoint(raw: object) -> str:
     url = urlsplit(raw if isinstance(raw, str) else "")
     _ = url.port  # raises an error if the port is not a number
-    # Without user, password and query: a key in them would be shown wherever the URL is shown.
+    # A key in these parts would be shown wherever the URL is shown.
     more = url.username or url.password or url.query or url.fragment
     if not url.hostname or url.scheme not in ("http", "https") or more or _NO_URL.search(str(raw)):
         raise ValueError(raw)
@@ -353,7 +349,7 @@ def _read_store_url(raw: object) -> Secret:
     _ = url.port  # raises an error if the port is not a number
     path = url.path.strip("/")
     if url.scheme == "sqlite":
-        # No database in memory: it ends with its process, and other processes cannot read it.
+        # No database in memory: it would end with its process.
         is_right = not url.netloc and not url.query and path not in ("", ":memory:")
     else:
         is_known = url.scheme in ("postgresql", "postgres")
@@ -422,10 +418,6 @@ def is_encrypted(url: str, *, plain_host: str | None) -> bool:
     """Return whether it is safe to send secrets to a URL.
 
     It is safe by HTTPS, and by plain HTTP to this machine or to ``plain_host``.
-
-    Args:
-        url: A URL.
-        plain_host: A host to which plain HTTP is allowed.
     """
     parts = urlsplit(url)
     is_allowed = plain_host is not None and parts.hostname == plain_host.lower()

@@ -1,7 +1,7 @@
 """The names of Groundwire's settings in the files and variables of other systems.
 
-Names in a file are paths with dots. If another system also writes the values in another way, a
-:data:`Conversion` converts them.
+Names in a file are paths with dots. A :data:`Conversion` converts values that another system writes
+in another way.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -26,12 +26,12 @@ class Format(StrEnum):
 
 
 def same(value: Any) -> Any:  # noqa: ANN401 - whatever the setting takes
-    """Return a value unchanged. It is the conversion if both systems write values the same way."""
+    """Return a value unchanged: the conversion if both systems write values the same way."""
     return value
 
 
 #: A function that converts another system's value to Groundwire's, before the value is checked. It
-#: raises :class:`KindError` for a value that Groundwire has no equivalent of.
+#: may raise :class:`KindError`.
 Conversion = Callable[[Any], Any]
 
 
@@ -41,7 +41,7 @@ class Alias:
 
     Attributes:
         format: The system that uses this name.
-        name: The name in a file; empty if the setting can only be given by a variable.
+        name: The name in a file; empty for a variable alone.
         path: Groundwire's name of the setting.
         variable: The environment variable; empty if there is none.
         is_shared: Whether other programs read the variable too, such as ``OPENAI_API_KEY``. Such a
@@ -57,8 +57,7 @@ class Alias:
     conversion: Conversion = same
 
 
-#: Defaults of other systems, from their documentation. They replace Groundwire's defaults if the
-#: configuration uses the names of that system.
+#: Defaults of other systems. They replace Groundwire's if a configuration uses that system's names.
 DEFAULTS: Mapping[Format, Mapping[str, Any]] = {
     Format.DVARA: {
         "check.enabled": False,
@@ -86,8 +85,7 @@ HALUGATE_CATALOG = "global.model_catalog.modules.hallucination_mitigation"
 #: The section for the arguments of Berry's tool; it has the name of the tool.
 BERRY = "detect_hallucination"
 
-#: Names of HaluGate that are accepted but have no effect: they had none in HaluGate either, or do
-#: not apply to Groundwire's models.
+#: Names of HaluGate that are accepted but have no effect.
 WITHOUT_EFFECT = (
     f"{HALUGATE}.fact_check_model.use_mmbert_32k",
     f"{HALUGATE}.hallucination_model.context_window_size",
@@ -114,7 +112,7 @@ def _read_span_device(raw: Any) -> str:  # noqa: ANN401
 def _embedded(theirs: str, ours: str) -> Conversion:
     """Return a conversion that replaces ``theirs``, a model of HaluGate, by the embedded ``ours``.
 
-    It refuses the names of HaluGate's other models, and leaves any other value as it is.
+    It refuses the names of HaluGate's other models.
     """
 
     def read(raw: Any) -> Any:  # noqa: ANN401

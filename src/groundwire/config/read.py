@@ -29,8 +29,7 @@ class SettingOrigin:
     """The place that the value of a setting comes from.
 
     Attributes:
-        source: ``default``, a line of a file (``groundwire.yaml:3``), a variable, a preset or an
-            option.
+        source: ``default``, or a line of a file (``groundwire.yaml:3``), a variable or the like.
         name: The name in the file, if it is another system's name; else empty.
         format: The system whose name was used.
     """
@@ -46,7 +45,7 @@ class SettingOrigin:
 
     @property
     def is_default(self) -> bool:
-        """Whether the value is a default, given by no file, variable, preset or option."""
+        """Whether the value is a default, of Groundwire or another system."""
         return self in (type(self)(), type(self).default_of(self.format))
 
     def __str__(self) -> str:
@@ -63,10 +62,9 @@ class Config(Sections):
         decisions: The decisions, in the order of the file.
         tenants: The settings of tenants, by id.
         tenant_keys: The keys of tenants, by id.
-        origins: The origin of each setting, signal, decision, tenant and upstream, by its full
-            name, such as ``check.action`` or ``signals.keywords.NAME``. Built-in signals are left
-            out.
-        formats: The systems whose names were used, in the file or in variables.
+        origins: The origin of each setting, and of each signal, decision, tenant and upstream that
+            the file has, by its full name, such as ``check.action`` or ``signals.keywords.NAME``.
+        formats: The systems whose names the file uses, and DVARA if a variable has its name.
         warnings: Warnings about values that were accepted.
     """
 
@@ -143,8 +141,7 @@ def load(path: Path | None = None, *, environ: Mapping[str, str] | None = None) 
 def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> Config:
     """Read a configuration from the text of a file and from environment variables.
 
-    ``name`` is the name of the file in messages. A wrong name or value raises a ``ConfigError``,
-    which has all errors that were found.
+    ``name`` is the name of the file in messages. A wrong name or value raises a ``ConfigError``.
 
     >>> config = parse("check: {action: BLOCK}", name="example.yaml")
     >>> config.check.action, str(config.origins["check.action"])
@@ -173,7 +170,7 @@ def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> 
 
 
 def _wrong_detectors(config: Config) -> Iterator[str]:
-    """Yield the errors of tenants whose detector is unknown, or whose threshold does not fit it."""
+    """Yield the errors of tenants whose detector is unknown, or does not fit their threshold."""
     for id_, own in config.tenants.items():
         try:
             config.detectors.choose(own)
@@ -188,8 +185,7 @@ def _missing_settings(config: Config) -> Iterator[str]:
             yield f"{config.origins['oidc.issuer']}: oidc.issuer needs {path}, which is not set."
 
 
-#: Name of a setting in a file, a path with dots → the alias for the setting; ``None`` if the name
-#: is accepted without effect.
+#: Name of a setting in a file, a path with dots → its alias; ``None`` if the name has no effect.
 _LEAVES: Mapping[str, Alias | None] = {
     **{alias.name: alias for alias in NAMES if alias.name},
     **dict.fromkeys(WITHOUT_EFFECT),
@@ -206,15 +202,14 @@ def _tables() -> dict[str, dict[str, None]]:
     return tables
 
 
-#: Table in a file, a path with dots (the empty path is the whole file) → the names in the table, as
-#: keys of a dict, which keeps their order.
+#: Table in a file, a path with dots (the whole file: an empty path) → the names in it, in order.
 _TABLES = _tables()
 #: Ends of variables that Kubernetes sets for services; see :func:`_is_service_link`.
 _SERVICE_LINK = re.compile(
     r"_SERVICE_PORT_\w+$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$"
 )
-#: A variable that begins with one of these must be a known setting. ``GROUNDWIRE_`` alone is not
-#: enough: for a service named groundwire, Kubernetes sets GROUNDWIRE_SERVICE_HOST and others.
+#: A variable that begins with one of these and is no known setting is an error, unless Kubernetes
+#: sets it for a service.
 _PREFIXES = (
     f"{DVARA}.".upper().replace(".", "_").replace("-", "_"),
     *(f"GROUNDWIRE_{section.upper()}_" for section in SECTIONS),
@@ -293,8 +288,7 @@ class _Reader:
     def read_environment(self, environ: Mapping[str, str]) -> None:
         """Read the environment variables, whose values replace those of the file.
 
-        If two variables set the same setting, their values must be equal. Variables that other
-        programs read too (:attr:`.Alias.is_shared`) never replace a value.
+        Variables that other programs read too (:attr:`.Alias.is_shared`) never replace a value.
         """
         file, self.found = self.found, {}
         shared = []
@@ -329,11 +323,9 @@ class _Reader:
                 self.problems.wrong(url.origin.source, url.written, url.value, wrong)
 
     def choose_upstreams(self) -> None:
-        """Decide whether the listed upstreams are used.
+        """Drop the listed upstreams if a variable sets ``upstream.url``.
 
-        If ``upstream.url`` comes from an environment variable, it replaces the listed upstreams. If
-        it comes from the file, a list beside it is an error, and so is ``upstream.api_key`` beside
-        a list without ``upstream.url``.
+        A file must not have both. With a list alone, ``upstream.api_key`` is an error.
         """
         if not self.upstreams:
             return
@@ -355,7 +347,7 @@ class _Reader:
             self.problems.add(url.origin.source, f"{text} Move it to the list.")
 
     def finish(self) -> Config:
-        """Build the configuration from all that was read; a preset or defaults give the rest."""
+        """Build the configuration from all that was read, a preset and defaults."""
         origins = dict.fromkeys(SETTINGS, SettingOrigin())
         values = {path: setting.default for path, setting in SETTINGS.items()}
         for whose in sorted(self.formats):
@@ -426,8 +418,7 @@ def _relaxed(key: str) -> str:
 def _is_service_link(variable: str, text: str) -> bool:
     """Return whether a variable is one that Kubernetes sets for a service, and no setting.
 
-    For a service named groundwire-gateway, for example, Kubernetes sets
-    GROUNDWIRE_GATEWAY_PORT=tcp://10.0.0.1:8080.
+    For example, a service groundwire-gateway gets GROUNDWIRE_GATEWAY_PORT=tcp://10.0.0.1:8080.
     """
     return variable.endswith(("_SERVICE_HOST", "_SERVICE_PORT")) or bool(
         _SERVICE_LINK.search(variable)

@@ -122,8 +122,7 @@ class RuleReader:
 
     problems: Problems
     formats: set[Format]
-    # Type → name of each signal of the type → its rule; ``None`` if the signal needs none, or its
-    # definition is wrong.
+    # Type → name of each signal of the type → its rule; ``None`` if there is none.
     _rules: dict[SignalType, dict[str, Any]] = field(
         default_factory=lambda: {type_: {} for type_ in SignalType}
     )
@@ -144,7 +143,7 @@ class RuleReader:
         self._read_list(LEGACY_KEYS[entry.key], entry.part, where=entry.key)
 
     def read_decisions(self, entry: DocumentEntry) -> tuple[Decision, ...]:
-        """Read the list ``decisions``. Signals must be read before, because decisions name them."""
+        """Read the list ``decisions``, after the signals that decisions name."""
         decisions = []
         for part in items_of(entry.part, where="decisions", problems=self.problems):
             decision = self._decision(part)
@@ -153,10 +152,7 @@ class RuleReader:
         return tuple(decisions)
 
     def rules(self) -> SignalRules:
-        """Return the rules of all signals.
-
-        They include built-in domains and language codes that only decisions name.
-        """
+        """Return the rules of all signals, including those built in that only decisions name."""
         for used in self._used:
             rules, name = self._rules[used.type], used.name
             if used.type is SignalType.LANGUAGE and name not in rules:

@@ -14,7 +14,7 @@ from groundwire.policy.signals import Condition, HallucinationRule, KeywordRule,
 
 
 def to_data(config: Config) -> dict[str, Any]:
-    """Return a configuration as JSON data, such as its settings, each with its origin."""
+    """Return a configuration as JSON data; each setting has its origin."""
     return {
         "formats": [str(each) for each in config.formats],
         "warnings": list(config.warnings),
@@ -81,7 +81,7 @@ def rule_data(rule: Rule | Condition) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> dict[str, Any]:  # noqa: ANN401 - a dataclass of settings
-    """Return the fields of a value that are set, under their names in a file; no API key."""
+    """Return the fields that are set, under their names in a file, without API keys."""
     data = {each.name: written(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, KeywordRule):
         data["case_sensitive"] = data.pop("is_case_sensitive")
@@ -139,10 +139,7 @@ def _inline(value: object) -> str:
 
 
 def _visible(text: str) -> str:
-    """Escape characters that could move a cursor or end a line, in YAML's form.
-
-    JSON would escape characters beyond U+FFFF as two surrogates, which YAML does not join.
-    """
+    r"""Escape characters that could move a cursor or end a line, as ``\UXXXXXXXX``, for YAML."""
     return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in text)
 
 

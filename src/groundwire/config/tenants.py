@@ -25,8 +25,8 @@ def _read_detector(raw: object) -> str:
     return raw
 
 
-#: The name of a tenant's detector. Any printable text is accepted here: what is valid depends on
-#: ``detector.name``, and is checked later.
+#: The type of the name of a tenant's detector. What names are valid depends on ``detector.name``,
+#: and is checked later.
 _DETECTOR = Read(
     _read_detector,
     "one of reader, similarity, similarity:neural, similarity:hash, or what detector.name says",
@@ -57,8 +57,7 @@ KEYS = Kind(Annotated[tuple[KeyText, ...], OneOrMore()])
 
 _WHOLE = Kind(Whole)
 
-#: DVARA's keys in the metadata of a tenant, with the setting and type of each. In DVARA, a tenant
-#: cannot set the similarity threshold.
+#: DVARA's keys in the metadata of a tenant → the setting, and the type of its values.
 METADATA: Mapping[str, tuple[str, Kind]] = {
     "grounding.enabled": ("enabled", KINDS["enabled"]),
     "grounding.action": ("action", KINDS["action"]),

@@ -400,7 +400,7 @@ class StoreSettings:
     Attributes:
         url: postgresql://user:password@host/database, or sqlite:///path; null: groundwire.db in
             gateway.data_dir.
-        timeout_s: How long to wait for the database to answer, and for a free connection.
+        timeout_s: How long to wait for a new connection to open, and for a free connection.
         max_connections: The most connections of one process, besides one for the audit trail.
         poll_s: Time between two checks for changes that other processes made.
     """

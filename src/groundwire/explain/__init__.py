@@ -1,16 +1,14 @@
 """Explains why words were marked: compares each span of a detection with its best evidence.
 
-``explain`` makes an explanation for each span. The caller passes a function that returns the three
-probabilities of a claim (entailment, neutral, contradiction). All else is done by rules over texts,
-without a model or a network, so the result is the same on every machine. ``compare`` explains by
-these rules alone. ``Explainer`` loads a model that computes the probabilities, and drops the spans
-that the evidence entails.
+``explain`` makes an explanation for each span, from probabilities of the claim (entailment,
+neutral, contradiction) and by rules over texts. ``compare`` explains by these rules alone.
+``Explainer`` has a model that computes the probabilities, and drops the spans that the evidence
+entails.
 
-The modules: ``nearby`` finds the lines of evidence to compare a span with, and ``premise`` the
-lines to judge a claim by if there is no detection. ``groundwire.detection.comparison`` compares a
-span with its lines. ``references`` finds references to sources, links and works that do not exist.
-``wording`` writes the text of an explanation. ``explanations`` puts explanations together, and
-``explainer`` adds the model.
+``nearby`` finds the lines of evidence to compare a span with, and ``premise`` the lines to judge a
+claim by if there is no detection. ``groundwire.detection.comparison`` compares a span with its
+lines. ``references`` finds references to sources, links and works that do not exist. ``wording``
+writes the text of an explanation.
 """
 
 from groundwire.detection.comparison.finding import Category, Explanation, Subtype

@@ -31,8 +31,8 @@ class Explained(JsonRecord):
             follow from the remaining spans; everything else is unchanged.
         explanations: One explanation for each span of ``detection``, in the same order.
         dropped: One explanation for each span that was dropped.
-        reason: The class name of the first exception that the model raised; ``None`` if it raised
-            none. Spans that the model could not judge stay marked, and their explanations say so.
+        reason: The class name of the first error in explaining, or ``None``. Spans that could not
+            be judged stay marked, and their explanations say so.
         timing_ms: Wall time in milliseconds.
     """
 
@@ -64,10 +64,10 @@ class Explainer:
             its files.
         takes_detectors: Whether to use the detector's entailment of the claims instead of calling
             ``judge``, if all claims with spans have it.
-        threshold: If ``judge`` gives the label of a span a lower probability, severity is one less;
-            in (0, 1].
-        entailment_threshold: A span whose claim has this P(entailed) or more is a false positive,
-            unless a rule finds that it differs from the evidence; in (0, 1].
+        threshold: The severity of a span is one less only if its label has a lower probability; in
+            (0, 1].
+        entailment_threshold: A span is a false positive only if its claim has this P(entailed) or
+            more; in (0, 1].
         drops_entailed: Whether false positives are dropped.
 
     Raises:
@@ -102,16 +102,15 @@ class Explainer:
 
         Args:
             model: A folder with a reader or an NLI model, or the id of an NLI model on the Hugging
-                Face hub; the model reads each claim with its best lines of evidence. ``None`` or
-                ``"reader"``: the best installed reader, unless the environment variable
-                ``GROUNDWIRE_READER`` names another. If the detector gave its own entailment of all
-                claims with spans, that is used then, and no claim is read again.
+                Face hub. ``None`` or ``"reader"``: the best installed reader, unless the
+                environment variable ``GROUNDWIRE_READER`` names another; it reads no claim again
+                if the detector gave its own entailment of all claims with spans.
             revision: Commit of a hub model, 40 hexadecimal digits.
-            threshold: If the explainer gives the label of a span a lower probability, severity is
-                one less; in (0, 1].
-            drops_entailed: Whether spans that follow from the evidence are dropped.
-            entailment_threshold: A span follows from the evidence if its claim has this P(entailed)
-                or more, and no rule finds that it differs from the evidence; in (0, 1].
+            threshold: The severity of a span is one less only if its label has a lower probability;
+                in (0, 1].
+            drops_entailed: Whether false positives are dropped.
+            entailment_threshold: A span is a false positive only if its claim has this P(entailed)
+                or more; in (0, 1].
             device: ``cpu`` or ``cuda:N``, for NLI models; the embedded model runs on the CPU.
             threads: CPU threads, at most 256; by default one for each processor this process may
                 use.
@@ -123,7 +122,7 @@ class Explainer:
             ModelError: If the files are not those of an NLI model, or its classes are not named.
             MissingExtraError: If the model has no ONNX graph or no ``tokenizer.json``, and the
                 ``train`` extra is not installed.
-            SettingError: If a setting is outside its range, or not possible with the model.
+            SettingError: If a setting is not possible.
         """
         if threads is not None:
             require_whole("threads", threads, 1, MAX_THREADS, otherwise=", or None")
@@ -135,7 +134,7 @@ class Explainer:
 
             check_for_embedded(revision=revision, device=device, max_length=None)
             verify(manifest)
-            # No cache: a claim and its lines are read only once, and they belong to one tenant.
+            # No cache, so that tenants do not share results; a claim is read only once anyway.
             judge = Reader.load_alone(manifest, threads=threads, cache_bytes=0).entailment
             pinned = manifest.revision
         else:
@@ -177,8 +176,8 @@ class Explainer:
             sources: The sources that the answer was checked with, with the same ids.
 
         Returns:
-            A detection of the remaining spans with their explanations. Errors of the model are not
-            raised: spans that the model cannot judge stay marked, and the result has the reason.
+            A detection of the remaining spans with their explanations. Errors are not raised: the
+            spans stay marked, and the result has the reason.
         """
         started = perf_counter()
         marked = [claim for claim in detection.claims if claim.spans]
@@ -206,9 +205,7 @@ class Explainer:
 def without_spans(detection: Detection, is_dropped: Sequence[bool]) -> Detection:
     """Return a detection without some of its spans, with new labels of claims and a new outcome.
 
-    Args:
-        detection: The detection.
-        is_dropped: For each span of ``detection.spans``, whether it is left out.
+    ``is_dropped`` tells for each of ``detection.spans`` whether it is left out.
     """
     flags = iter(is_dropped)
     kept = []

@@ -20,10 +20,9 @@ from groundwire.explain.nearby import SourceLines
 from groundwire.explain.references import Library, Reference, ReferenceKind, fabricated_references
 from groundwire.explain.wording import explanation_text
 
-#: HaluGate's threshold of severity: a span whose label has a lower probability is one less severe.
+#: HaluGate's threshold: a span may be one less severe if its label has a lower probability.
 THRESHOLD = 0.9
-#: HaluGate's threshold of entailment: a span may be a false positive if P(entailed) of its claim is
-#: at least this.
+#: HaluGate's threshold: a span may be a false positive if its claim has this P(entailed) or more.
 ENTAILMENT_THRESHOLD = 0.75
 #: A function that judges whether lines of evidence entail a hypothesis, the text of a claim.
 JudgeEntailment: TypeAlias = Callable[[str, tuple[EvidenceRef, ...]], Entailment]
@@ -61,17 +60,16 @@ def explain(
         detection: The detection. It is not changed.
         sources: The sources that the answer was checked with, with the same ids.
         judge_entailment: Function that returns P(entailed), P(neutral) and P(contradicted) of a
-            claim by its evidence. The hypothesis is always a whole claim, since a span such as
-            "1950" states nothing alone. If the function raises an exception, the spans of the claim
-            are left unexplained, with the reason. With ``None``, the entailment in the detection is
+            claim by its evidence. If the function raises an exception, the spans of the claim are
+            left unexplained, with the reason. With ``None``, the entailment in the detection is
             used, and spans of claims without it are left unexplained.
-        threshold: If a span's label has a lower probability, severity is one less; in (0, 1].
-        entailment_threshold: A span whose claim has this P(entailed) or more is a false positive,
-            unless a rule finds that it differs from the evidence; in (0, 1].
+        threshold: The severity of a span is one less only if its label has a lower probability; in
+            (0, 1].
+        entailment_threshold: A span is a false positive only if its claim has this P(entailed) or
+            more; in (0, 1].
 
     Returns:
-        One explanation for each of ``detection.spans``, in the same order. No span is dropped: the
-        caller drops the false positives.
+        One explanation for each of ``detection.spans``, also of false positives, in the same order.
 
     Raises:
         SettingError: If a threshold is out of its range.
@@ -125,15 +123,14 @@ def severity(
 ) -> int:
     """Return the severity of a finding: supported 0, unsupported 2, contradicted 4.
 
-    It is one less, but not below 0, if the explainer gives the label a probability under the
-    threshold.
+    It is one less, but not below 0, if the explainer is not sure of the label.
 
     Args:
         label: Label of the finding.
         entailment: Verdict of the explainer, if there is one.
-        threshold: Threshold of the label's probability, in (0, 1].
-        is_stated: Whether the evidence states another number or date where the span has one. A
-            contradiction is then certain, whatever its probability.
+        threshold: The explainer is sure of a label with this probability or more; in (0, 1].
+        is_stated: Whether the evidence states another number or date where the span has one; then a
+            contradiction is sure.
     """
     full = values.SEVERITY.get(label, 0)
     is_sure = (
@@ -225,15 +222,9 @@ def _differs(span: Span, held: Held) -> bool:
 def _label_of_fault(span: Span, entailment: Entailment | None, *, is_stated: bool) -> Label:
     """Return whether a span that is not a false positive is unsupported or contradicted.
 
-    The label with the higher probability is chosen, even if P(entailed) is higher than both but
-    below its threshold. Evidence with another number or date where the span has one makes the span
-    contradicted. The detector's label is kept if a rule found a conflict.
-
-    Args:
-        span: The span.
-        entailment: The verdict of the model; ``None``, which keeps the detector's label, if there
-            is no verdict, or if it says entailed although the evidence differs.
-        is_stated: Whether the evidence has another number or date.
+    If a rule found a conflict, or ``entailment`` is ``None``, the detector's label is kept.
+    Otherwise the span is contradicted if the evidence has another number or date (``is_stated``),
+    or if P(contradicted) is at least P(neutral).
     """
     if entailment is None or span.conflict is not None:
         return span.label
@@ -244,8 +235,8 @@ def _label_of_fault(span: Span, entailment: Entailment | None, *, is_stated: boo
 def _reference(span: Span, label: Label, fabricated: tuple[Reference, ...]) -> Reference | None:
     """Return the fabricated reference that a span touches, or ``None``.
 
-    An unsupported span that touches none gets the first fabricated reference of its claim, such as
-    ``[S7]`` in "the tower is green [S7]".
+    An unsupported span that touches none gets the first one of its claim, such as ``[S7]`` in "the
+    tower is green [S7]".
     """
     touched = [found for found in fabricated if found.start < span.end and found.end > span.start]
     if not touched and label is Label.UNSUPPORTED:
@@ -265,7 +256,7 @@ def _category(span: Span, label: Label, reference: Reference | None) -> Category
 def _is_same_subject(held: Held, line: ComparedText | None) -> bool:
     """Return whether a line shares a content word with the claim outside the span.
 
-    It is also true if there is no line, or if the claim has no content word outside the span.
+    Without a line, or without such words in the claim, this is true.
     """
     return line is None or not held.rest_content or bool(held.rest_content & line.content)
 
@@ -284,9 +275,8 @@ def _contains(place: EvidenceRef, part: EvidenceRef) -> bool:
 def _line_of(counterpart: EvidenceRef | None, held: Held) -> ComparedText | None:
     """Return the line that has the counterpart, or else the line most like the text near the span.
 
-    That is the line, other than a heading, with the highest sum over the words that it shares with
-    the text near the span: one divided by the word's distance from the span. Of equal lines the
-    first is returned; ``None`` if there are no lines but headings.
+    For the latter, headings are left out, and words nearer to the span weigh more. ``None`` if
+    there is no line.
     """
     for line in held.lines:
         if counterpart and line.place and _contains(line.place, counterpart):
@@ -312,7 +302,7 @@ def require_thresholds(threshold: float, entailment_threshold: float) -> None:
 
 
 def unexplained(span: Span, reason: str) -> Explanation:
-    """Make the explanation of a span that could not be judged; it keeps the detector's label."""
+    """Make the explanation of a span that was not judged; it has the detector's label."""
     return Explanation(
         start=span.start,
         end=span.end,

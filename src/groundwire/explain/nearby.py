@@ -1,8 +1,7 @@
 """Finds the evidence to compare a span with: lines that the detection names, and related lines.
 
 A detection names the lines that have most in common with a claim. The words that correct a span may
-be in another line of the same source: in the ``"height"`` of a record whose ``"name"`` matches the
-claim.
+be in another line, as in the ``"height"`` of a record whose ``"name"`` matches the claim.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,14 +30,11 @@ class SourceLines:
     def held(self, span: Span, claim: Claim, text: ComparedText) -> Held:
         """Return a span together with its lines of evidence, at most :data:`MAX_LINES`, best first.
 
-        First come the lines that the detection names, then other lines of the same sources: those
-        that share most content words with the claim. A line that has a quantity of the same kind
-        and unit as one in the span ranks as if it shared two more words.
+        First come the lines that the detection names, then other lines of the same sources, by how
+        many content words they share with the claim. A quantity of the same kind and unit as one in
+        the span counts as two words.
 
-        Args:
-            span: The marked span.
-            claim: The claim that the span is in.
-            text: The claim's text.
+        ``claim`` is the claim that the span is in, and ``text`` its text.
         """
         refs = [ref for ref in span.evidence or claim.evidence if self._stands(ref)][:MAX_LINES]
         named = tuple(self._named.setdefault(ref, ComparedText(ref.text, ref)) for ref in refs)

@@ -1,8 +1,7 @@
 """Shortens a premise of any length to lines that a model can read at once.
 
-A request for entailment alone has no detection that names the lines of evidence. So the lines are
-chosen here, by the words and the kinds of quantities that they share with the hypothesis; words and
-kinds that few lines have weigh more.
+The lines are chosen by the words and the kinds of quantities that they share with the hypothesis;
+those that few lines have weigh more.
 """
 
 from collections import Counter
@@ -14,11 +13,9 @@ from groundwire.detection.values import EvidenceRef
 from groundwire.explain.nearby import MAX_LINES, measure
 from groundwire.text.lines import lines_of
 
-#: Limit on the characters that are read at once: about the 1,024 word pieces of evidence that the
-#: reader reads with a claim.
+#: Limit on the characters of the chosen lines: about the evidence that the reader reads at once.
 MAX_PREMISE_CHARS = 4_000
-#: A longer line is cut into parts, at spaces if it has any, so that one line cannot use up all the
-#: characters that are read.
+#: A longer line is cut into parts, so that one line cannot use up :data:`MAX_PREMISE_CHARS`.
 MAX_LINE_CHARS = 1_000
 #: Source id of the premise in references to it.
 PREMISE = "premise"
@@ -38,12 +35,12 @@ def best_lines(
         premise: Any text, read as a source is: prose, Markdown, JSON.
         hypothesis: The claim. The lines that have most in common with it are chosen.
         max_chars: Limit on the characters of the chosen lines together, at least
-            :data:`MAX_LINE_CHARS`. A premise within the limit is returned whole.
+            :data:`MAX_LINE_CHARS`.
 
     Returns:
         One reference to the whole premise if it is within the limit. Otherwise references to at
         most six lines or parts of long lines, in reading order, with neighbours joined. Empty if
-        the premise is blank, or over the limit and without any line.
+        there is no line.
     """
     if len(premise) <= max_chars:
         return (_quote(premise, 0, len(premise)),) if premise.strip() else ()
@@ -72,8 +69,8 @@ def _ranges(premise: str) -> Iterator[tuple[int, int]]:
 def _ranked(premise: str, lines: Sequence[tuple[int, int]], hypothesis: str) -> list[int]:
     """Rank the lines that have something in common with the hypothesis, best first.
 
-    Other lines are left out even if there is room for them, since they might change the verdict. If
-    no line has anything in common with the hypothesis, all lines are returned.
+    Other lines are left out, since they might change the verdict. If no line has anything in common
+    with the hypothesis, all lines are returned.
     """
     wanted = _signs(ComparedText(hypothesis))
     common = [_signs(ComparedText(premise[start:end])) & wanted for start, end in lines]

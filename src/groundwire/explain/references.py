@@ -13,7 +13,7 @@ from groundwire.text.segment import parse_citations
 
 
 class ReferenceKind(StrEnum):
-    """The kind of thing that a reference names."""
+    """The kinds of things that references name."""
 
     SOURCE_ID = "source_id"
     URL = "url"
@@ -75,10 +75,9 @@ class Library:
         return any(link in folded for folded in self._folded)
 
     def has_id(self, id_: str) -> bool:
-        """Return whether an id is the id of a source, or may be the number of a source or passage.
+        """Return whether an id is, or may be, the id or number of a source or of a passage in one.
 
-        Ids that do not end with a digit are always known, and so are numbers from 1000 on, which
-        may be years.
+        Ids that do not end with a digit may be, and so may numbers from 1000 on, such as years.
         """
         letters = id_.rstrip("0123456789").casefold()
         digits = id_[len(letters) :]
@@ -113,8 +112,8 @@ class Library:
 def fabricated_references(claim: Claim, library: Library) -> tuple[Reference, ...]:
     """Find the references of a claim to things that no source has.
 
-    * The id of a source, such as ``[S7]``, is fabricated if no source has this id, no source has
-      this place in the list (counted from 0 or from 1), and no source has a passage of this number.
+    * The id of a source, such as ``[S7]``, is fabricated if it is neither the id nor the number of
+      a source, nor that of a passage in one.
     * A link or DOI is fabricated if no source has it, without scheme and ``www.``, in its text,
       title or id.
     * A work, such as "Smith et al. (2019)" or "(Smith, 2019)", is fabricated if no source has both

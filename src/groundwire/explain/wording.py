@@ -67,8 +67,7 @@ def quote(text: str) -> str:
 def shortened(text: str, *, around: str) -> tuple[str, int, int]:
     """Shorten a text that is too long to the stretch that has most in common with ``around``.
 
-    A ``…`` marks text that is left out. Double quotes become single ones, since they would end the
-    quotation that the stretch is for.
+    A ``…`` marks text that is left out. Double quotes become single ones.
 
     Returns:
         The stretch as it is shown, and its start and end in the text.

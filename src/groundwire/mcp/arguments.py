@@ -1,7 +1,7 @@
 """Pydantic models of the arguments of tools. The schemas that agents see are generated from them.
 
-The models of spans, steps and sources are only for the schemas. Their values are parsed by the
-library, which accepts more forms and reports problems in more detail.
+The models of spans, steps and sources are only for the schemas. The library parses the values,
+because it accepts more forms.
 """
 
 import json
@@ -34,7 +34,7 @@ MAX_STEPS = 1_000
 MAX_ID_CHARS = 100
 
 #: Settings of a verification that an agent may choose, with this server's limits as keys of JSON
-#: Schema. An agent chooses how strictly to verify, but neither the verifier nor its address.
+#: Schema. The verifier and its address are not among them.
 OF_TRACES: Mapping[str, Mapping[str, int]] = {
     "verifier_model": {"maxLength": 200},
     "default_target": {},
@@ -219,13 +219,10 @@ def with_settings(
 ) -> type[A]:
     """Make a subclass of a model of arguments that also has settings of a verification.
 
-    Description and schema of a setting are those of the library, which also parses the value and
-    reports what is wrong with it. Only the limits of this server are checked here.
+    Of a setting's value, only the limits of this server are checked here. The library parses it.
 
-    Args:
-        model: The model of the other arguments.
-        settings: Argument → this server's limits, as keys of JSON Schema.
-        usual: Argument → its default value on this server.
+    ``settings`` has this server's limits for each argument, as keys of JSON Schema; ``usual`` has
+    the default values.
     """
     fields: dict[str, Any] = {}
     for name, bounds in settings.items():
@@ -253,10 +250,7 @@ def _within(bounds: Mapping[str, int], value: Any) -> Any:  # noqa: ANN401
 def parse(model: type[A], values: Mapping[str, Any], known: Mapping[str, object]) -> A:
     """Parse the arguments of a call; an argument that is ``null`` is treated as left out.
 
-    Args:
-        model: Model of the tool's arguments.
-        values: Arguments as the agent sent them.
-        known: Names of the arguments that the tool takes on this server.
+    ``values`` are as the agent sent them; ``known`` has the names that the tool takes.
 
     Raises:
         CallError: If an argument is unknown, missing or has an invalid value.

@@ -40,7 +40,7 @@ class Backend:
 
     @property
     def is_open_world(self) -> bool:
-        """Whether the verifier may send texts to another machine, as all but ``local`` may."""
+        """Whether the verifier may send texts to another machine."""
         return self.name != LOCAL
 
     @property
@@ -50,7 +50,7 @@ class Backend:
 
     @property
     def hidden(self) -> frozenset[str]:
-        """Names of the arguments about held evidence that the tools of this server do not take."""
+        """Names of the arguments that the tools of this server do not take."""
         if self.stores is None:
             return frozenset({"span_ids", "use_held_spans", "evidence"})
         return frozenset() if self.needs_handle else frozenset({"evidence"})

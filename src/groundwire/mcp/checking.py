@@ -17,12 +17,10 @@ from groundwire.render.descriptions import OUTCOMES, explain_outcome
 if TYPE_CHECKING:  # else it would load the models' libraries before the first call needs them
     from groundwire.explain import Explained
 
-#: Number of characters of the answer that are read at a time. After each such piece, progress is
-#: reported; before it, the call stops if it was cancelled.
+#: Number of characters of the answer that are read at a time, between reports of progress.
 _STEP_CHARS = 1_000
 
-#: Fields of a claim in a result. Texts are left out: the agent has the answer, and the spans have
-#: the evidence.
+#: Fields of a claim in a result. Texts are left out, which the agent has.
 _CLAIM_FIELDS = ("start", "end", "label", "probability", "citations", "reason")
 
 _DESCRIPTION = """\
@@ -59,7 +57,7 @@ def _check(backend: Backend, call: Call, arguments: CheckInput) -> ToolResult:
 def _sources(evidence: Given) -> list[Source]:
     """Return the sources of a call: held spans, then texts of the call.
 
-    A text without an id gets ``s1``, ``s2`` and so on, by its place among all of them: these are
+    A text without an id gets ``s1``, ``s2`` and so on, by its place among all sources. These are
     the ids that :func:`.given.given` has compared with those of held spans.
     """
     held = [Source(id=span.sid, text=span.text) for span in evidence.held]

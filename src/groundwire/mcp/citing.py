@@ -66,8 +66,7 @@ def _check(backend: Backend, call: Call, arguments: DetectInput) -> ToolResult:
             "readings. Pass the spans that matter (span_ids), or fewer claims (max_claims)."
         )
     contexts = Contexts.of(spans, mode="cited", placeholder=settings.placeholder)
-    # A verification service verifies whole answers, and does not compare one claim with one span.
-    # So the embedded model takes its place.
+    # A verification service cannot compare one claim with one span; the embedded model can.
     endpoint = opened(settings) if backend.name == OPENAI else None
     with endpoint or nullcontext(backend.models.verifier(call.tenant)) as verifier:
         watched = Watched(verifier, call.watch)

@@ -22,12 +22,10 @@ class AgentClient:
     Attributes:
         file: Where the configuration file is, in words for users: ".mcp.json of the project".
         key: Key, in that file, of the object that lists the servers.
-        kind: Values of ``type`` for a local and for a remote server; ``None`` if the file has no
-            ``type``.
-        url_key: Key of a remote server's URL; ``None`` if the file has no remote servers.
+        kind: Values of ``type`` for a local and for a remote server; ``None``: no ``type``.
+        url_key: Key of a remote server's URL; ``None``: no remote servers.
         token: Text in the place of a secret, with ``NAME`` for the secret's environment variable.
-            Depending on the client, it refers to the variable, makes the client ask for the secret,
-            or has to be replaced by the user.
+            Some clients replace it; for others, the user has to.
         inputs: Questions by which the client asks for secrets; empty for clients that do not ask.
     """
 
@@ -76,8 +74,7 @@ def remote_config(client: AgentClient, url: str, *, token_env: str | None) -> st
     Args:
         client: The client.
         url: URL of the server.
-        token_env: Name of the environment variable that holds the server's token; ``None`` if the
-            server needs no token.
+        token_env: Name of the environment variable with the server's token; ``None``: no token.
 
     Raises:
         InputError: If the client has no remote servers.
@@ -95,7 +92,7 @@ def remote_config(client: AgentClient, url: str, *, token_env: str | None) -> st
 
 
 def _written(client: AgentClient, server: Mapping[str, Any], secret: str | None) -> str:
-    """Return the file as text, with the questions by which the client asks for a secret, if any."""
+    """Return the configuration file as text."""
     found: dict[str, Any] = {client.key: {NAME: server}}
     if secret is not None and client.inputs:
         found["inputs"] = [

@@ -182,11 +182,7 @@ class HeldEvidence:
         return ToolResult(data=data, text=text_shown)
 
     def _store(self, call: Call, own: HandleInput) -> EvidenceStore:
-        """Find the store that a call means; it is empty if the session holds no evidence.
-
-        Raises:
-            CallError: If the call has neither session nor handle, or nothing is under the handle.
-        """
+        """Find the store that a call means; it is empty if the session holds no evidence."""
         if call.session is None and own.evidence is None:
             raise CallError(NO_SESSION)
         return self.stores.of(call.session, own.evidence) or EvidenceStore(self.stores.limits)

@@ -1,8 +1,8 @@
 """Reads lines of files as evidence, from allowed folders only.
 
-A text that an agent has read may make it ask for any file, such as one with secrets. So a path is
-resolved, including symbolic links, and must then lie in an allowed folder. After opening, the file
-is compared with the path again, in case it was replaced in between.
+A text that an agent has read may make it ask for any file, such as one with secrets. So a path,
+with symbolic links resolved, must lie in an allowed folder. After opening, the file is compared
+with the path again, in case it was replaced.
 """
 
 import os
@@ -16,7 +16,7 @@ from groundwire.mcp.store import FileRange
 
 #: Limit on the lines of one span.
 MAX_LINES = 2_000
-#: Limit on the bytes of a file. Files are read as a whole, to count their lines.
+#: Limit on the bytes of a file, of which lines are read.
 MAX_FILE_BYTES = 16_000_000
 MAX_PATH_CHARS = 4_096
 
@@ -25,7 +25,7 @@ HOW_TO_ALLOW = (
     "--root DIR, which can be repeated. A text can be added with add_span."
 )
 
-#: Flags for opening a file; with them, opening a pipe or a device does not block.
+#: Flags for opening a file, so that opening a pipe or a device does not block.
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -69,17 +69,11 @@ class Roots:
         return "\n".join(lines[start_line - 1 : end_line]), place
 
     def _locate(self, path: str) -> Path:
-        """Resolve the path of a file in an allowed folder.
-
-        Raises:
-            CallError: If the path has a NUL or is in no allowed folder, or a relative path does not
-                exist.
-        """
+        """Resolve the path of a file in an allowed folder; for other paths, raise a CallError."""
         if "\0" in path:
             raise CallError("A path has no NUL in it.")
         for folder in self.folders:
-            # The error for a path outside is the same whether the file exists or not, so that
-            # nothing is disclosed.
+            # For a path outside, the error must not tell whether the file exists.
             found = Path(os.path.realpath(folder / path))
             is_inside = any(found.is_relative_to(each) for each in self.folders)
             if is_inside and (Path(path).is_absolute() or os.access(found, os.F_OK)):
@@ -97,8 +91,7 @@ def _read(found: Path, path: str) -> bytes:
             raise CallError(f"{_shown(path)} is no regular file.")
         with os.fdopen(os.open(found, _READ), "rb") as stream:
             about = os.fstat(stream.fileno())
-            # Before it was opened, the file or a folder may have been replaced by a link, which may
-            # be gone by now.
+            # Before it was opened, the file or a folder may have been replaced by a link.
             is_same = os.path.samestat(about, os.lstat(found))
             if not is_same or os.path.realpath(found) != str(found):
                 raise CallError(f"{_shown(path)} cannot be read: it has changed meanwhile.")

@@ -27,7 +27,7 @@ class Given:
 
     @property
     def all(self) -> list[Any] | None:
-        """All evidence in a form that the library takes as spans: held spans first, then texts."""
+        """All evidence, as the library takes spans: held spans first, then texts of the call."""
         if not self.held:
             return self.passed
         return [*({"sid": span.sid, "text": span.text} for span in self.held), *(self.passed or ())]
@@ -46,13 +46,12 @@ def given(
     Args:
         arguments: Arguments of the call, which choose held spans.
         texts: The texts that came with the call as evidence; ``None`` if there are none.
-        backend: The backend, which has the held evidence and may refuse texts of a call.
+        backend: The backend, with the held evidence.
         session: Session of the call; ``None`` without one.
 
     Raises:
-        CallError: If a chosen span or the handle is not held; if spans are chosen without a session
-            and a handle; if a text of the call has an id that an answer may write for a held span;
-            or if this server refuses texts of a call.
+        CallError: If held spans are chosen that cannot be found; if a text of the call has an id
+            that an answer may write for a held span; or if this server refuses texts of a call.
     """
     stores, handle = backend.stores, arguments.evidence
     if backend.held_only and texts is not None:
@@ -88,13 +87,7 @@ def ids_of(spans: object) -> tuple[str, ...]:
 
 
 def _refuse_clashes(ids: Iterable[str], known: Mapping[str, HeldSpan]) -> None:
-    """Refuse ids of texts that could be mistaken for the id of a held span.
-
-    For instance, an answer may cite the held span ``S0`` as ``0`` or ``s0`` as well.
-
-    Raises:
-        CallError: If there is such an id.
-    """
+    """Refuse ids of texts that could be mistaken for the id of a held span, as ``0`` for ``S0``."""
     meant = IdMap(frozenset(known))
     for sid in sorted(ids):
         if held := meant.meaning(sid):

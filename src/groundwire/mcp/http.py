@@ -1,8 +1,8 @@
 """Serves the tools over streamable HTTP: one server for several clients.
 
-Access is checked before the body of a request is read: by a token, and by the headers Host and
-Origin. The headers prevent DNS rebinding: a website may let its own name point to the address of
-this server, so that its pages in a user's browser can send requests here.
+Access is checked by a token, if there is one, and by the headers Host and Origin. The headers
+prevent DNS rebinding: a website may let its own name point to the address of this server, so that
+its pages in a user's browser can send requests here.
 """
 
 import hmac
@@ -25,7 +25,7 @@ MAX_BODY_BYTES = 4 * 1024 * 1024
 MAX_SESSIONS = 1_000
 MAX_CONNECTIONS = 512
 
-#: Seconds that open streams get to finish when the server stops.
+#: Seconds that open requests get to finish when the server stops.
 _SHUTDOWN_S = 2
 
 _LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
@@ -85,7 +85,7 @@ class TokenCheck:
         if len(given) != 1:
             return False
         scheme, _, token = given[0].partition(b" ")
-        # Hashes are compared, so that the time this takes reveals nothing about the token.
+        # Hashes are compared, so that the time reveals nothing about the token.
         is_same = hmac.compare_digest(key_hash(token.strip()), self._hash)
         return is_same and scheme.lower() == b"bearer"
 
@@ -97,7 +97,7 @@ def app_of(server: ToolServer, access: Access, *, path: str, limits: StoreLimits
         server: The server.
         access: The conditions under which requests are accepted.
         path: Path of the endpoint, such as ``/mcp``.
-        limits: Limits of held evidence. Of these, ``idle_s`` also ends sessions that are not used.
+        limits: Limits of held evidence. A session that is not used for ``idle_s`` ends.
     """
     app: ASGIApp = server.protocol().streamable_http_app(
         streamable_http_path=path,
@@ -155,8 +155,8 @@ def serve_http(
         says: Function that prints a message for the user.
     """
     for each in (signal.SIGINT, signal.SIGTERM):
-        # Uvicorn stops at these signals and, when it has stopped, raises them again for the handler
-        # that was set before: this one, so that the process ends without an error.
+        # When it has stopped, uvicorn raises the signal again for the handler that was set before:
+        # this one, so that the process ends without an error.
         signal.signal(each, lambda *_: None)
     says(f"Listening on {address} (Ctrl-C ends it).")
     http_server(app).run(sockets=[sock])

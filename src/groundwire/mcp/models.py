@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# Numpy and the inference library are imported inside functions, so that a client that only lists
-# the tools does not wait for them.
+# Slow libraries are imported inside functions, so that a client that only lists the tools does not
+# wait for them.
 
 
 class Models:
     """Loads and keeps the models of a server.
 
     These are the detector that the configuration names, which checks answers, and the embedded
-    reader, which verifies claims and searches evidence. Usually both are the same model. Threads
-    may share this object: the first loads a model, and the others wait.
+    reader, which verifies claims and searches evidence. A model that cannot be loaded raises a
+    ``GroundwireError``. Threads may share this object.
     """
 
     def __init__(self, config: Config) -> None:
@@ -34,22 +34,14 @@ class Models:
 
     @property
     def detector(self) -> "Detector":
-        """The detector that the configuration names.
-
-        Raises:
-            GroundwireError: If the detector cannot be loaded.
-        """
+        """The detector that the configuration names."""
         from groundwire.pipeline.load import load_detector
 
         return self._once("detector", lambda: load_detector(self._config))
 
     @property
     def embedded(self) -> "Detector":
-        """The detector with the embedded reader, which may be the same as :attr:`detector`.
-
-        Raises:
-            GroundwireError: If the detector cannot be loaded.
-        """
+        """A detector with the embedded reader; :attr:`detector` if that has it."""
         from groundwire.detector import Detector
 
         own = self._config.detector
@@ -61,11 +53,7 @@ class Models:
 
     @property
     def reader(self) -> "Reader":
-        """The embedded reader.
-
-        Raises:
-            GroundwireError: If the reader cannot be loaded.
-        """
+        """The embedded reader."""
         from groundwire.engine.reader import Reader
 
         judge = self.embedded.backend
@@ -73,11 +61,7 @@ class Models:
         return judge
 
     def verifier(self, tenant: str) -> "LocalVerifier":
-        """Return the embedded verifier for one tenant; tenants share no cached texts.
-
-        Raises:
-            GroundwireError: If the verifier cannot be loaded.
-        """
+        """Return the embedded verifier for one tenant; tenants share no cached texts."""
         from groundwire.verify.local import LocalVerifier
         from groundwire.verify.verifier import Scope
 
@@ -86,11 +70,7 @@ class Models:
 
     @property
     def explainer(self) -> "Explainer":
-        """The explainer. It drops no spans, so it never changes the outcome of the detector.
-
-        Raises:
-            GroundwireError: If the explainer cannot be loaded.
-        """
+        """The explainer. It drops no spans, so it never changes the outcome of the detector."""
         from groundwire.explain import Explainer
 
         own = self._config.explain
@@ -104,13 +84,13 @@ class Models:
         )
 
     def close(self) -> None:
-        """Close the detectors that were loaded, which ends their threads."""
+        """Close the detectors that were loaded."""
         with self._lock:
             for name in self._loaded.keys() & {"detector", "embedded"}:
                 self._loaded[name].close()
 
     def _once(self, name: str, load: Callable[[], _T]) -> _T:
-        """Return the model under a name; load it if it was not loaded before."""
+        """Return the model under a name; load it if necessary."""
         with self._lock:
             if name not in self._loaded:
                 self._loaded[name] = load()

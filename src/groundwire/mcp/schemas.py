@@ -1,7 +1,6 @@
 """Generates short JSON Schemas of arguments and results from their models.
 
-Schemas take space in an agent's prompt. So titles, references and docstrings are left out, and so
-are defaults of results and defaults that are ``null``.
+Schemas take space in an agent's prompt. So titles, docstrings and most defaults are left out.
 """
 
 from collections.abc import Collection, Mapping
@@ -16,9 +15,7 @@ _NULL = {"type": "null"}
 
 
 def input_schema(model: type[BaseModel], *, hidden: Collection[str] = ()) -> Schema:
-    """Generate the schema of a tool's arguments.
-
-    The server takes ``null`` as "left out", but the schema does not name ``null`` as a value.
+    """Generate the schema of a tool's arguments; ``null`` is not among their values.
 
     Args:
         model: Model of the arguments.

@@ -23,9 +23,6 @@ def search(
         reader: The embedded reader, which indexes the spans.
         most: The most hits to return.
         tenant: Cache namespace of the call.
-
-    Returns:
-        The hits, best first.
     """
     sources = [Source(id=span.sid, text=span.text) for span in spans]
     evidence = reader.open(sources, None, threshold=1.0, tenant=tenant).evidence
@@ -33,7 +30,7 @@ def search(
     if not len(ids) or not evidence.passages:
         return []
     asked = Query.of(ids)
-    # Spans with equal texts are indexed once, under the id of the first; hits list all of them.
+    # Spans with equal texts are indexed once; the hits have all of them.
     alike: dict[str, list[str]] = {}
     for span in spans:
         alike.setdefault(span.text, []).append(span.sid)

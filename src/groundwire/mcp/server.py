@@ -83,8 +83,8 @@ class ToolServer:
         arguments, session = params.arguments or {}, session_of(context)
         watch = Watch(tell=partial(_report, context), is_over=_is_cancelled)
         call = Call(session=session, tenant=_tenant(session, arguments), watch=watch)
-        # A cancelled call keeps its slot until its thread has stopped, which is soon. So there are
-        # never more threads than slots, however many calls are cancelled.
+        # A cancelled call keeps its slot until its thread has stopped. So there are never more
+        # threads than slots.
         slots = context.lifespan_context if tool.is_long else None
         result = await anyio.to_thread.run_sync(answer, tool, arguments, call, limiter=slots)
         return CallToolResult(
@@ -97,8 +97,8 @@ class ToolServer:
 def session_of(context: Context) -> str | None:
     """Return the session id of a call; ``None`` if the call has no session.
 
-    From version 2026-07-28 of the protocol on, requests over HTTP have no session. If such a
-    request has a session header, it is ignored, because the SDK has not checked it.
+    From version 2026-07-28 of the protocol on, requests over HTTP have no session. A session header
+    is ignored then, because the SDK has not checked it.
     """
     request = context.request
     if request is None:
@@ -110,11 +110,7 @@ def session_of(context: Context) -> str | None:
 
 
 def _tenant(session: str | None, arguments: Mapping[str, Any]) -> str:
-    """Return the cache namespace of a call, which isolates sessions from one another.
-
-    It is the session id or, without a session, the handle; a call with neither gets a namespace of
-    its own.
-    """
+    """Return the cache namespace of a call: that of its session or handle, or else a new one."""
     handle = arguments.get("evidence")
     own = f"handle:{handle}" if isinstance(handle, str) else f"call:{secrets.token_hex(8)}"
     return session or own
@@ -126,7 +122,7 @@ async def _slots(_: Server[Any]) -> AsyncIterator[anyio.CapacityLimiter]:
 
 
 def _report(context: Context, done: int, total: int | None, message: str) -> None:
-    """Report progress to the client, from the thread of a call, unless the call was cancelled."""
+    """Report progress to the client, unless the call was cancelled."""
     if not _is_cancelled():
         anyio.from_thread.run(context.session.report_progress, done, total, message)
 

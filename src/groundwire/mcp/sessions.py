@@ -24,7 +24,7 @@ class Stores:
     """The stores of evidence of all sessions. Threads may share this object.
 
     For calls without a session, evidence is stored under a handle: a random text that
-    :meth:`add` returns. Every call that passes the handle can see the evidence.
+    :meth:`add` returns, and that later calls pass.
 
     Attributes:
         limits: Limits of held evidence.
@@ -35,7 +35,7 @@ class Stores:
     limits: StoreLimits = field(default_factory=StoreLimits)
     forgets: bool = True
     clock: Callable[[], float] = monotonic
-    #: Session or handle → its store; the store that was not used for the longest time is the first.
+    #: Session or handle → its store; the least recently used is the first.
     _stores: OrderedDict[str, EvidenceStore] = field(default_factory=OrderedDict)
     _first: int = 0  # number of a new session's first span; ids of deleted spans are not reused
     _lock: RLock = field(default_factory=RLock)
@@ -44,8 +44,7 @@ class Stores:
         """Find the store under a handle or, without a handle, that of a session; it counts as used.
 
         Returns:
-            The store; ``None`` if the session holds no evidence, or there is neither session nor
-            handle.
+            The store; ``None`` if there is none.
 
         Raises:
             CallError: If there is a handle, but no store under it.
@@ -54,7 +53,7 @@ class Stores:
         with self._lock:
             self._forget_idle()
             store = None if key is None else self._stores.get(key)
-            # A session id must not work as a handle: another client may have got to know it.
+            # A session id must not work as a handle: another client may know it.
             if handle is not None and (store is None or not handle.startswith(HANDLE)):
                 raise CallError(
                     "Nothing is held under this handle; what is not used for "
@@ -80,12 +79,12 @@ class Stores:
         Args:
             text: The text.
             session: Session of the call; ``None`` without one.
-            handle: A handle of evidence that is held already, if the call has one.
+            handle: The handle that the call passes; ``None`` without one.
             note: The agent's note on the text.
             place: Lines of a file that the text was read from; ``None`` for other texts.
 
         Returns:
-            The span, and the handle that it is held under; ``None`` if it is held for the session.
+            The span, and its handle; ``None`` if the span is held for the session.
 
         Raises:
             CallError: If the text is blank, there is no store under the handle, or no room.
@@ -97,8 +96,7 @@ class Stores:
                 return store.add(text, note=note, place=place), handle
             made = f"{HANDLE}{secrets.token_urlsafe(18)}" if session is None else None
             key = made or str(session)
-            # If the session's evidence was deleted while it was idle, its ids must not be used for
-            # other texts now: new ids begin above them.
+            # The ids of deleted spans must not be used for other texts: new ids begin above them.
             store = EvidenceStore(self.limits, first=self._first, used=self.clock())
             span = store.add(text, note=note, place=place)
             self._stores[key] = store

@@ -22,9 +22,8 @@ def serve_stdio(server: ToolServer, *, says: Callable[[str], None]) -> None:
 
 async def _serve(server: ToolServer) -> None:
     protocol = server.protocol()
-    # While it runs, the SDK redirects the descriptor of standard output to standard error for all
-    # other writers. Python's print is redirected as well: text in the buffer of sys.stdout would be
-    # written to the client when the SDK restores the descriptor.
+    # The SDK redirects the descriptor of standard output, but text in the buffer of sys.stdout
+    # would reach the client when the SDK restores the descriptor. So sys.stdout is redirected too.
     async with stdio_server() as (read, write):
         with redirect_stdout(sys.stderr):
             await protocol.run(read, write, protocol.create_initialization_options())

@@ -1,7 +1,4 @@
-"""Stores held evidence of one session as spans, whose ids and texts never change.
-
-So an agent that has cited a span cannot put another text under its id afterwards.
-"""
+"""Stores held evidence of one session as spans, whose ids and texts never change."""
 
 import hashlib
 from collections.abc import Iterable
@@ -91,7 +88,7 @@ class StoreLimits:
         max_bytes: The most bytes (UTF-8) of all spans of a session.
         max_total_bytes: The most bytes (UTF-8) of all spans of all sessions.
         max_sessions: The most sessions that hold evidence at a time.
-        idle_s: Seconds without use after which a session's spans are deleted.
+        idle_s: Seconds without use after which a session's spans may be deleted.
     """
 
     max_spans: int = MAX_SPANS

@@ -1,7 +1,7 @@
 """Writes results as a few lines of text, which agents and people read first.
 
-Texts that are quoted come from models and strangers. So a quote is cut to one short line, and
-visible characters replace those that control a terminal.
+Quoted texts are not trusted: they are cut to one short line, and visible characters replace those
+that control a terminal.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,7 +42,7 @@ def lines_of(head: str, lines: Sequence[str]) -> str:
 
 
 def report_text(report: VerificationReport) -> str:
-    """Write the text of a verification: how many claims are flagged, and a line for each claim."""
+    """Write the text of a verification: a summary, and a line for each claim."""
     if report.error is not None:
         return f"FLAGGED: nothing was verified ({report.error_type}). {one_line(report.error)}"
     if not (report.details or report.flagged):

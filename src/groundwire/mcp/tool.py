@@ -13,7 +13,7 @@ from groundwire.mcp.schemas import Schema, input_schema, output_schema
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
-    """Two functions by which a running call reports progress and notices that it was cancelled.
+    """Two functions by which a running call reports progress and finds out if it was cancelled.
 
     Attributes:
         tell: Function to call with the amount of work done, the amount of all work (``None`` if
@@ -71,14 +71,12 @@ class Tool:
         arguments: Model of the arguments.
         hidden: Names of arguments in the model that this server does not take.
         result: Model of the result.
-        run: Function that does the work, in a thread, from a call and its parsed arguments. If it
-            raises an error, ``fails`` makes the result.
-        fails: Function that makes a result, which is never a pass, from the kind of an error and
+        run: Function that makes the result from a call and its parsed arguments.
+        fails: Function that makes the result, which is never a pass, from the kind of an error and
             its message.
         is_read_only: Whether the tool changes nothing.
         is_open_world: Whether the tool may send data to another machine.
-        is_long: Whether the tool may work for long, so that the number of concurrent calls is
-            limited.
+        is_long: Whether the tool may work for long; concurrent calls of such tools are limited.
     """
 
     name: str
@@ -105,9 +103,8 @@ class Tool:
         """Make a tool from a function: its name, docstring and annotations describe the tool.
 
         Args:
-            run: Function with the parameters ``call`` and ``own``; the type of ``own`` is the model
-                of the arguments. It returns ``Annotated[ToolResult, Model]``, with the model of the
-                result's data.
+            run: Function with the parameters ``call`` and ``own``, whose type is the model of the
+                arguments. It returns ``Annotated[ToolResult, Model]``, with the model of the data.
             title: Title that people see.
             more: Sentence to add to the description.
             options: Further attributes of the tool, such as ``is_long``.

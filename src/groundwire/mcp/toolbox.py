@@ -37,7 +37,7 @@ def answer(tool: Tool, arguments: Mapping[str, Any], call: Call) -> ToolResult:
     except GroundwireError as error:
         return tool.fails("invalid_argument", str(error))
     except Exception as error:  # a bug must not look like a pass
-        # Log and result name only the type of the error: its message may quote the checked text.
+        # The result names only the type of the error: its message may quote the checked text.
         log.exception("The tool %s failed", tool.name)
         kind = type(error).__name__
         return tool.fails(

@@ -12,8 +12,7 @@ from groundwire.verify.verifier import (
     ask,
 )
 
-#: Number of questions that are asked together: enough for a verifier to group them or to work on
-#: them in parallel, and few enough to report progress often.
+#: Number of questions that are asked together, between reports of progress.
 PART = 16
 
 _CANCELLED = VerifierFailure(
@@ -22,12 +21,7 @@ _CANCELLED = VerifierFailure(
 
 
 class Watched:
-    """A verifier that passes questions on to another verifier, in parts, and reports progress.
-
-    Args:
-        verifier: The verifier that answers.
-        watch: Functions for reports of progress and for checks whether the call was cancelled.
-    """
+    """A verifier that passes questions on to another verifier, in parts, and reports progress."""
 
     def __init__(self, verifier: Verifier, watch: Watch) -> None:
         self.name, self.model = verifier.name, verifier.model

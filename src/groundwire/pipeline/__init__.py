@@ -1,7 +1,7 @@
 """The pipeline: all stages of a check, from a chat request and its response to the action.
 
-A request is opened before its answer exists. Opening it gives one frozen context with the question,
-the evidence, the result of the gate, the decision and the policy. Answers are checked against this
+A request is opened before its answer exists. This gives a frozen context with the question, the
+evidence, the result of the gate, the decision and the policy. Answers are checked against the
 context, complete or while they arrive.
 
 ``asker`` has the tenant of a request and its settings, ``context`` the values about the request,

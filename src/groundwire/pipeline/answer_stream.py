@@ -26,7 +26,7 @@ _CLAIM_END = re.compile(r"[.!?;:|\n…。！？；：؟۔।։][^\w.!?]*\Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """The result of the detector: a detection, a failure, or neither if it was not used.
+    """The result of the detector: a detection, a failure, or neither if nothing was judged.
 
     Attributes:
         detection: The detection, or ``None``.
@@ -40,7 +40,7 @@ class CheckResult:
 
     @classmethod
     def failed(cls, error: Exception) -> Self:
-        """Return the result of a check that was due and failed, and log the class of the error."""
+        """Return the result of a check that failed, and log the class of the error."""
         # The message may quote the answer, which has no place in a log.
         log.warning("An answer could not be checked: %s", type(error).__name__)
         return cls(failure=type(error).__name__)
@@ -56,15 +56,13 @@ class Review:
 
     Attributes:
         checked: The result as if the answer ended at :attr:`judged_to`, without findings that may
-            still be taken back. Before the first claim is judged, the result is ``skipped``, with
-            the reason ``empty``.
-        judged_to: The number of characters, from the beginning, that are judged; 0 before the first
-            claim is judged. Text outside of claims, such as a list marker, is counted with the next
-            claim.
-        clear_to: The number of characters that may be shown: at most the characters before the
-            first finding that may still be taken back, and if the action is to block, before the
-            first claim for which the policy requires blocking. It never decreases, unless the check
-            fails.
+            still be taken back.
+        judged_to: The number of characters, from the beginning, that are judged. Text outside of
+            claims, such as a list marker, is counted with the next claim. If nothing is checked,
+            all characters count; after a failure, none.
+        clear_to: The number of characters, from the beginning, that may be shown: at most those
+            before a finding that may still be taken back, or before a claim that the policy blocks.
+            It never decreases, unless the check fails.
     """
 
     checked: Checked
@@ -75,7 +73,7 @@ class Review:
 class Flow:
     """Checks one answer while it arrives; not to be shared between threads.
 
-    If the check fails, nothing is raised: the outcome is then ``unavailable``.
+    If the check fails, no error is raised; an answer with statements is then ``unavailable``.
     """
 
     def __init__(
@@ -93,13 +91,12 @@ class Flow:
             conclude: Makes the result, at the end and for reviews.
             found: The result before the first word: empty, or a failure to read the request or to
                 open the stream.
-            conversation: The evidence, and the form of the answer. JSON is judged only when it is
-                complete.
+            conversation: The evidence, and the form of the answer.
         """
         self._stream, self._conclude, self._found = stream, conclude, found
         self._form, self._sources = conversation.form, conversation.sources
         self._pieces: list[str] = []
-        # The last word is not judged until it is complete, as the answer may break off within it.
+        # Judged only when it is complete: the answer may break off within it.
         self._last_word = ""
         self._before = ""  # the end of the text before the last word
         self._checked: Checked | None = None
@@ -138,7 +135,7 @@ class Flow:
 
         Args:
             answer: The answer, if it has more than a text, such as tool calls. Its text is replaced
-                by the text that was fed, unless that is blank and the answer is no text.
+                by the text that was fed, if there is any.
 
         Returns:
             The final result, identical to that of :meth:`groundwire.Pipeline.check` for the whole
@@ -181,9 +178,8 @@ class Flow:
     def review(self) -> Review:
         """Return the result so far. This does not change later results.
 
-        Findings that are explained now are not explained again at the end. If nothing is checked,
-        all of the text may be shown. If the check has failed, the outcome is ``unavailable`` and
-        nothing is judged. After :meth:`finish`, the review has the final result.
+        Findings that are explained now are not explained again at the end. After :meth:`finish`,
+        the review has the final result.
         """
         if self._checked is not None:
             return self._review(self._checked, 0 if self._found.failure else len(self._text))
@@ -240,7 +236,7 @@ class Flow:
         self._stream = None
 
     def _failed(self, error: Exception) -> CheckResult:
-        # If the check was closed on purpose, its failure is not worth a log line.
+        # A check that was closed on purpose needs no log line.
         if self._is_closed:
             return CheckResult(failure=type(error).__name__)
         return CheckResult.failed(error)
@@ -249,8 +245,8 @@ class Flow:
 def _without_last(detection: Detection, text: str, end: int) -> Detection:
     """Return a detection for the whole text, without claims that begin at ``end`` or after it.
 
-    Such a claim consists only of the last word, within which the answer breaks off. If there is
-    one, the detection has no probability, which would include it.
+    Such a claim consists only of the last word, within which the answer breaks off. With the claim,
+    the detection's probability is dropped, which includes it.
     """
     claims = tuple(claim for claim in detection.claims if claim.start < end)
     is_same = len(claims) == len(detection.claims)
@@ -259,10 +255,7 @@ def _without_last(detection: Detection, text: str, end: int) -> Detection:
 
 
 def _start_of_last_word(text: str) -> int:
-    """Return the start of the word, maybe an incomplete one, at the end of a text.
-
-    If the text does not end with a word, return the end of the text.
-    """
+    """Return the start of the word at the end of a text; without a word, the end of the text."""
     first = max(0, len(text) - _MAX_WORD)
     found = _LAST_WORD.search(text, first)
     return len(text) if found is None else found.start()

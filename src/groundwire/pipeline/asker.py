@@ -1,4 +1,4 @@
-"""The tenant whose answer is checked, with the settings of tenant and request."""
+"""The tenant of a request, and the settings of tenant and request."""
 
 from dataclasses import dataclass
 from typing import TypedDict
@@ -7,10 +7,10 @@ from groundwire.policy.policy import Overrides, Request
 
 
 class AskerArguments(TypedDict, total=False):
-    """The arguments of a pipeline's methods about the tenant of a request and its settings.
+    """Arguments of a pipeline's methods: the tenant of a request, and settings.
 
     Attributes:
-        tenant: The tenant of the request.
+        tenant: Id of the tenant.
         overrides: The tenant's own settings; ``None``: the settings that the pipeline has for this
             tenant.
         request: Settings that the request asks for; they apply where they are stricter than the
@@ -24,10 +24,10 @@ class AskerArguments(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
-    """The tenant whose answer is checked, its settings, and the settings that its request asks for.
+    """The tenant of a request, the tenant's settings, and settings that the request asks for.
 
     Attributes:
-        tenant: Id of the tenant; sources read for one tenant are never used for another.
+        tenant: Id of the tenant.
         overrides: The tenant's own settings; ``None`` if it has none.
         request: Settings that the request asks for; they apply where they are stricter than the
             policy.

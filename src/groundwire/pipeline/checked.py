@@ -16,20 +16,17 @@ class Checked:
     """The result of the check of one answer.
 
     Attributes:
-        context: The context of the request. Its choice and policy are final: decisions that depend
-            on findings have been made.
+        context: The context of the request, with the decision and the policy after the check.
         answer: The answer, with its text and kind.
         ruling: The outcome of the check, and the action that the policy requires.
         detection: The findings, without those that the explainer dropped; ``None`` if nothing was
             checked or the check failed.
-        explanations: One explanation for each span of the detection, in order; empty if the policy
-            asks for no explanations, or the pipeline has no explainer.
+        explanations: One explanation for each span of the detection, in order; empty if the
+            explainer was not asked.
         dropped: Explanations of spans that were dropped because the evidence supports them.
-        reason: Why the answer was not checked: the class name of the error, ``detector_failed`` if
-            the detector failed on a claim and found nothing in others, ``not_factual`` if the gate
-            says that no check is needed, or the kind of an answer without statements
-            (``tool_calls``, ``refusal``, ``empty``, ``structured``, ``unread_answer``); else
-            ``None``.
+        reason: Why the answer was not checked, in a word: the class name of an error,
+            ``detector_failed``, ``not_factual``, ``unread_answer``, or the kind of an answer
+            without statements; else ``None``.
         pointers: The JSON Pointer of each span of a ``structured`` answer, in the order of the
             spans; an empty text for a span in its prose.
         unexplained: The class name of the error because of which the explainer has no verdict on
@@ -54,7 +51,7 @@ class Checked:
 
     @property
     def path(self) -> CheckPath:
-        """The path of the request, which is known before the answer exists."""
+        """The path of the request."""
         return self.context.path
 
     @property
@@ -71,9 +68,8 @@ class Checked:
     def n_clear(self) -> int:
         """The number of characters, from the beginning of the answer, that may be shown.
 
-        All characters, unless the action is ``block``. Then only the characters before the first
-        claim for which the policy requires blocking; 0 if it also blocks partly checked answers, or
-        if there is no detection.
+        All characters, unless the action is ``block``. Then at most those before the first claim
+        for which the policy requires blocking.
         """
         if self.action is not Action.BLOCK:
             return len(self.answer.text)

@@ -21,14 +21,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Concluder:
-    """Makes the results for one answer, while it arrives and at its end, from its detections.
+    """Makes the results for one answer, at its end and while it arrives.
 
-    Attributes:
-        context: The context of the request.
-        decider: Makes the decisions that depend on findings.
-        explainer: Explains findings; with ``None``, findings are not explained.
-        ignores_short: Whether an answer can be grounded although some of its sentences are too
-            short for the similarity detector to compare them.
+    ``ignores_short``: whether an answer can be grounded although some of its sentences are too
+    short for the similarity detector to compare them.
     """
 
     context: RequestContext
@@ -37,7 +33,7 @@ class Concluder:
     ignores_short: bool
 
     def __call__(self, answer: Answer, found: CheckResult) -> Checked:
-        """Explain the findings, and apply the policy; after an error, the check has failed."""
+        """Explain the findings, and apply the policy; an error means that the check has failed."""
         try:
             return self._conclude(answer, found)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked

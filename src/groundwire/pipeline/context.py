@@ -31,7 +31,7 @@ class GateStatus(StrEnum):
     """The states of the gate for a request: asked, failed, or the reason why it was not asked."""
 
     ASKED = "asked"
-    BYPASSED = "bypassed"  # the request has evidence, so its answer is checked in any case
+    BYPASSED = "bypassed"  # the answer is checked whatever the gate says, usually by its evidence
     NO_PROMPT = "no_prompt"  # no question was found in the request
     FAILED = "failed"
     OFF = "off"  # there is no gate, or nothing is checked anyway
@@ -43,10 +43,9 @@ class GateReport:
 
     Attributes:
         status: Whether the gate was asked, or the reason why it was not.
-        result: The gate's decision, with confidence; ``None`` if the gate was not asked or failed.
-            For a request that bypasses the gate, the result does not decide about the check, but
-            decisions can depend on it.
-        reason: The class name of the error that the gate raised, or ``None``.
+        result: The gate's answer, with confidence; ``None`` if the gate was not asked or failed.
+            If the request bypasses the gate, only decisions can depend on the result.
+        reason: The class name of the error because of which the gate gave no answer, or ``None``.
     """
 
     status: GateStatus
@@ -79,8 +78,8 @@ class RequestContext(Asker):
     Attributes:
         conversation: The question, and the evidence with its origin.
         gate: The report of the gate.
-        choice: The decision that applies, and why. Decisions that depend on findings stay unsettled
-            until the answer has been checked.
+        choice: The decision that applies, and why. Decisions that depend on findings are unsettled
+            before the check.
         policy: The policy that applies.
         limits: The limits of evidence that apply.
         path: Whether the answer is checked, and if not, why.
@@ -89,8 +88,8 @@ class RequestContext(Asker):
         timings_ms: Wall time by stage, in milliseconds. Equality and hash ignore it.
         readings: The signals of the request; ``None`` if no decisions were tried, as for a request
             that could not be read.
-        failure: The class name of the error because of which the request could not be read; its
-            answers are then ``unavailable``. ``None`` if the request was read.
+        failure: The class name of the error because of which the request could not be read, so that
+            its answers cannot be checked; ``None`` if it was read.
     """
 
     conversation: Conversation

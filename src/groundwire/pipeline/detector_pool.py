@@ -18,8 +18,8 @@ Make = Callable[[str], Detector]
 class Judges:
     """A pool of the configured detector and the embedded detectors, which are loaded when needed.
 
-    The detectors share threads and cache, so that each costs no more memory than its weights.
-    Tenants that differ only in the threshold share a detector.
+    The detectors share threads and cache. Tenants that differ only in the threshold share a
+    detector.
     """
 
     def __init__(
@@ -42,10 +42,7 @@ class Judges:
         }
 
     def get(self, name: str) -> Detector:
-        """Return the detector with a name; load it if necessary.
-
-        Args:
-            name: The name, as :meth:`.Detectors.choose` returns it.
+        """Return the detector with a name from :meth:`.Detectors.choose`; load it if necessary.
 
         Raises:
             UnknownModelError: If there is no detector of that name.
@@ -61,7 +58,7 @@ class Judges:
         """Make sure that a tenant's settings suit a detector of the pool; load no model.
 
         Raises:
-            ConfigError: If the settings suit no detector; the message says which are possible.
+            ConfigError: If the settings suit no detector.
         """
         chosen = self.known.choose(own)
         points = self._points(chosen.detector)
@@ -76,7 +73,7 @@ class Judges:
             raise ConfigError([problem])
 
     def _points(self, name: str) -> tuple[str, ...]:
-        """Return the names of a detector's operating points; ``balanced`` for an unknown one."""
+        """Return the names of a detector's operating points."""
         if name == self.known.first:
             return tuple(self.first.backend.operating_points)
         if name == "similarity":

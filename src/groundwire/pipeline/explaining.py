@@ -11,10 +11,10 @@ from groundwire.pipeline.lazy import Lazy
 
 
 class AnyExplainer(Protocol):
-    """Gives a second opinion on the spans of a detection.
+    """Explains the spans of a detection.
 
     The explanation of a claim must not depend on other claims, because the claims of a streamed
-    answer are explained one by one.
+    answer are explained as they arrive.
     """
 
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
@@ -35,8 +35,8 @@ class LazyExplainer(Lazy[AnyExplainer]):
 class Remembered:
     """Wraps the explainer for one answer, so that no claim is explained twice.
 
-    A streamed answer is reviewed again and again. If all of it were explained each time, the time
-    would grow with the square of the number of findings.
+    A streamed answer is reviewed many times. To explain all of it each time would take time in the
+    square of the number of findings.
     """
 
     def __init__(self, explainer: AnyExplainer) -> None:
@@ -52,7 +52,7 @@ class Remembered:
 
         Raises:
             TypeError: If the explainer returns anything but :class:`.Explained`.
-            Exception: Any error of the explainer.
+            Exception: If the explainer raises it.
         """
         fresh = tuple(c for c in detection.claims if c.spans and c.start not in self._claims)
         if fresh:

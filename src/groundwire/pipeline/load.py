@@ -1,4 +1,4 @@
-"""Builds the stages of a pipeline from a configuration. No setting is ignored."""
+"""Builds the stages of a pipeline from a configuration."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -27,20 +27,18 @@ _EMBEDDED = "embedded"
 def load_stages(
     config: Config, *, tenants: Mapping[str, Overrides] | None = None
 ) -> dict[str, Any]:
-    """Load the stages of a configuration, and return them as arguments of the pipeline.
-
-    Doubtful settings are reported as warnings (:class:`.ConfigWarning`).
+    """Load the stages of a configuration; warn of doubtful settings (:class:`.ConfigWarning`).
 
     Args:
         config: The configuration.
-        tenants: Id of a tenant → its own settings, if they may change later; ``None``: the tenants
-            of the configuration, whose settings do not change.
+        tenants: Id of a tenant → its own settings, which may change later; ``None``: those in the
+            configuration.
 
     Returns:
         The arguments of :class:`groundwire.Pipeline` by name.
 
     Raises:
-        ConfigError: If a setting does not suit its model; the error names its line.
+        ConfigError: If a setting does not suit its model; the error names the setting.
         GroundwireError: If a model cannot be used.
     """
     may_change = tenants is not None
@@ -77,7 +75,7 @@ def load_detector(config: Config) -> Detector:
     """Load the detector that a configuration names.
 
     Raises:
-        ConfigError: If a setting does not suit the detector; the error names its line.
+        ConfigError: If a setting does not suit the detector; the error names the setting.
         GroundwireError: If the detector cannot be used.
     """
     own, similarity = config.detector, config.similarity
@@ -105,10 +103,9 @@ def load_detector(config: Config) -> Detector:
 
 
 def _load_beside(config: Config, first: Detector, name: str) -> Detector:
-    """Load an embedded detector that a tenant uses instead of the configured one.
+    """Load an embedded detector for tenants that have chosen it.
 
-    The filters of the configuration, such as ``min_words``, apply to this detector too, as far as
-    they suit it.
+    The filters of the configuration, such as ``min_words``, apply as far as they suit it.
     """
     own, similarity, known = config.detector, config.similarity, config.detectors
     common: dict[str, Any] = {
@@ -122,7 +119,7 @@ def _load_beside(config: Config, first: Detector, name: str) -> Detector:
 
 
 def _check_tenants(config: Config, judges: Judges) -> None:
-    """Refuse impossible settings of tenants in the configuration, with the lines of the tenants."""
+    """Refuse impossible settings of tenants in the configuration."""
     wrong = []
     for id_, own in config.tenants.items():
         try:
@@ -162,9 +159,8 @@ def _explainer(
 ) -> AnyExplainer | None:
     """Return the explainer; ``None`` if no policy can ask for explanations.
 
-    If explanations can be wanted only after a change of a tenant's settings, the explainer is
-    loaded when it is first needed. But if it shares the weights of the detector, it costs nothing
-    and is loaded at once.
+    If explanations can be wanted only after a change of a tenant's settings, an explainer with
+    weights of its own is loaded when it is first needed.
     """
     load = partial(_load_explainer, config, judges)
     plugins = (decision.plugin for decision in config.decisions)
@@ -193,7 +189,7 @@ def _load_explainer(config: Config, judges: Judges) -> Explainer:
         if not isinstance(reader, Reader):
             reader = judges.get(DEFAULT_MODEL).backend
         assert isinstance(reader, Reader)
-        # Without the cache: a claim is read only once, and tenants must not share results.
+        # Without a cache, so that tenants do not share results; a claim is read only once anyway.
         judge = reader.uncached().entailment
         return Explainer(judge, name=DEFAULT_MODEL, takes_detectors=True, **options)
 
@@ -207,12 +203,9 @@ def _load_embedder(config: Config, gate: Gate | None) -> Embedder | None:
 
 @contextmanager
 def _naming(config: Config, section: str, names: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Turn errors about an argument of a stage into errors that name the setting and its line.
+    """Turn errors about an argument of a stage into errors that name the setting and its origin.
 
-    Args:
-        config: The configuration.
-        section: The section of the configuration that the stage belongs to.
-        names: Argument → name of its setting, where this is not ``section.argument``.
+    ``names`` maps an argument to its setting, where this is not ``section.argument``.
     """
     try:
         yield

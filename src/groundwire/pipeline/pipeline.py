@@ -44,8 +44,7 @@ log = logging.getLogger(__name__)
 class UnusableOverridesError(DetectionError):
     """A tenant's own settings are impossible in this pipeline, so its answers cannot be checked.
 
-    Either another pipeline supported them when they were set, or they were not passed to
-    :meth:`Pipeline.check_overrides`.
+    :meth:`Pipeline.check_overrides` refuses such settings before a tenant gets them.
     """
 
     def __str__(self) -> str:
@@ -88,16 +87,15 @@ class Pipeline:
             decisions: The decision rules, in order.
             policy: The policy, as far as neither a decision nor a tenant overrides it.
             limits: The limits of evidence for tenants without limits of their own.
-            explainer: Explains findings; without an explainer, findings are not explained.
-            tenants: Id of a tenant → its own settings. The mapping is read for each request, so it
-                may change; a request keeps the settings that it began with.
+            explainer: Explains findings; ``None``: findings are not explained.
+            tenants: Id of a tenant → its own settings. The mapping may change; a request keeps the
+                settings that it began with.
             judges: The detectors that tenants may choose; ``None``: ``detector`` and the embedded
                 ones.
             bypasses_gate: Whether answers to requests that name sources are checked without asking
                 the gate.
-            asks_gate_last: Whether the gate decides only about requests without evidence, and about
-                those that name sources if ``bypasses_gate`` is false; otherwise it decides first,
-                as in HaluGate.
+            asks_gate_last: Whether answers to requests with any other evidence are checked whatever
+                the gate says; in HaluGate they are not.
             metadata_only: Whether only sources that the request names are evidence.
             final_tools: Tools whose arguments are the final answer, beside those of frameworks.
             evidence_names: Names of evidence in prompts, beside the built-in ones.
@@ -124,11 +122,11 @@ class Pipeline:
 
         Args:
             config: The configuration.
-            tenants: Id of a tenant → its own settings, if they may change while the pipeline is in
-                use. This mapping replaces the tenants of the configuration.
+            tenants: Id of a tenant → its own settings, in place of those in the configuration; the
+                mapping may change later.
 
         Raises:
-            ConfigError: If a setting does not suit its model; the error names its line.
+            ConfigError: If a setting does not suit its model; the error names the setting.
             GroundwireError: If a model cannot be used.
         """
         from groundwire.config import Config
@@ -145,8 +143,7 @@ class Pipeline:
         """Make sure that the pipeline supports settings before a tenant gets them.
 
         Raises:
-            ConfigError: If the detector does not exist, or the operating point or threshold does
-                not suit it; the message says what is possible.
+            ConfigError: If the detector, or its threshold, is not possible here.
         """
         self._judges.check(overrides)
 
@@ -171,7 +168,7 @@ class Pipeline:
 
         Raises:
             InvalidConversationError: If the body is not a chat request.
-            InvalidTextError: If the question or the evidence has a lone surrogate.
+            InvalidTextError: If a question or the evidence has a lone surrogate.
         """
         timings: dict[str, float] = {}
         asker = self._asker(**asked)
@@ -222,8 +219,8 @@ class Pipeline:
     def unopened(self, failure: str, **asked: Unpack[AskerArguments]) -> RequestContext:
         """Return the context of a request that :meth:`open` could not read, or not in time.
 
-        Its answers are ``unavailable``. The policy is the strictest one, because it is unknown
-        which decision applies.
+        Its answers cannot be checked. The policy is the strictest one, because it is unknown which
+        decision applies.
 
         Args:
             failure: The class name of the error.
@@ -277,7 +274,7 @@ class Pipeline:
         return GateReport(status=status, result=result)
 
     async def aopen(self, body: object, **asked: Unpack[AskerArguments]) -> RequestContext:
-        """Run :meth:`open` in a thread, because it may run a model."""
+        """Run :meth:`open` in a thread."""
         return await asyncio.to_thread(self.open, body, **asked)
 
     def open_answer(
@@ -337,9 +334,7 @@ class Pipeline:
     def detect(
         self, context: RequestContext, answer: str, *, operating_point: str | float | None = None
     ) -> Checked:
-        """Check one answer as :meth:`groundwire.Detector.detect` does, raising the same errors.
-
-        Findings are not explained.
+        """Check one answer as :meth:`groundwire.Detector.detect` does; do not explain the findings.
 
         Args:
             context: A context of :meth:`open_answer`.
@@ -347,7 +342,7 @@ class Pipeline:
             operating_point: Used in place of the operating point of the tenant or the detector.
 
         Raises:
-            GroundwireError: If the answer cannot be checked.
+            GroundwireError: If the answer cannot be checked; a failed check is an error here.
         """
         conversation = context.conversation
         detector, own_point = self._chosen(context.overrides)
@@ -388,12 +383,7 @@ class Pipeline:
         return detector.info if point is None else detector.info_at(point)
 
     def _chosen(self, own: Overrides | None) -> tuple[Detector, str | float | None]:
-        """Return the detector of a tenant, and the tenant's operating point, if it has one.
-
-        Raises:
-            UnusableOverridesError: If the tenant's own settings are not possible here.
-            GroundwireError: If the detector cannot be loaded.
-        """
+        """Return the detector of a tenant, and the tenant's operating point, or ``None``."""
         try:
             chosen = self._judges.known.choose(own)
             detector = self._judges.get(chosen.detector)
@@ -404,7 +394,7 @@ class Pipeline:
         return detector, chosen.operating_point
 
     def check(self, context: RequestContext, answer: Answer | str) -> Checked:
-        """Check one answer. A failed check raises nothing: the outcome is ``unavailable``."""
+        """Check one answer. If the check fails, no error is raised: the outcome says so."""
         if isinstance(answer, str):
             answer = read_answer(answer)
         calls = {each.name for each in answer.calls}
@@ -417,7 +407,7 @@ class Pipeline:
             return flow.finish(answer)
 
     async def acheck(self, context: RequestContext, answer: Answer | str) -> Checked:
-        """Run :meth:`check` in a thread, for code that must not block its event loop."""
+        """Run :meth:`check` in a thread."""
         return await asyncio.to_thread(self.check, context, answer)
 
     def check_response(self, context: RequestContext, body: object) -> CheckedResponse:
@@ -437,8 +427,7 @@ class Pipeline:
         """Begin to check an answer that is still being written.
 
         The evidence is indexed at once, and the passages that rank best for the question are read
-        in the background. The detector is not used on the paths ``off`` and ``not_factual``, or if
-        the request could not be read.
+        in the background, unless no check is due.
         """
         return self._flow(context, reads_ahead=True)
 
@@ -446,9 +435,9 @@ class Pipeline:
         """Return the result for an answer whose check is given up, for example after a time-out.
 
         Args:
-            context: The context of the request. If no check was due, the answer is ``skipped``.
+            context: The context of the request.
             answer: The answer, as far as it is known.
-            reason: The class name of the error, or a word for the reason; logs and metrics show it.
+            reason: The class name of the error, or a word for the reason.
         """
         if isinstance(answer, str):
             answer = read_answer(answer)

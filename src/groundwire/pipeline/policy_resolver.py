@@ -30,7 +30,7 @@ class Decider:
 
         It could if the request asks for the check. Otherwise the tenant's setting ``enabled``
         decides; if the tenant has none, it could if the configuration or any decision enables the
-        check. If the result is false, no model has to read the request.
+        check.
         """
         if asker.request is not None and asker.request.enabled:
             return True
@@ -49,7 +49,7 @@ class Decider:
         """Choose the decision that applies before the answer exists.
 
         Returns:
-            The choice, and the signals that it depends on.
+            The choice, and the signals of the request.
         """
         readings = self.signals.open(
             SignalRequest(prompt=prompt, needs_fact_check=needs_fact_check)
@@ -61,17 +61,13 @@ class Decider:
         return resolve(self.base, plugins=plugins, tenant=asker.overrides, request=asker.request)
 
     def strictest(self, asker: Asker) -> Policy:
-        """Return the strictest policy that any decision could give a request.
-
-        It is used when it is unknown which decision applies.
-        """
+        """Return the strictest policy that any decision could give a request."""
         return self.policy((None, *(each.plugin for each in self.decisions)), asker)
 
     def settle(self, context: RequestContext, detection: Detection) -> RequestContext:
         """Choose the decision again, and return the context with it and its policy.
 
-        If no decision depends on findings, or the request was opened without reading signals, the
-        context is returned unchanged.
+        If no decision depends on findings, the context stays as it is; so does one without signals.
         """
         if context.readings is None or not self.reads(SignalType.HALLUCINATION):
             return context

@@ -1,7 +1,7 @@
 """Turns structured answers into statements, so that each leaf of a JSON document can be checked.
 
-For ``{"built": 1950}`` the detector reads ``built: 1950``. Its findings are moved back to the value
-in the raw JSON, and get the JSON Pointer of their leaf.
+For ``{"built": 1950}`` the detector reads ``built: 1950``. A finding there is moved to the value in
+the raw JSON, and gets the JSON Pointer of its leaf.
 """
 
 import re
@@ -21,11 +21,11 @@ from groundwire.text.records import Decoded, decode, words_of_key
 
 #: Separates statements, so that each is a claim of its own.
 _BREAK = "\n\n"
-#: If the key of a number has one of these words, the model grades its own answer with the number.
+#: If the key of a number has one of these words, the number may be the model's grade of its answer.
 _GRADES = frozenset({"certainty", "confidence", "probability", "relevance", "score"})
-#: Keys of values that only identify a record.
+#: Keys of values that identify a record.
 _IDS = frozenset({"id", "uuid", "guid", "index"})
-#: If a key has one of these words, its value is a label that the model assigns.
+#: If a key has one of these words, its value may be a label that the model assigns.
 _CLASSES = frozenset(
     (
         *("action", "category", "categories", "class", "classification", "decision", "department"),
@@ -67,7 +67,7 @@ class Statement:
         value_start: Offset of its value in the checked text.
         end: End of the statement and its value in the checked text.
         raw_start: Offset of the leaf, with its key, in the raw answer.
-        raw_value: The range of the value in the raw answer, without quotes.
+        raw_value: The range in the raw answer that a finding in the whole value marks.
         raw_end: End of the leaf in the raw answer, after a closing quote.
         pointer: The JSON Pointer of the leaf.
         decoded: The value without JSON's escapes, if it is a string in the document.
@@ -85,10 +85,9 @@ class Statement:
     is_verbatim: bool = True
 
     def raw_range(self, start: int, end: int) -> tuple[int, int]:
-        """Return where a stretch of the statement stands in the raw answer.
+        """Return the range in the raw answer of a stretch of the statement in the checked text.
 
-        ``start`` and ``end`` are offsets in the checked text. If the stretch lies in the key, or if
-        the value was rewritten, the range of the whole value is returned.
+        If the stretch is in the key, or the value was rewritten, this is :attr:`raw_value`.
         """
         start, end = max(start, self.value_start), min(end, self.end)
         if end <= start or not self.is_verbatim:
@@ -105,8 +104,8 @@ class StructuredText:
 
     Attributes:
         raw: The answer as it came: its prose, then its JSON documents.
-        text: The text that is checked: the prose, and a statement for each leaf.
-        n_prose: The number of characters of prose, with which ``raw`` and ``text`` both begin.
+        text: The text that is checked: the prose, then the statements.
+        n_prose: The number of characters of prose, with which ``raw`` and ``text`` begin.
         statements: The statements, in reading order.
     """
 
@@ -123,9 +122,7 @@ class StructuredText:
     def place(self, checked: Checked, found: Detection) -> Checked:
         """Move the findings in the text to the raw answer, and give each its JSON Pointer.
 
-        Args:
-            checked: The result of the check of the text.
-            found: The detection of that check.
+        ``found`` is the detection of the text, from which ``checked`` was made.
         """
         claims: list[Claim] = []
         kept: dict[int, str] = {}  # pointers of the spans, by their start in the text
@@ -183,7 +180,7 @@ class StructuredText:
 def read_structured(
     answer: Answer, form: AnswerForm, sources: Sequence[Source] = ()
 ) -> StructuredText | None:
-    """Read the structured data of an answer as statements.
+    """Read the structured data of an answer as statements; ``None`` if it has none.
 
     A document that is not valid JSON becomes one statement: its text.
 
@@ -191,9 +188,6 @@ def read_structured(
         answer: The answer.
         form: The form of the answer that its request asks for.
         sources: The evidence.
-
-    Returns:
-        The statements; ``None`` if the answer has no structured data.
     """
     if form.is_json and answer.kind is AnswerKind.TEXT:
         return _read("", [(answer.text, form.schema)], sources)
@@ -241,7 +235,7 @@ def _read(
 def _stated(raw: str, leaf: Leaf, start: int, *, base: int, prefix: str) -> tuple[str, Statement]:
     """Return the text of a leaf's statement, and the statement, which begins at ``start``.
 
-    ``base`` is the offset of the JSON document in the raw answer.
+    ``base`` is the offset of the document in ``raw``.
     """
     place = leaf.place
     first, end = base + place.value_start, base + place.end
@@ -329,11 +323,7 @@ def _is_named(choice: object, sources: Sequence[Source]) -> bool:
 def _stating_key(path: Path, schema: Schema, *, is_true: bool = True) -> bool:
     """Return whether a key on the path to a leaf states something, and the schema does not name it.
 
-    Args:
-        path: The keys that lead to the leaf.
-        schema: The schema of the document.
-        is_true: Whether the value is not empty. For an empty value, only a key that is a whole
-            sentence states something.
+    If ``is_true`` is false, as for an empty value, the key must be a whole sentence.
     """
     states = _STATEMENT.search if is_true else _SENTENCE.fullmatch
     return any(

@@ -21,12 +21,10 @@ _FINAL_DESCRIPTION = re.compile(
     r"|Correctly extracted `|^Respond with a JSON object\.$"
 )
 _ANY_TOOL = ("required", "any")
-#: Matches names of tools whose arguments are output of some type. Frameworks (LangChain, Strands,
-#: LlamaIndex, instructor) name the tool after the class of the output; for a type without a name,
-#: LangChain uses response_format_...
+#: Matches names of tools that frameworks (LangChain, Strands, LlamaIndex, instructor) name after
+#: the class of the output; for a type without a name, LangChain uses response_format_...
 _OUTPUT_TYPE = re.compile(r"(?!\w*_[a-z])[A-Z]\w*[a-z]\w*|response_format_\w+")
-#: A tool whose name begins with one of these verbs, such as GetWeather, is an ordinary function,
-#: not a type of output, although its name looks like that of a class.
+#: A tool whose name begins with one of these verbs, such as GetWeather, is not a type of output.
 _VERBS = frozenset(
     (
         *("add", "ask", "book", "browse", "calculate", "call", "cancel", "check", "close"),
@@ -57,11 +55,9 @@ class AnswerForm:
 
 
 def read_form(body: Mapping[str, Any], *, final_tools: frozenset[str] = frozenset()) -> AnswerForm:
-    """Read the form of the answer from a chat request.
+    """Read the form of the answer from the body of a chat request.
 
-    Args:
-        body: The body of the request.
-        final_tools: Further tools whose arguments are the final output.
+    ``final_tools`` are further tools whose arguments are the final output.
     """
     wanted = _mapping(body.get("response_format"))
     own = _mapping(wanted.get("json_schema")) or wanted
@@ -84,12 +80,12 @@ def read_form(body: Mapping[str, Any], *, final_tools: frozenset[str] = frozense
 
 
 def _schema(tool: Mapping[str, Any]) -> Schema:
-    """Return the schema of a tool's arguments; Anthropic's Messages API names it input_schema."""
+    """Return the schema of a tool's arguments; the Messages API names it ``input_schema``."""
     return _mapping(tool.get("parameters") or tool.get("input_schema"))
 
 
 def _defined(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the tools that are defined: the name of each, and its whole definition."""
+    """Yield the name of each tool that is defined, and its definition."""
     for key in ("tools", "functions"):
         for said in map(_mapping, items_of(body.get(key))):
             own = _own(said)
@@ -100,9 +96,8 @@ def _defined(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]
 def _forced(body: Mapping[str, Any], tools: Collection[str]) -> Iterator[str]:
     """Yield the tools whose calls are the final output, because the model has to call a tool.
 
-    If the request forces one tool, this tool is yielded. If it forces a call of any tool, each tool
-    that is named after a type of output is yielded. Then a single tool is yielded whatever its
-    name, if no tool has given a result before or ``allowed_tools`` has only this tool.
+    These are: a tool that the request forces; or, if it forces a call of any tool, the tools named
+    after a type of output. An only tool may be yielded whatever its name.
     """
     for key in ("tool_choice", "function_call"):
         choice = body.get(key)
@@ -122,7 +117,7 @@ def _forced(body: Mapping[str, Any], tools: Collection[str]) -> Iterator[str]:
 
 
 def _own(said: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the definition of a function or a custom tool: an inner object, or the tool itself."""
+    """Return the object that has the name of a tool: an inner object, or the tool itself."""
     return _mapping(said.get("function")) or _mapping(said.get("custom")) or said
 
 
@@ -135,8 +130,7 @@ def _is_output_type(name: str) -> bool:
 def _has_results(body: Mapping[str, Any]) -> bool:
     """Return whether a request has the result of an earlier call of a tool.
 
-    If it has, the model may call its single tool once more to get data, so a call of that tool need
-    not be the final output.
+    Then a further call may only get more data, and need not be the final output.
     """
     for message in map(_mapping, items_of(body.get("messages", body.get("input")))):
         types = {_mapping(part).get("type") for part in items_of(message.get("content"))}

@@ -12,10 +12,9 @@ from groundwire.pipeline.conversation.wording import states_something
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The range of a question and its answer in a prompt, before the user's own question.
+    """The range of a question and its answer in a prompt.
 
-    ``has_context``: whether the range includes a context for the question, as an example for the
-    model may have.
+    ``has_context``: whether the range includes a context for the question.
     """
 
     start: int
@@ -32,9 +31,8 @@ class AnsweredQuestions:
         Args:
             text: The prompt.
             names: The known names of parts.
-            material: The pasted material of the prompt; questions in it are skipped.
-            is_user: Whether the prompt is a user's message. Then its last question is the one that
-                the user asks, even if an answer follows.
+            material: The pasted material of the prompt, which is skipped.
+            is_user: Whether a user wrote the prompt, whose last question is then no pair.
         """
         labels = list(_labels_of(text, names, material)) if ":" in text else []
         self._pairs = list(_answered_questions(text, names, labels, is_user=is_user))
@@ -73,10 +71,7 @@ def _answered_questions(
 
 
 def _cites(text: str, labels: list[Label]) -> bool:
-    """Return whether the text after the first of two labels only names the answer's sources.
-
-    Both labels must be labels of evidence. The second label then begins the next context.
-    """
+    """Return whether the first of two labels of evidence only names the answer's sources."""
     if [label.role for label in labels] != [Role.INFORM, Role.INFORM]:
         return False
     line = text[labels[0].value : end_of_line(text, labels[0].value)].lower().split()

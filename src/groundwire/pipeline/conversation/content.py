@@ -8,13 +8,12 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, TypeGuard
 
-#: The most characters of an id, a title or a tool's name; a longer name is ignored. A model reads
-#: the name of a source before its text, so a long name would leave less room for the text.
+#: The most characters of an id, a title or a tool's name; a longer one is ignored.
 _MAX_NAME_CHARS = 200
 
-# The types of parts in OpenAI's chat and Responses APIs and Anthropic's Messages API, each with
-# keys of which a part of the type has at least one. An object without these keys is data that
-# happens to have a ``type``: a tool that lists a folder returns ``[{"type": "file", ...}]``.
+# The types of parts in OpenAI's chat and Responses APIs and Anthropic's Messages API, and the keys
+# of which such a part has at least one. An object without these keys is data that happens to have
+# a ``type``: a tool that lists a folder returns ``[{"type": "file", ...}]``.
 _TEXTS = ("text", "input_text", "output_text", "grounding_source", "query")
 _TOOL_RESULTS = ("tool_result", "mcp_tool_result", "web_fetch_tool_result")
 _PAYLOADS: Mapping[str, tuple[str, ...]] = {
@@ -48,7 +47,7 @@ class Skipped(StrEnum):
     PART = "part"  # a part with sound, or of an unknown type, in a message
     DOCUMENT = "document"  # an image, file or document without text in a message: unread evidence
     RESULT_PART = "result_part"  # a part without text in a tool result: unread evidence
-    SOURCE = "source"  # a source or document that the request lists, of a wrong type
+    SOURCE = "source"  # an item of a wrong type in the request's list of sources or documents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,13 +90,9 @@ class Content:
 
 
 def read_content(content: object, place: str, found: Content, tools: Mapping[str, str]) -> None:
-    """Read the content of a message, and add its texts to ``found`` by their kind.
+    """Read the ``content`` of a message, of any type, and add its texts to ``found`` by their kind.
 
-    Args:
-        content: The ``content`` of the message, of any type.
-        place: The place of the content in the request.
-        found: The content to which the pieces are added.
-        tools: Id of a tool call → name of the tool.
+    ``place`` is its place in the request, and ``tools`` maps the id of a call to the tool's name.
     """
     for part, where in _parts(content, place):
         if isinstance(part, str):
@@ -127,7 +122,7 @@ def read_content(content: object, place: str, found: Content, tools: Mapping[str
 
 
 def _text_file(part: Mapping[str, object]) -> tuple[str, str | None] | None:
-    """Return text and name of a file that is sent in base64; ``None`` if it is not a text file."""
+    """Return text and name of a text file that is sent in base64; ``None`` for any other part."""
     file = part.get("file") if part["type"] == "file" else part
     if part["type"] not in ("file", "input_file") or not isinstance(file, Mapping):
         return None
@@ -143,14 +138,10 @@ def _text_file(part: Mapping[str, object]) -> tuple[str, str | None] | None:
 
 
 def read_documents(documents: object, place: str, found: Content) -> None:
-    """Read documents that a request has beside its messages, or that a search has found.
+    """Read a list of documents beside the messages, or from a search, and add them to ``found``.
 
-    Args:
-        documents: A list of texts and objects. An object has its text in a field such as ``text``,
-            ``content`` or ``snippet``, or within ``data``; without such a text, all of it is read
-            as JSON.
-        place: The place of the documents in the request.
-        found: The content to which the documents are added.
+    A document is a text, or an object with a text in a field such as ``text``, ``content`` or
+    ``snippet``, or within ``data``; without such a text, its JSON is read.
     """
     for entry, where in _parts(documents, place):
         if isinstance(entry, str):
@@ -176,16 +167,11 @@ def _document_piece(entry: Mapping[str, object], place: str) -> Iterator[Piece]:
 def read_result(content: object, place: str, found: Content, call_id: str, tool: str) -> None:
     """Read the result of a tool: each text becomes a piece, and data becomes one piece of JSON.
 
-    A list that has a known part, or only strings, is a list of texts; other lists and objects are
+    A list that has a known part, or only strings, is read item by item; other lists and objects are
     data. An empty result adds nothing.
 
-    Args:
-        content: The result, of any type.
-        place: The place of the result in the request.
-        found: The content to which the pieces are added.
-        call_id: The id of the call that the tool answers, or empty. It becomes the id of the
-            pieces; without it, ``tool:`` and the name of the tool do.
-        tool: The name of the tool, or empty.
+    The pieces are added to ``found``, with the id of the call as their id. If ``call_id`` is empty,
+    their id is ``tool:`` and the name of the tool, if it has one.
     """
     id_, title = call_id or (f"tool:{tool}" if tool else ""), tool or None
     if content is None or content in ([], {}, ()):
@@ -237,15 +223,12 @@ def items_of(value: object) -> Sequence[Any]:
 
 
 def type_problem(value: object) -> str:
-    """Return the words with which an error names the type of a value of a wrong type."""
+    """Return the words of an error message that name the type of a value."""
     return f"its type is {type(value).__name__}"
 
 
 def _parts(content: object, place: str) -> Iterator[tuple[object, str]]:
-    """Yield the parts of a content, each with its place.
-
-    Content other than a list is one part, and ``None`` has no parts.
-    """
+    """Yield the parts of a content, each with its place; what is no list is one part."""
     if isinstance(content, (list, tuple)):
         yield from ((part, f"{place}[{i}]") for i, part in enumerate(content))
     elif content is not None:

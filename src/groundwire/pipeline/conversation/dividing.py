@@ -1,12 +1,9 @@
 """Divides a prompt into parts that ask, parts that instruct and parts that inform.
 
-Two things decide. *Structure* comes first: tags, fences, rules, quotes, marked blocks, headings and
-labels, whose names give roles to the text in them, and sentences that announce the text after them
-("Use the following pieces of context..."). Text without structure is divided by its *wording*, into
-questions, orders, sentences to the model about its task, and sentences that state something.
-
-No template is known as a whole, so new templates are read by the same rules as known ones. The time
-is linear in the length of the text.
+*Structure* decides first: tags, fences, rules, quotes, marked blocks, headings and labels, whose
+names give roles to the text in them, and sentences that announce the text after them ("Use the
+following pieces of context..."). Text without structure is divided by its *wording*. No template is
+known as a whole.
 """
 
 from dataclasses import replace
@@ -35,8 +32,7 @@ def divide(text: str, *, is_user: bool, names: Names | None = None) -> tuple[Par
 
     Args:
         text: The text of a message to the model.
-        is_user: Whether a user wrote the message, to ask something; otherwise it is a message of
-            the system, which instructs.
+        is_user: Whether a user wrote the message, to ask something; a system message instructs.
         names: The known names of parts, such as "Context"; ``None``: the names in ``words.txt``.
     """
     return _Walk(text, is_user=is_user, names=names or Names()).parts()
@@ -51,15 +47,15 @@ class _Walk:
         self._parts: list[Part] = []
         self._material = PastedMaterial(text, names)
         self._pairs = AnsweredQuestions(text, names, self._material, is_user=is_user)
-        # Indexes of parts with drafts (material that the user may want changed), and of parts with
-        # code. ``second_pass.settle_drafts`` decides which of them are evidence.
+        # Indexes of parts with material that the user may want changed, and of parts with code, for
+        # ``second_pass.settle_drafts``.
         self._drafts: list[int] = []
         self._code: list[int] = []
         self._is_in_capitals = self._is_template = False
         self._paragraph: int | None = None
         self._section_start, self._had_evidence = 0, False
-        # Indexes of parts of this section that are not evidence if they are at its edges, because
-        # they may be questions or orders.
+        # Indexes of parts of this section that may be questions or orders, for
+        # ``second_pass.settle_asides``.
         self._asides: list[int] = []
         self._has_evidence = False
         self._enter(Role.OPEN)
@@ -78,8 +74,7 @@ class _Walk:
             role: The role of the section's text.
             is_announced: Whether a sentence announced the role; otherwise a name gave it.
             is_once: Whether the section ends with its first paragraph.
-            is_structured: Whether a tag, label or the like separates the section from the text
-                before it.
+            is_structured: Whether a mark, such as a tag or label, begins the section.
         """
         self._role, self._is_announced, self._is_once = role, is_announced, is_once
         self._is_template = self._is_template or role is not Role.OPEN
@@ -106,10 +101,7 @@ class _Walk:
     # Methods that read one line.
 
     def _read_line(self, position: int) -> int:
-        """Read from a position to the end of the line, label, block or material that begins there.
-
-        Return the position to read from next.
-        """
+        """Read the line, label, block or material at a position; return where to read on."""
         text = self._text
         line_end = end_of_line(text, position)
         start = position + len(text[position:line_end]) - len(text[position:line_end].lstrip())
@@ -138,7 +130,7 @@ class _Walk:
         return self._to_tag_within(start, line_end)
 
     def _pasted(self, position: int) -> Material | None:
-        """Return pasted material, known by its shape, that begins here; ``None`` if there is none.
+        """Return the pasted material that begins here, or ``None``.
 
         Material is accepted only in evidence, or in a user's text that has no role yet.
         """
@@ -154,10 +146,10 @@ class _Walk:
         self._is_pending = False
 
     def _to_tag_within(self, start: int, line_end: int) -> int:
-        """Return the position in the line of a tag that opens a block of evidence or a question.
+        """Return the position of a tag in the line that opens a block of evidence or a question.
 
-        The tag must come after a colon, or be the last thing in the line. If there is no such tag,
-        return the start of the next line.
+        The tag must come after a colon, or end the line. Without such a tag, return the start of
+        the next line.
         """
         tag = self._text.find("<", start + 1, line_end)
         while tag >= 0:
@@ -254,9 +246,9 @@ class _Walk:
             self._drafts.append(len(self._parts))
 
     def _informs(self, block: Block) -> bool:
-        """Return whether the text of a block without a name states something.
+        """Return whether a block whose role is unknown informs.
 
-        Code and text in a section of instructions do not.
+        Code does not, nor does a block in a section of instructions.
         """
         if block.is_code or self._role is Role.INSTRUCT:
             return False
@@ -312,11 +304,7 @@ class _Walk:
             self._add(Wording.ASKS, label.start, label.value)
 
     def _read_inline(self, start: int, line_end: int) -> bool:
-        """Begin sections at labels within a line, as in "Be brief. Context: ...".
-
-        Returns:
-            Whether a section has begun.
-        """
+        """Begin sections at labels in a line, as in "Be brief. Context: ..."; tell if one began."""
         found = False
         if self._role is Role.EXAMPLE and start < self._pairs.end:
             return found
@@ -431,7 +419,7 @@ class _Walk:
             self._enter(announced, is_announced=True, is_once=announced is not Role.INFORM)
 
     def _is_letter(self, start: int, text: str) -> bool:
-        """Return whether a letter begins here: a salutation, and no order before it."""
+        """Return whether a letter begins here: a salutation, after text that asks for no work."""
         before = self._text[self._parts[-1].start : start] if self._parts else ""
         is_letter = self._is_user and bool(before) and structure.is_salutation(text)
         return is_letter and not wording.asks_for_work(before)

@@ -15,9 +15,8 @@ from groundwire.pipeline.conversation.roles import Names, Role
 from groundwire.pipeline.conversation.wording import Wording
 from groundwire.text.cues import common_words, plain, words
 
-#: Characters that are replaced by spaces while a text is divided: tokens of chat templates, and
-#: lone surrogates, which are not valid text. The question and the sources are taken from the
-#: unchanged text; a question or source with a lone surrogate is refused later.
+#: Matches what is replaced by spaces while a text is divided: tokens of chat templates, and lone
+#: surrogates, which are not valid text. Question and sources are taken from the unchanged text.
 _NOISE = re.compile(
     "[\ud800-\udfff]|\\[/?INST\\]|<</?SYS>>|</?s>"
     r"|<\|(?:im_start|im_end|begin_of_text|end_of_text|start_header_id|end_header_id|eot_id|end)\|>"
@@ -26,8 +25,8 @@ _BETWEEN_PIECES = "\n\n"
 #: The least number of words that unmarked sentences need to count as evidence: in a system message
 #: (among its instructions), and in a user's message (around the question).
 _LOOSE_WORDS_OF_SYSTEM, _LOOSE_WORDS_OF_USER = 8, 20
-#: The least number of words of unmarked sentences in a user's message if the question is about
-#: what these sentences state, or if they report what a document says.
+#: The same in a user's message if the question is about what the sentences state, or if they report
+#: what a document says.
 _LOOSE_WORDS_ASKED_ABOUT = 4
 _STEM_CHARS = 4
 #: Matches where a line begins with a JSON object.
@@ -49,8 +48,7 @@ class MessageParts:
         asks: The question: the whole text if the message has no evidence, else the question in it;
             empty if there is none.
         evidence: The pieces of evidence.
-        loose: Sentences around a user's question that state something. They are evidence only if
-            the request has no other evidence.
+        loose: Sentences around a user's question that are evidence if the request has no other.
     """
 
     asks: str
@@ -59,12 +57,7 @@ class MessageParts:
 
 
 def read_message(message: Message, names: Names) -> MessageParts:
-    """Divide the running text of a message.
-
-    Args:
-        message: The message.
-        names: Tells the roles of parts by their names.
-    """
+    """Divide the running text of a message."""
     pieces = message.says
     text = _BETWEEN_PIECES.join(piece.text for piece in pieces)
     if (fields := _fields(message, text, names)) is not None:
@@ -82,10 +75,9 @@ def read_message(message: Message, names: Names) -> MessageParts:
 
 
 def handed_over(message: Message, names: Names) -> tuple[Piece, ...]:
-    """Return the evidence in an assistant's message if it has only evidence, in named parts.
+    """Return the evidence of an assistant's message that is only evidence under names; else empty.
 
-    An application puts such a message before the user's first one; no model writes such an answer.
-    For other messages the result is empty.
+    Some applications put such a message before the user's first one; no model writes it.
     """
     text = _BETWEEN_PIECES.join(piece.text for piece in message.says)
     parts = divide(_without_noise(text), is_user=False, names=names)
@@ -100,10 +92,7 @@ def _without_noise(text: str) -> str:
 
 
 def asks_for_result(message: Message) -> bool:
-    """Return whether a user asks to be given results.
-
-    Some applications then put the results of a search into the assistant's next message.
-    """
+    """Return whether a user asks for results, which the assistant's next message may have."""
     return message.is_user and any(_ASKS_FOR_RESULT.search(each.text) for each in message.says)
 
 
@@ -117,10 +106,9 @@ def _told(
 ) -> list[Part]:
     """Return the unmarked sentences that state something, if they are evidence.
 
-    In a system message with marked evidence, unmarked sentences are mostly instructions, so only
-    sentences with a figure count. The sentences of a message are evidence if they have enough words
-    together; a user's sentences need fewer words if the question is about them, or if they report
-    what a document says.
+    They are if they have enough words together; a user's need fewer if the question is about them,
+    or if they report what a document says. In a system message with marked evidence, sentences
+    without a figure do not count, because they are mostly instructions.
     """
     if message.role == "assistant":
         return []
@@ -149,7 +137,7 @@ def _told(
 
 
 def _stems(texts: Iterable[str]) -> set[str]:
-    """Return the first four letters of each content word of the texts."""
+    """Return the first four letters of each content word that has at least three."""
     found = {word for text in texts for word in words(plain(text))}
     found = found.difference(*common_words().values())
     return {word[:_STEM_CHARS] for word in found if len(word) > 2}
@@ -158,8 +146,8 @@ def _stems(texts: Iterable[str]) -> set[str]:
 def _fields(message: Message, text: str, names: Names) -> MessageParts | None:
     """Divide a message that ends with a JSON object whose fields are named as parts of a prompt.
 
-    Return ``None`` for any other message. An object with a question, evidence and also an answer
-    is not divided, because it is an example for the model.
+    Return ``None`` for any other message. An object with a question and an answer is an example
+    for the model, and is not divided.
     """
     if len(message.says) != 1 or (start := _OBJECT.search(text)) is None:
         return None
@@ -202,10 +190,7 @@ def _asks(message: Message, text: str, parts: Sequence[Part], *, has_evidence: b
 
 
 def _pieces(pieces: Sequence[Piece], text: str, parts: Sequence[Part]) -> Iterator[Piece]:
-    """Yield parts of the text as pieces with their places.
-
-    The text is joined from several pieces of the message: a part across two of them becomes two.
-    """
+    """Yield parts of the text as pieces with their places; a part across two pieces becomes two."""
     spans, start = [], 0
     for piece in pieces:
         spans.append((piece, start, start + len(piece.text)))

@@ -45,11 +45,7 @@ class Label:
 def label_at(text: str, start: int, end: int, names: Names) -> Label | None:
     """Return the heading or label with which a line begins; ``None`` if there is none.
 
-    Args:
-        text: The prompt.
-        start: Start of the line, after its indentation.
-        end: End of the line.
-        names: Tells the roles of parts by their names.
+    ``start`` is the offset of the line after its indentation, and ``end`` that of its end.
     """
     line = text[start : min(end, start + 200)].rstrip()
     if not line:
@@ -146,7 +142,7 @@ def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Lab
 
 
 def _clause_before(text: str, start: int, colon: int) -> int:
-    """Return the start of the clause before a colon, at most 64 characters before the colon."""
+    """Return the start of the clause before a colon, which is looked for in 64 characters."""
     first = max(start, colon - _MAX_NAME)
     window = text[first:colon]
     last = max(window.rfind(mark) for mark in ".!?,>\n")

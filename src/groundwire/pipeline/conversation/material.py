@@ -1,8 +1,8 @@
 """Finds material that users paste without marks: records, configuration, logs, transcripts.
 
-Such lines are recognised by their shape: each begins with a key, a time, the sign of a quote, or
-the name of a speaker. Lines of a prompt template have that shape too (``Question: ...``), but most
-of their keys are names of parts.
+Such lines are recognised by their shape: most begin with a key, a time, the sign of a quote, or the
+name of a speaker. Lines of a prompt template have that shape too (``Question: ...``), but most of
+their keys are names of parts.
 """
 
 import re
@@ -33,8 +33,7 @@ _MAX_BESIDE = 300
 class Material:
     """The range of some pasted lines in a prompt.
 
-    ``is_draft``: whether the user may want the material changed, such as a configuration. Nobody
-    wants a log changed.
+    ``is_draft``: whether the user may want the material changed, as a configuration but not a log.
     """
 
     start: int
@@ -65,10 +64,7 @@ class PastedMaterial:
         return self._found.get(position)
 
     def _groups(self) -> Iterator[list[_Line]]:
-        """Yield groups of successive lines with keys, times or quotes, and their continuations.
-
-        The last group may be empty.
-        """
+        """Yield groups of successive lines with keys, times or quotes; the last may be empty."""
         group: list[_Line] = []
         for line in _lines(self._text):
             is_record = line.kind in ("time", "quote") or bool(line.key)
@@ -101,10 +97,7 @@ class PastedMaterial:
                 yield Material(part[0].start, part[-1].end, is_draft=True)
 
     def _without_ends(self, group: list[_Line]) -> list[_Line]:
-        """Return the lines of a group that are material, without parts of a template around them.
-
-        The labels before the material are left out, and so is the next part of the template.
-        """
+        """Return the lines of a group that are material, without parts of a template around."""
         first = 0
         while first < len(group) and (group[first].kind == "blank" or self._is_above(group, first)):
             first += 1

@@ -32,17 +32,14 @@ class Message(Content):
 
     @property
     def begins_turn(self) -> bool:
-        """Whether a turn of the user begins with this message.
-
-        A user's message that has only tool results continues the turn before.
-        """
+        """Whether a turn of the user begins with this message, which is not only tool results."""
         return self.is_user and bool(self.says or self.asks or not self.results)
 
 
 def read_messages(
     body: Mapping[str, object], *, final_tools: Container[str] = ()
 ) -> tuple[list[Message], Counter[Skipped]]:
-    """Read the system prompt and the messages of a request, in the form of any of the APIs.
+    """Read the system prompt and the messages of a request.
 
     Args:
         body: The body of the request.
@@ -53,8 +50,7 @@ def read_messages(
         The messages, and the number of things in them that could not be read, by kind.
 
     Raises:
-        InvalidConversationError: If the messages are missing or not a list, or one is not an
-            object.
+        InvalidConversationError: If the messages are missing or of a wrong type.
     """
     skipped: Counter[Skipped] = Counter()
     tools: dict[str, str] = {}

@@ -6,16 +6,15 @@ from groundwire.pipeline.conversation import wording
 from groundwire.pipeline.conversation.roles import Names, Role
 from groundwire.pipeline.conversation.wording import Wording
 
-#: The most characters of an aside, a short question or order at the edge of a section; also of a
+#: The most characters of an aside (a short question or order in a section of evidence), and of a
 #: user's paragraph that may be a claim to judge.
 MAX_ASIDE_CHARS = 300
 _MAX_ASIDE_SENTENCES = 3
-#: The least number of words of a paragraph of statements, for it to be evidence.
+#: The least number of words of a paragraph of statements that is marked as evidence.
 _OWN_WORDS = 8
-#: The least number of words of such a paragraph if it has a figure and is in a user's message.
+#: The same for a paragraph with a digit in a user's message.
 _OWN_WORDS_WITH_FIGURE = 5
-#: The least number of words of a paragraph of statements for it to be evidence, if a heading, label
-#: or tag in a user's message stands before it.
+#: The same for a paragraph after a heading, label or tag in a user's message.
 _HEADED_WORDS = 3
 _ANNOUNCED = (Role.INFORM, Role.EXAMPLE, Role.INSTRUCT, Role.HISTORY)
 
@@ -25,14 +24,10 @@ def wordings_of(
 ) -> tuple[list[tuple[int, int, Wording]], Role | None]:
     """Return what each sentence of a paragraph does, and the role announced for the next part.
 
-    Args:
-        text: The paragraph.
-        names: Tells the roles of parts by their names.
-        is_user: Whether the paragraph is in a user's message.
-        is_claim: Whether the user asks if the paragraph is true.
+    ``is_claim``: whether the user asks if the paragraph is true.
 
     Returns:
-        Start, end and wording of each sentence; and the role, if a sentence announces one.
+        Start, end and wording of each sentence; and the role, or ``None``.
     """
     announced: Role | None = None
     wordings: list[tuple[int, int, Wording]] = []
@@ -52,7 +47,7 @@ def wordings_of(
 
 
 def wanted_words(text: str, *, is_user: bool, is_structured: bool) -> int:
-    """Return the least number of words with which a paragraph that states something is evidence."""
+    """Return how many words a paragraph of statements needs to be marked as evidence."""
     if not is_user:
         return _OWN_WORDS
     if is_structured:
@@ -77,14 +72,10 @@ def states_nothing(text: str, ranges: list[tuple[int, int]], *, is_user: bool) -
 def evidence_runs(
     start: int, ranges: list[tuple[int, int]], of_task: list[bool]
 ) -> Iterator[tuple[Wording, int, int]]:
-    """Divide sentences into runs of evidence, and single instructions to the model between them.
+    """Yield wording, start and end of each run of evidence, and of each sentence to the model.
 
-    Yields wording, start and end of each run and of each instruction.
-
-    Args:
-        start: Offset at which the first run begins.
-        ranges: The ranges of the sentences.
-        of_task: For each sentence, whether it speaks to the model about its task.
+    ``start`` is the offset of the first run, ``ranges`` are those of the sentences, and ``of_task``
+    tells which of them speak to the model about its task.
     """
     for (first, last), is_of_task in zip(ranges, of_task, strict=False):
         if is_of_task:

@@ -14,8 +14,8 @@ class Part:
         does: Whether the part asks, instructs or informs.
         start: Offset of the part in the prompt.
         end: End of the part in the prompt.
-        is_marked: Whether the structure of the prompt, such as a label, tells what the part does,
-            and not only its wording.
+        is_marked: Whether something sets the part apart, such as a label or a paragraph of its own;
+            only wording tells what other parts do.
         attributes: The attributes of the tag in which the part stands; empty without a tag.
     """
 
@@ -27,9 +27,9 @@ class Part:
 
 
 def joined(parts: Iterable[Part], text: str) -> list[Part]:
-    """Join neighbouring parts that only white space separates, if they do the same.
+    """Join neighbouring parts that do the same and are equally marked.
 
-    Both or neither must be marked. A part with attributes stays alone.
+    Parts with text between them, or with attributes, stay apart.
     """
     found: list[Part] = []
     for part in parts:

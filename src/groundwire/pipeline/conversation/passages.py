@@ -23,14 +23,11 @@ _IDS, _TITLES = ("id", "index"), ("title", "name", "source", "filename", "url")
 def passages_of(inside: str, place: str, attributes: str) -> Iterator[Piece]:
     """Divide a block into its items, such as ``<document>`` or ``<source>``.
 
-    A block that does not begin with an item is one passage, and so is one that begins with its
-    source and goes on with its content. Text between items is a passage too, because it is within
-    the marks of the block.
+    A block that does not begin with an item is one passage, and so is one that has only its source
+    and its content. Text between items is a passage too.
 
-    Args:
-        inside: The text of the block.
-        place: The place of the block in the request, which all its passages get.
-        attributes: The attributes of the block's own tag.
+    ``inside`` is the text of the block, and ``attributes`` are those of its tag. All passages get
+    the place of the block.
     """
     first = _ITEM.match(inside)
     if first is None or _CONTENT.fullmatch(inside, _after_abouts(inside)[0]):
@@ -45,10 +42,7 @@ def passages_of(inside: str, place: str, attributes: str) -> Iterator[Piece]:
 
 
 def _after_abouts(text: str) -> tuple[int, str | None]:
-    """Return the offset after the tags of source and title that begin a text, and the first title.
-
-    The title is ``None`` if there is no such tag.
-    """
+    """Return the offset after the tags of source and title that begin a text; and the title."""
     start, title = 0, None
     while about := _ABOUT.match(text, start):
         title = title or about[2]

@@ -21,7 +21,7 @@ _METADATA_KEY = "grounding.sources"
 
 
 class SourceOrigin(StrEnum):
-    """The origins of a source. If the caller names sources, they alone are the evidence."""
+    """The origins of a source. Sources that the caller names are used before any other."""
 
     METADATA = "metadata"  # metadata["grounding.sources"], with which a caller asks for a check
     DOCUMENTS = "documents"  # the field ``documents``, and parts of the type grounding_source
@@ -54,11 +54,9 @@ class Conversation:
         is_explicit: Whether the caller names sources, even if they are left out or unreadable.
         has_tools: Whether tools or functions are defined. The definitions are not evidence; only
             the results of tools are.
-        unused: Origin → number of its sources that were not used, because an origin with precedence
-            had sources.
+        unused: Origin → number of its sources that were not used, because others had precedence.
         skipped: The number of things that could not be read, by kind.
-        reasons: The number of sources that the limits left out, by reason: ``dropped_long`` or
-            ``dropped_over_cap``, as in the coverage of a detection.
+        reasons: The number of sources that the limits left out, by reason.
         dropped_chars: The number of characters of the sources that the limits left out.
         form: The form of the answer that the request asks for.
     """
@@ -129,17 +127,16 @@ def read_request(
         body: The body of the request, as :func:`json.loads` gives it.
         max_sources: Limit on the sources that are used; the most relevant ones are kept. 0 or less:
             no limit.
-        max_source_chars: Limit on the characters of a source. A longer source is left out as a
-            whole, before sources are counted. 0 or less: no limit.
+        max_source_chars: Limit on the characters of a source. A longer source is left out before
+            sources are counted. 0 or less: no limit.
         metadata_only: Whether only sources in ``metadata["grounding.sources"]`` are evidence.
         final_tools: Tools whose arguments are the final output, beside those of known frameworks.
         names: Further names of evidence in prompts, such as ``<kb_hit>`` or ``Vorgang:``.
 
     Raises:
-        InvalidConversationError: If the body is not an object or has no list of messages, if a
-            message or the metadata is not an object, or if the sources are neither a list nor a
-            text.
-        InvalidTextError: If the question or a source has a lone surrogate.
+        InvalidConversationError: If there are no messages, or if the body, a message or the
+            metadata is malformed.
+        InvalidTextError: If a question or a source has a lone surrogate.
     """
     if not isinstance(body, Mapping):
         remedy = 'It must be an object such as {"messages": [...]}.'
@@ -193,12 +190,7 @@ def read_request(
 
 
 def _explicit(metadata: object, skipped: Counter[Skipped]) -> list[Piece]:
-    """Return the sources that the caller names; entries that are no texts count as skipped.
-
-    Raises:
-        InvalidConversationError: If the metadata is not an object, or its sources are neither a
-            list nor a text.
-    """
+    """Return the sources in the metadata; entries that are no texts count as skipped."""
     if metadata is None:
         return []
     if not isinstance(metadata, Mapping):
@@ -239,7 +231,7 @@ def _sources_in_text(text: str) -> list[str]:
 
 
 def _latest_turn_first(messages: Iterable[Message]) -> list[Piece]:
-    """Return all tool results: those of the last turn first, within a turn in their order."""
+    """Return all tool results: those of the last turn first, each turn in its order."""
     turns: list[list[Piece]] = [[]]
     for message in messages:
         if message.begins_turn:
@@ -291,7 +283,7 @@ def _asked_and_context(
 def _documents(
     body: Mapping[str, object], messages: Iterable[Message], skipped: Counter[Skipped]
 ) -> list[Piece]:
-    """Return the documents beside the messages, and the parts of system messages for sources."""
+    """Return documents beside the messages, and grounding sources in messages not of users."""
     found = Content()
     content.read_documents(content.items_of(body.get("documents")), "documents", found)
     skipped.update(found.skipped)
@@ -305,9 +297,6 @@ def _named(pieces: Mapping[SourceOrigin, Sequence[Piece]]) -> list[OfferedSource
     """Make sources of pieces, each with an id of its own.
 
     A second ``call_1`` becomes ``call_1#2``, and an empty id becomes one such as ``S3``.
-
-    Raises:
-        InvalidTextError: If a text has a lone surrogate.
     """
     flat = [(piece, origin) for origin, each in pieces.items() for piece in each]
     sources: list[Source] = []

@@ -29,7 +29,7 @@ class ToolCall:
 
     @classmethod
     def of(cls, call: object) -> "ToolCall | None":
-        """Read a call, or a piece of a streamed call, in the form of any of the APIs.
+        """Read a call, or a piece of a streamed call.
 
         Returns:
             The call; a piece may have an empty name or empty arguments. ``None`` if the value is
@@ -64,10 +64,8 @@ class Answer:
             a refusal beside a text, or reasoning without an answer.
         calls: The calls of tools in the answer.
         n_prose: The number of characters of prose before the JSON of a ``structured`` answer.
-        is_cut: Whether the answer breaks off, maybe within a word: the model reached its limit, a
-            filter stopped it, or the connection was lost.
-        has_reasoning: Whether the response has reasoning of the model beside the answer; reasoning
-            is not checked.
+        is_cut: Whether the answer breaks off, maybe within a word.
+        has_reasoning: Whether there is reasoning of the model, which is not checked.
     """
 
     index: int
@@ -128,9 +126,8 @@ def read_response(body: object) -> tuple[Answer, ...]:
         One answer for each choice, in order; empty if there are no choices.
 
     Raises:
-        InvalidConversationError: If the body is not a chat completion: it is not an object, it has
-            no list of choices, one of its choices or messages is not an object, or the arguments of
-            a call are nested too deeply.
+        InvalidConversationError: If the body is not a chat completion, or the arguments of a call
+            are nested too deeply.
     """
     remedy = 'A completion is an object such as {"choices": [{"message": {"content": "..."}}]}.'
     if not isinstance(body, Mapping):
@@ -218,8 +215,8 @@ def answer_of(
 ) -> Answer:
     """Make an answer from its contents, and determine its kind.
 
-    A refusal beside text counts as a skipped part. Reasoning counts as a skipped part only if there
-    is nothing else, because clients may then show the reasoning as the answer.
+    A refusal beside text counts as a skipped part. So does reasoning if there is nothing else,
+    because clients may then show it as the answer.
     """
     if text.strip():
         kind = AnswerKind.TEXT

@@ -21,7 +21,7 @@ def _lists() -> dict[str, str]:
 
 
 class Role(StrEnum):
-    """The purposes of the named parts of a prompt."""
+    """The purposes of the parts of a prompt."""
 
     INFORM = "inform"  # evidence
     ASK = "ask"
@@ -74,11 +74,7 @@ class Names:
     """Tells the role of a part by its name. It knows the names in ``words.txt``, and added ones."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        """Add names of evidence to the built-in ones.
-
-        Args:
-            names: The names as they stand in prompts, such as ``<kb_hit>`` or ``Vorgang:``.
-        """
+        """Add names of evidence as they stand in prompts, such as ``<kb_hit>`` or ``Vorgang:``."""
         own = {tuple(words_of(name)) for name in names} - {()}
         #: The added names of several words, longest first. Each counts as one word of a name.
         self._phrases = sorted((each for each in own if len(each) > 1), key=len, reverse=True)
@@ -94,9 +90,9 @@ class Names:
         return words
 
     def role_of(self, name: str) -> Role | None:
-        """Return the role of a part with this name.
+        """Return the role of a part with this name; ``None`` if the name tells no role.
 
-        Return ``None`` if the name tells no role or has more than ten words.
+        A name of more than ten words tells none.
         """
         words = self._words(name)
         if not words or len(words) > _MAX_NAME_WORDS:
@@ -128,13 +124,11 @@ class Names:
     def announced_role(self, sentence: str, *, points: bool = False) -> Role | None:
         """Return the role that a sentence announces for the text after it, or ``None``.
 
-        Examples: "Use the following pieces of context", "answer from the documents below", "here
-        are the rules".
+        For example, "Use the following pieces of context" announces evidence.
 
         Args:
             sentence: One sentence, or one line.
-            points: Whether the sentence must have a word such as "following" or "below". If not, a
-                name and a colon at its end are enough.
+            points: Whether a name and a colon at the end are not enough to announce a role.
         """
         has_colon = sentence.rstrip(" \t\r\n*_").endswith((":", "："))
         lowered = sentence.lower()
@@ -176,7 +170,7 @@ class Names:
         return None
 
     def _is_of_something(self, words: list[str]) -> bool:
-        """Return whether the word "history" is about something else, as in "order history"."""
+        """Return whether "history" is not that of the chat, as in "order history"."""
         at = words.index("history") if "history" in words else 0
         known = self._roles.keys() | listed("beside names") | listed("here")
         return at > 0 and words[at - 1] not in known

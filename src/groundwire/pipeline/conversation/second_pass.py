@@ -9,26 +9,22 @@ from groundwire.pipeline.conversation.parts import Part
 from groundwire.pipeline.conversation.roles import words_of
 from groundwire.pipeline.conversation.wording import Wording
 
-#: The least number of words of statements without any mark, for them to be material. If a question
-#: such as "Which port is it?" looks something up in them, ``_FEW_WORDS`` words are enough. A
-#: paragraph that asks has fewer than ``_FEW_WORDS`` words of statements.
+#: The least number of words of unmarked statements that are pasted material.
 _MIN_WORDS = 20
+#: The same if a question such as "Which port is it?" is before them; a paragraph with fewer words
+#: of statements may be the user's question.
 _FEW_WORDS = 8
 
 
 def settle_asides(
     parts: list[Part], asides: Sequence[int], section_start: int, *, first: bool
 ) -> None:
-    """Exclude from the evidence the questions and orders at the edges of a section that has ended.
+    """Exclude from the evidence the questions and orders at the end of a section that has ended.
 
-    Questions and orders after the last statement of the section are excluded. In the first section
-    of evidence, a question or order at the beginning is excluded too.
+    In the first section of evidence, one at the beginning is excluded too.
 
-    Args:
-        parts: All parts so far; changed in place.
-        asides: Indexes of the parts that may be questions or orders.
-        section_start: Index of the first part of the section.
-        first: Whether there is no evidence before the section.
+    ``parts`` are all so far, and changed in place. ``asides`` has the indexes of those that may be
+    questions or orders. ``first``: whether there is no evidence before the section.
     """
     if not asides:
         return
@@ -44,8 +40,8 @@ def settle_asides(
 def mark_what_is_pointed_at(parts: list[Part], text: str) -> None:
     """Mark as evidence the parts before a phrase such as "the context above".
 
-    From the phrase backwards, parts are marked until a question or a part about the model's task.
-    Nothing is changed if the prompt has evidence that is marked in another way.
+    They go back to a question or a part about the model's task. Nothing is changed if the prompt
+    has marked evidence already.
     """
     if any(part.does is Wording.INFORMS and part.is_marked for part in parts):
         return
@@ -62,12 +58,11 @@ def mark_what_is_pointed_at(parts: list[Part], text: str) -> None:
 
 
 def close_gaps(parts: list[Part], text: str) -> None:
-    """Join all parts of pasted material, up to the user's question, into one part of evidence.
+    """Join the parts of pasted material into one part of evidence.
 
-    If the user asks in the first paragraph, the material begins after this paragraph; if in the
-    last one, the material ends before it. After an order about "the entry below", all other text is
-    material. Questions and headings in the material become part of it. Nothing is changed if the
-    material speaks to the model, or if most of it is not evidence.
+    The user must ask in the first or the last paragraph; the material is in the rest, with any
+    questions and headings in it. Nothing is changed if it gives an order, or is probably no
+    material.
     """
     first_end, last_start = text.find("\n\n"), text.rstrip().rfind("\n\n")
     if first_end < 0:
@@ -111,7 +106,7 @@ def _looks_up(text: str) -> bool:
 
 
 def _asks(paragraph: list[Part], text: str) -> bool:
-    """Return whether a paragraph asks or orders, and states little beside it."""
+    """Return whether a paragraph asks or orders, and states little."""
     stated = [text[part.start : part.end] for part in paragraph if part.does is Wording.INFORMS]
     return len(stated) < len(paragraph) and sum(len(each.split()) for each in stated) < _FEW_WORDS
 
@@ -119,15 +114,11 @@ def _asks(paragraph: list[Part], text: str) -> bool:
 def settle_drafts(parts: list[Part], text: str, drafts: Sequence[int], code: Sequence[int]) -> None:
     """Decide whether pasted configurations and programs are evidence or part of the instructions.
 
-    "Which port is it?" and "explain this" ask about the material. "Fix this" and "write a test for
-    it" ask for something new: then neither is evidence. Otherwise a configuration is evidence, and
-    a program is if the user asks about it, or if there is other evidence.
+    If the user asks for something new ("Fix this"), neither is evidence. Otherwise a configuration
+    is, and a program is if the user asks about it ("Explain this") or there is other evidence.
 
-    Args:
-        parts: All parts; changed in place.
-        text: The prompt.
-        drafts: Indexes of the parts that are configurations and records.
-        code: Indexes of the parts that are programs.
+    ``parts`` is changed in place. ``drafts`` has the indexes of the parts that are configurations
+    and records, ``code`` those of programs.
     """
     if not drafts and not code:
         return
@@ -149,10 +140,9 @@ def settle_drafts(parts: list[Part], text: str, drafts: Sequence[int], code: Seq
 
 
 def without_examples(parts: list[Part], pairs: AnsweredQuestions) -> Iterator[Part]:
-    """Yield the parts, and turn those that belong to an example into instructions.
+    """Yield the parts; those of a question that the prompt answers itself become instructions.
 
-    An example is a question that the prompt answers itself, with a context of its own, if any.
-    Marked evidence stays, unless the example has a context.
+    Marked evidence stays, unless the question has a context of its own.
     """
     for part in parts:
         pair = pairs.at(part.start)

@@ -1,7 +1,7 @@
 """Finds the blocks of a prompt: between tags, fences, rules, quotes and marks such as [END].
 
-All marks are found in a few passes over the text, before it is divided from the top. So finding the
-end of a block takes a binary search only, whatever the prompt contains.
+Closing marks are found in a few passes over the text, before it is divided. So finding the end of a
+block takes little time, whatever the prompt contains.
 """
 
 import json
@@ -52,7 +52,7 @@ class Block:
         end: End of the closing mark.
         role: The role that the name of the block tells, or ``None``.
         attributes: The attributes of the opening tag; empty if the marks are not tags.
-        is_tag: Whether the marks are tags: the text may then have blocks of its own.
+        is_tag: Whether the marks are tags.
         is_code: Whether the opening fence names a programming language.
     """
 
@@ -101,10 +101,7 @@ class Structure:
         )
 
     def has_roles_within(self, block: Block) -> bool:
-        """Return whether a block named as evidence contains other parts of the prompt as well.
-
-        This is so if there are tags of evidence inside, and tags of a question or of instructions.
-        """
+        """Return whether a block of evidence has tags of evidence and of other roles inside."""
         if block.role is not Role.INFORM:
             return False
         n_within = self._n_closings(block)
@@ -140,8 +137,8 @@ class Structure:
         for quotes in _QUOTES:
             if text.startswith(quotes, position):
                 end = text.find(quotes, position + 3)
-                # The text is searched twice at most: a closed block is skipped as a whole, and if
-                # no closing quotes are found, there are no further blocks of this kind.
+                # No text is searched often: a closed block is skipped as a whole, and without
+                # closing quotes there are no further blocks of this kind.
                 if end < 0 or not text[position + 3 : end].strip():
                     return None
                 return Block(position, position + 3, end, end + 3)

@@ -12,14 +12,11 @@ _REMEDY = (
 
 
 def divide_transcript(data: object) -> tuple[object, object]:
-    """Divide a conversation into its request and its response.
+    """Divide a conversation into the bodies of its request and its response, which may be invalid.
 
     Args:
         data: ``{"request": ..., "response": ...}``, or a request whose last message is that of the
             assistant: it becomes the only choice of the response.
-
-    Returns:
-        The bodies of the request and the response. They are not validated yet.
 
     Raises:
         InvalidConversationError: If the data has neither of these forms.

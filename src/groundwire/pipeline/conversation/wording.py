@@ -69,16 +69,15 @@ _ON_THE_FORM = re2.compile(
 )
 _WORD = re.compile(r"\w[\w'’-]*")
 _SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s+|[。！？][”’」』）]*\s*|\n[ \t]*")
-#: The place where a sentence begins to ask: "It opens at 9, when does it close?", "tell me when".
+#: Matches where a sentence begins to ask: "It opens at 9, when does it close?", "tell me when".
 _ASKING_CLAUSE = re.compile(
     r"(?i)(?:[,;–—-]+|\n)\s+(?=(?:(?:and|so|then|but)\s)?"
     r"(?:(?:who|what|when|where|why|which|whose|how|is|are|does|did|can)\b[^.!?\n]*\?\W*$"
     r"|(?:who|what|when|where|why|which|how)(?: \w+)? (?:is|are|was|were|do|does|did|can)\b"
     r"[^.!?,\n]*$|tell me\b))"
 )
-#: Lengths in characters. Only a sentence shorter than the first is divided at its question, and
-#: only so much of it is searched for an order; a longer text is no form. Only a line of at least
-#: the second length may be continued by the next line.
+#: The most characters of a sentence that is divided at a question, of a text that may be a form and
+#: of what is searched for an order; and the least of a line that the next line may continue.
 _MAX_CLAUSES, _MIN_WRAPPED = 400, 50
 _MOST_FORM_WORDS = 12
 #: A placeholder in a form: ``<source>``, ``${index}``, ``{{name}}``, [1].
@@ -132,8 +131,7 @@ def wording_of(sentence: str, *, is_user: bool) -> Wording | None:
 
     Args:
         sentence: One sentence, or one line.
-        is_user: Whether a user says it. A user's sentences in the first person belong to the
-            question; a system message may say "we" in facts about a company.
+        is_user: Whether a user says it. A system message may say "we" in facts about a company.
     """
     words = _words(sentence)
     if not words:
@@ -217,10 +215,7 @@ def is_imperative(words: list[str]) -> bool:
 
 
 def informs_as_block(text: str) -> bool:
-    """Return whether the text of a block informs, and does not instruct the model.
-
-    Orders and "you" alone do not make a text an instruction to the model: a manual has them too.
-    """
+    """Return whether the text of a block informs; a manual with orders to its reader does too."""
     n_sentences = n_of_task = n_informing = 0
     for sentence, words in _said(text):
         n_sentences += 1
@@ -232,10 +227,7 @@ def informs_as_block(text: str) -> bool:
 
 
 def n_informing_words(text: str, *, is_user: bool, up_to: int) -> int:
-    """Count the words of sentences that state something, which have a verb or a figure.
-
-    Counting stops after the sentence that reaches ``up_to`` words.
-    """
+    """Count the words of sentences that state something, until there are ``up_to`` or more."""
     total = 0
     for sentence, words in _said(text):
         is_stated = wording_of(sentence, is_user=is_user) is Wording.INFORMS
@@ -310,10 +302,6 @@ def n_before_question(text: str, ranges: list[tuple[int, int]]) -> int:
 
     The question is the whole last line; if the text has only one line, its last sentence. If the
     last sentence is not a question, all sentences are counted.
-
-    Args:
-        text: The text.
-        ranges: The ranges of its sentences.
     """
     if len(ranges) < 2 or not text[slice(*ranges[-1])].rstrip().endswith(("?", "？")):
         return len(ranges)
@@ -347,7 +335,7 @@ def _is_wrapped(text: str, start: int, end: re.Match[str]) -> bool:
 
 
 def _clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the range of a sentence; two ranges if a question follows its statement."""
+    """Yield the range of a sentence; two ranges if it states something and then asks."""
     asking = None
     if end - start < _MAX_CLAUSES and text[start:end].rstrip()[-1:] not in "!:,":
         asking = _ASKING_CLAUSE.search(text[start:end])
