@@ -23,11 +23,11 @@ from groundwire.pipeline.conversation.response import Answer, AnswerKind
 
 log = logging.getLogger(__name__)
 
-#: The body of a request or response with more bytes than this is parsed in a thread, so that other
-#: requests need not wait.
+#: A longer body of a chat request or response is parsed in a thread, so that other requests need
+#: not wait.
 LARGE_BYTES = 2**20
 
-#: Headers that describe the bytes of a body, and would be wrong once the body is changed.
+#: Headers about the bytes of a body, which are wrong once the body is changed.
 _OF_BYTES = frozenset(
     {"content-encoding", "content-length", "content-md5", "content-digest", "digest", "etag"}
 )
@@ -41,7 +41,7 @@ class CheckedBody:
         raw: The bytes that the upstream sent, still compressed if they were.
         data: The body as JSON data; ``None`` if it cannot be read.
         answers: The results for its answers; one result, ``unavailable``, if it cannot be read.
-        is_upstream_error: Whether the body is an error of the upstream, which holds no answers.
+        is_upstream_error: Whether the body is an error of the upstream, without answers.
     """
 
     raw: bytes

@@ -12,7 +12,7 @@ from groundwire.gateway.chat.known_fields import count_unread, is_error_body
 from groundwire.pipeline.conversation.response import Said, ToolCall, has_reasoning
 
 _OURS = "groundwire"
-#: Fields that all chunks of a response have in common.
+#: Fields whose values are the same in all chunks of a response.
 HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
 #: Fields that a chunk without choices may have; they hold no text of an answer.
 WITHOUT_ANSWERS = frozenset(
@@ -39,8 +39,8 @@ OF_MESSAGE = frozenset(
     ("context", "extra_content", "provider_specific_fields"),
 )
 _OF_PART = ("type", "text", "refusal", "annotations", "citations", "logprobs")
-#: Fields that hold the text of an answer in other APIs. In an event of the requested API, outside
-#: of the places that are read, their text would not be checked.
+#: Fields that hold the text of an answer in some API. In an unexpected place, it would not be
+#: checked.
 TEXTS = ("content", "text", "delta", "message", "output_text")
 
 
@@ -75,7 +75,7 @@ class DeltaPart:
         text: Text that the chunk adds to the answer; may be empty.
         refusal: Text that the chunk adds to the model's refusal; may be empty.
         calls_tools: Whether the chunk has pieces of tool calls.
-        n_skipped: Number of parts that are not checked: audio, images, unknown fields with text.
+        n_skipped: Number of parts that are not checked, such as audio or unknown fields with text.
         finish: The reason why the answer ends, such as ``stop``; ``None`` if it goes on.
         choice: The whole choice, as JSON data; empty in APIs without choices.
         calls: The pieces of tool calls.
@@ -99,8 +99,7 @@ class Chunk:
 
     Attributes:
         data: The whole chunk, as JSON data.
-        parts: One part for each answer that the chunk is about; empty if it is about none, for
-            instance if it has only usage.
+        parts: One part for each answer that the chunk is about; a chunk with only usage has none.
         is_error: Whether the chunk reports a failure of the upstream, alone or beside choices.
         is_as_sent: Whether ``data`` and ``parts`` equal the event's content, so that the bytes of
             the event can be sent unchanged.
@@ -133,10 +132,10 @@ def chunk_of(data: dict[str, Any]) -> Chunk:
     """Read a chunk of a chat completion.
 
     Raises:
-        UnreadableChunkError: If its choices do not have the form of chat completions, or it may
-            hold text of an answer outside of them.
+        UnreadableChunkError: If its choices have an unexpected form, or it may hold text outside of
+            them.
     """
-    # The gateway reports the check in a field of its own, so an upstream must not send that field.
+    # The client would take the upstream's ``groundwire`` for the gateway's, so it is removed.
     own = {key: value for key, value in data.items() if key != _OURS}
     chunk = Chunk(data=own, parts=(), is_as_sent=_OURS not in data)
     if is_error_body(own):
@@ -180,27 +179,27 @@ def unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 class Halves:
     """Joins the halves of characters that a server has divided between two chunks.
 
-    Some servers cut a text between the two UTF-16 units of a character. The first half is held
-    until the second arrives, since half a character can be neither checked nor shown.
+    Some servers cut a text between the two UTF-16 units of a character. The first half waits for
+    the second, since half a character can be neither checked nor shown.
     """
 
     def __init__(self) -> None:
         self._waiting: dict[int, str] = {}
 
     def join(self, chunk: Chunk) -> Chunk:
-        """Return a chunk with whole characters; a half whose other half never comes may remain."""
+        """Return a chunk with whole characters; a half without its other half may remain."""
         parts = tuple(map(self._join, chunk.parts))
         if all(new is old for new, old in zip(parts, chunk.parts, strict=True)):
             return chunk
         return replace(chunk, parts=parts, is_as_sent=False)
 
     def whole(self, index: int, text: str, *, is_last: bool = False) -> str:
-        """Return the next text of an answer; half a character at its end is kept for later.
+        """Return the next text of an answer; half a character at its end is kept for the next call.
 
         Args:
             index: The number of the answer.
             text: The text that has arrived.
-            is_last: Whether the answer ends with this text, so that half a character is not kept.
+            is_last: Whether the answer ends with this text, so that nothing is kept.
         """
         joined = self._waiting.pop(index, "") + text
         if joined and "\ud800" <= joined[-1] <= "\udbff" and not is_last:

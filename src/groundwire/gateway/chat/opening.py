@@ -24,9 +24,9 @@ async def open_context(services: Services, chat: ChatRequest, caller: Caller) ->
     If the request cannot be read, the context gives the reason, and no answer can be checked.
 
     Args:
-        services: The services of the gateway, with the pipeline, the threads and the time limit.
+        services: The pipeline, the threads and the time limit.
         chat: The request.
-        caller: The tenant that sent the request.
+        caller: The sender of the request.
 
     Raises:
         InputError: If the request is not a conversation. Also if its text is invalid (a lone

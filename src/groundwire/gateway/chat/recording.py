@@ -14,7 +14,7 @@ from groundwire.gateway.services import Services
 from groundwire.pipeline import Checked, RequestContext
 from groundwire.policy.policy import Action
 
-#: The value of ``source`` in audit events about answers that a native endpoint checked.
+#: The value of ``source`` in audit events about answers that a client sent to be checked.
 NATIVE = "native"
 
 
@@ -25,8 +25,7 @@ class StreamReport:
     Attributes:
         answers: The results for the answers that were checked to their end or refused; empty if
             text was withheld and the client left.
-        summary: The summary of a stream whose text was withheld until it was checked; ``None`` for
-            other streams.
+        summary: The summary of a stream whose text was withheld; ``None`` for other streams.
         refusal: The reason why the rest of the stream was refused; ``None`` if it was not.
         is_upstream_error: Whether the upstream sent an error in the stream.
         is_client_gone: Whether the client left before the end.
@@ -57,9 +56,10 @@ class Recorder:
         """Prepare to record one request and its response.
 
         Args:
-            services: The services of the gateway, with the audit log and the metrics.
+            services: The audit log, the metrics and the configuration.
             trace_id: The trace id of the request.
-            model: The model that the client named. Only its beginning is recorded, redacted.
+            model: The model that the client named; it is recorded redacted, and not in full if it
+                is long.
         """
         self._services, self._trace_id = services, trace_id
         self._keeping = Keeping.of(services.config.audit)
@@ -74,7 +74,7 @@ class Recorder:
         return self._refuses and self._services.audit.is_failing
 
     def require_writable(self) -> None:
-        """Refuse a request that needs an audit record, and count it, if :attr:`is_failing` is true.
+        """Refuse a request if :attr:`is_failing` is true, and count the refusal.
 
         Raises:
             Problem: 503, if the request is refused.
@@ -109,11 +109,11 @@ class Recorder:
     async def native(
         self, context: RequestContext, answers: Sequence[Checked], *, row: int | None = None
     ) -> None:
-        """Record answers that a client sent to a native endpoint, such as ``/v1/check``.
+        """Record answers that a client sent to be checked, for example to ``/v1/check``.
 
         Args:
-            context: The context of the request.
-            answers: The results for all its answers.
+            context: The context of the answers.
+            answers: Their results.
             row: The number of the row in a batch; ``None`` outside of batches.
 
         Raises:
@@ -176,8 +176,8 @@ class Recorder:
     async def _keep(self, events: Sequence[AuditEvent], *, tenant: str, source: str) -> bool:
         """Write events, and return whether the response may be sent.
 
-        This waits for the disk if responses wait for their records. A response that may not be sent
-        is counted, and an event about it is recorded.
+        If the end of a response waits for its records, so does this method. A response that may not
+        be sent is counted, and an event about it is recorded.
         """
         if not self.settles:
             await self._services.audit.write(*events)
