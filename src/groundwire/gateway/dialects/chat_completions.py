@@ -18,7 +18,7 @@ class ChatCompletions:
     """The dialect of ``POST /v1/chat/completions``."""
 
     path = "chat/completions"
-    #: The beginning of a stream's id, and its ``object``, until the upstream gives its own.
+    #: The beginning of a stream's id, and its ``object``, used if the upstream gave none.
     _prefix, _object = "chatcmpl", "chat.completion.chunk"
     _buffer: type[HeldStream] = HeldStream
 
@@ -76,7 +76,7 @@ def with_unread(answers: tuple[Answer, ...], data: Mapping[str, Any]) -> tuple[A
         data: The body, with one choice for each answer.
 
     Raises:
-        InvalidConversationError: If the body has such fields but no answers.
+        InvalidConversationError: If there are no answers, and such a field outside of the choices.
     """
     beside = count_unread(data, KNOWN)
     if beside and not answers:
