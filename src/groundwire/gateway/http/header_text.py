@@ -1,7 +1,6 @@
 """Writes untrusted text as the value of a header: readable, bounded, and on one line.
 
-A model's text could end the header's line and begin another header. So everything but printable
-ASCII is percent-encoded, and so are the characters that separate texts in the value.
+Otherwise a model's text could end the header's line and begin another header.
 """
 
 import re

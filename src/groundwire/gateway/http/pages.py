@@ -1,4 +1,4 @@
-"""Parts that all apps with HTML pages share: security headers, and style sheets and scripts."""
+"""Parts that all apps with HTML pages share: security headers, style sheets and scripts."""
 
 from contextlib import suppress
 

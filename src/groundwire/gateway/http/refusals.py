@@ -13,7 +13,7 @@ from groundwire.gateway.http.problems import Problem
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: Type and status of refusals, except ``audit_unavailable``. With a status of 500 or above, client
+#: Type and status of refusals, except ``audit_unavailable``. At a status of 500 or above, client
 #: libraries would try again, and the next answer would likely be unsupported too.
 TYPE = "guardrail_violation"
 STATUS = 403
@@ -95,7 +95,7 @@ def blocked(answers: Sequence[Checked]) -> Problem:
     message gives the number of ungrounded claims.
 
     Args:
-        answers: All answers of the response; at least one is to be blocked.
+        answers: All answers of the response.
 
     Raises:
         ValueError: If no answer is to be blocked.
@@ -121,8 +121,8 @@ def told_of(
     Args:
         problem: The refusal.
         trace_id: The trace id of the request.
-        extension: The result of the check, made by :func:`.marks.extension`; ``None`` if there is
-            none. Its entry ``headers`` is left out: headers may quote the withheld text.
+        extension: The result of the check, made by :func:`.marks.extension`, if there is one. Its
+            ``headers`` may quote the withheld text, so they are left out.
     """
     more = {key: value for key, value in (extension or {}).items() if key != "headers"}
     own = {"type": problem.type, "code": problem.code, "message": problem.message}

@@ -1,9 +1,8 @@
 """Responses that are sent while they are produced, and end when the client disconnects.
 
 Starlette's own streaming response does not close the iterator of its body if the client disconnects
-at a moment when the iterator waits for nothing. The iterator is then left to the garbage collector,
-and the upstream behind it goes on writing. Here the task that runs the iterator closes it in any
-case, before the response ends.
+at a moment when the iterator waits for nothing. The upstream behind the iterator then goes on
+writing. Here the iterator is closed in any case, before the response ends.
 """
 
 import asyncio
@@ -40,9 +39,8 @@ class Streamed(Response):
     """A response whose body comes from an iterator.
 
     The iterator is asked for the next piece when the server has taken the piece before, so a slow
-    client makes the iterator wait, and nothing is buffered. When the client leaves, the iterator is
-    cancelled. The iterator is always closed: its ``finally`` blocks have run when the response
-    ends.
+    client makes the iterator wait, and nothing is buffered. If the client leaves, the iterator is
+    cancelled. It is always closed before the response ends.
 
     If the body of the upstream breaks off, the connection to the client is closed without the end
     of the body, so that the client can tell that the body is incomplete.
@@ -73,7 +71,7 @@ class Streamed(Response):
         self.background = None
         self._chunks, self._stall_timeout_s = chunks, stall_timeout_s
         self._ended = ended
-        # The time at which the server got the piece that it is still sending, if it is sending one.
+        # When the server got the piece that it is still sending, if it is sending one.
         self._gave_at: float | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -114,8 +112,8 @@ class Streamed(Response):
         try:
             sending.result()
         except GroundwireError as error:
-            # The error is not raised: an error handler would try to send a response, but this one
-            # has begun. Messages of these errors never quote the body, so they can be logged.
+            # An error handler would try to send a response, but this one has begun. Messages of
+            # these errors never quote the body, so they can be logged.
             _log.warning("%s", error)
         except ClientGoneError as error:
             _log.info("a client left (%s)", type(error.__cause__).__name__)
@@ -128,7 +126,7 @@ class Streamed(Response):
                 if chunk:
                     piece = {"type": "http.response.body", "body": chunk, "more_body": True}
                     await self._give(send, piece)
-                    # Let other tasks run: sending to a client that is gone never waits, so the task
+                    # Sending to a client that is gone never waits, so without this line, the task
                     # that stops this one would get no turn.
                     await asyncio.sleep(0)
             await self._give(send, {"type": "http.response.body", "body": b"", "more_body": False})
@@ -152,6 +150,7 @@ async def until_disconnect(request: Request, work: Awaitable[_Result]) -> _Resul
 
     Raises:
         ClientGoneError: If the client left, or could not be watched, before the work had ended.
+        Exception: Any exception of the work.
     """
     working = asyncio.ensure_future(work)
     watching = asyncio.create_task(
