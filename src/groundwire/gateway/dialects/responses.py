@@ -72,7 +72,7 @@ class Responses:
         return is_error_body(data, fields.RESPONSE - {"output"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
-        """Return a body with each warning in a part of its own, before a message's first content."""
+        """Return a body with each warning in a part before the first content of a message."""
         items = list(data["output"])
         for i, item in enumerate(items):
             content = item.get("content")

@@ -31,7 +31,11 @@ class Background:
         return task
 
     async def close(self, timeout_s: float) -> None:
-        """Wait for all tasks, and for tasks that they start; cancel tasks after ``timeout_s`` seconds."""
+        """Wait for all tasks, and for tasks that they start, then cancel those that still run.
+
+        Args:
+            timeout_s: Seconds to wait for all of them together.
+        """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout_s
         while self._tasks and (left_s := deadline - loop.time()) > 0:

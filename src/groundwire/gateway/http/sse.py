@@ -117,7 +117,7 @@ class EventSplitter:
         return events
 
     def finish(self) -> bytes:
-        """Return the bytes after the last event, which are an unfinished event; readers ignore it."""
+        """Return the bytes after the last event: an unfinished event, which readers ignore."""
         return bytes(self._buffer)
 
 

@@ -18,12 +18,10 @@ from groundwire.gateway.native.route import NativeRoute
 from groundwire.pipeline import Checked, Pipeline, RequestContext
 from groundwire.policy.policy import Action, Request
 
-#: The change to the policy for checks of hosts: hallucinated answers are withheld. Whether answers
-#: that could not be checked are withheld is left to the policy.
+#: Hosts ask whether to withhold an answer, so the policy's action is to block for their checks.
 _BLOCKS = Request(action=Action.BLOCK)
 
-#: Outcomes of answers that were checked, or need no check. In a hallucinated answer, claims without
-#: a finding may be unchecked.
+#: Outcomes of answers that were checked, or need no check.
 _CHECKED = frozenset({Outcome.GROUNDED, Outcome.HALLUCINATED, Outcome.SKIPPED})
 
 
@@ -46,7 +44,7 @@ async def check_answer(
     Raises:
         Problem: If the check takes too long, or its record is required and cannot be written.
         ClientGoneError: If the host has disconnected.
-        InputError: If a text is not valid Unicode.
+        InputError: If a source is not valid Unicode.
     """
     pipeline, who = services(http).pipeline, caller(http)
 
@@ -75,7 +73,7 @@ async def check_chat(
 
     Raises:
         InvalidConversationError: If the body is not a chat request.
-        Problem, ClientGoneError: As :func:`check_answer`.
+        InputError, Problem, ClientGoneError: As :func:`check_answer`.
     """
     pipeline, who = services(http).pipeline, caller(http)
 

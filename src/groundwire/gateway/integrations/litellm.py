@@ -1,8 +1,8 @@
 """LiteLLM: its generic guardrail API, as in 1.110.
 
 LiteLLM calls the guardrail before the model with the messages, and after it with the answers; the
-two calls have the same ``litellm_call_id``. So the guardrail has to be configured with both modes,
-``pre_call`` and ``post_call``.
+two calls have the same ``litellm_call_id``. So the guardrail needs both modes, ``pre_call`` and
+``post_call``.
 """
 
 import json

@@ -9,7 +9,7 @@ from groundwire.gateway.http.caller import OPEN
 from groundwire.gateway.logs import log_access
 from groundwire.gateway.metrics import admin_endpoint_of, endpoint_of
 
-#: The status that web servers customarily log for a request whose client left before its answer.
+#: The status that web servers log by custom if the client left before its response.
 CLIENT_LEFT = 499
 
 #: A function to call when a request has ended, such as :meth:`.metrics.Metrics.request_ended`.

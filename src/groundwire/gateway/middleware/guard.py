@@ -7,7 +7,7 @@ from groundwire.gateway.middleware.state import trace_id
 
 
 class Guard:
-    """Middleware whose :meth:`check` raises a problem for requests that are to be refused."""
+    """Middleware whose :meth:`check` raises a problem for each request to be refused."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

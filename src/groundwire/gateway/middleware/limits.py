@@ -15,10 +15,10 @@ from groundwire.gateway.middleware.guard import Guard
 class RequestLimits(Guard):
     """Refuses requests over the limits before they are processed, or while the body is received.
 
-    Requests for :data:`OPEN` paths have no limits.
+    Requests for :data:`OPEN` paths have no limits, and are not counted.
 
     Attributes:
-        n_requests: The number of requests in flight, without those for :data:`OPEN` paths.
+        n_requests: The number of requests in flight.
     """
 
     def __init__(

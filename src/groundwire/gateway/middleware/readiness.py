@@ -68,7 +68,7 @@ class Readiness:
         """Wait for the start to end, for at most ``PATIENCE_S`` seconds.
 
         Raises:
-            Problem: 503, if the start has failed, or has not ended by then.
+            Problem: 503, if the start has failed or takes longer.
         """
         if self.services is not None:
             return
