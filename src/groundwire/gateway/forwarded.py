@@ -49,8 +49,7 @@ def query_of(request: Request) -> str:
     """Return the query of a request's URL, as written.
 
     Raises:
-        Problem: 400, if it has characters that no URL may hold, or text that looks like a gateway
-            key.
+        Problem: As :func:`forwarded`.
     """
     query: str = request.scope["query_string"].decode("latin-1")
     if any(not "!" <= each <= "~" or each == "#" for each in query):

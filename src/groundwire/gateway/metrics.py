@@ -32,14 +32,14 @@ Mode: TypeAlias = Literal["complete", "stream", "native"]
 
 _OTHER = "other"
 #: Paths after ``/v1/`` that have a label of their own: the path, with ``_`` for ``/``. All other
-#: paths under ``/v1``, except ``models/NAME``, share the label ``passed_through``.
+#: paths under ``/v1/``, except ``models/NAME``, share the label ``passed_through``.
 _ENDPOINTS = frozenset(
     {
         *("chat/completions", "completions", "responses", "messages", "embeddings", "models"),
         *("check", "check/batch", "verify"),
     }
 )
-#: Paths outside ``/v1/`` → their label. Some paths exist on both planes, some on only one.
+#: Paths outside ``/v1/`` → their label, for both planes.
 _ELSEWHERE = {
     "/api/v1/classify/fact-check": "fact_check",
     "/api/v1/nli": "nli",
@@ -160,8 +160,7 @@ class Metrics:
         Args:
             context: The context of the request.
             answers: All answers of one response.
-            mode: The kind of the response: ``complete``, ``stream``, or ``native`` for the
-                gateway's own endpoints.
+            mode: The kind of the response; ``native`` is for answers that the client sent.
             model: The name of the model in the client's request.
         """
         if self.activity is not None:
@@ -174,8 +173,8 @@ class Metrics:
         grounded = is_grounded(answers)
         if mode == "complete" and grounded is not None:
             action = str(context.policy.action).upper()
-            # Create both series at once: otherwise a share of grounded responses that should be 0
-            # would be missing.
+            # Both series must exist: otherwise a share of grounded responses that is 0 would be
+            # missing.
             counts = {value: self._grounding.labels(value, action) for value in ("true", "false")}
             counts["true" if grounded else "false"].inc()
         for stage, ms in _stage_times(answers):
@@ -191,7 +190,7 @@ class Metrics:
             self.activity.took("added", 1000 * seconds)
 
     def refused(self, code: str) -> None:
-        """Count a refusal; codes that are not in :class:`RefusalCode` count as ``other``."""
+        """Count a refusal; unknown codes count as ``other``."""
         self._refusals.labels(code if code in set(RefusalCode) else _OTHER).inc()
 
     # Requests.
@@ -205,7 +204,7 @@ class Metrics:
 
         Args:
             path: The path of the request; only the name of its endpoint is kept.
-            status: Status of the response; by custom 499 if the client left before its end.
+            status: Status of the response; 499 if the client left before its end.
             seconds: Time since the request began.
         """
         endpoint = endpoint_of(path)

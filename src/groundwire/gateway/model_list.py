@@ -16,10 +16,10 @@ from groundwire.gateway.upstream.asking import UpstreamRequest
 
 _log = logging.getLogger(__name__)
 
-#: Seconds to wait for the list of one upstream. It is short, because no model has to run.
+#: Seconds to wait for the list of models of one upstream. No model has to run for it.
 TIMEOUT_S = 10.0
 
-#: The most bytes that the list of one upstream may have.
+#: The most bytes that the list of models of one upstream may have.
 MAX_BYTES = 16_777_216
 
 #: Header that names the upstreams whose models are missing, because they gave no list.
@@ -31,7 +31,7 @@ async def all_models(upstreams: Upstreams, ask: UpstreamRequest) -> Response:
 
     A model that several upstreams serve is listed once, with the entry of the first upstream. A
     model of an upstream is left out if requests for it would not be routed to that upstream. An
-    upstream that gives no list is left out too, and :data:`MISSING_HEADER` names it.
+    upstream that gives no list is named in :data:`MISSING_HEADER`.
 
     Args:
         upstreams: All upstreams.

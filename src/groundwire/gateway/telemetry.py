@@ -104,8 +104,8 @@ class Telemetry:
         Args:
             upstream: The upstream that gets the request.
             ask: The request.
-            headers: The headers for the upstream, a list. Headers that continue the trace are added
-                to the list, in place of the client's.
+            headers: A list of the headers for the upstream. The client's headers about its trace
+                are replaced by those that continue the trace here.
         """
         operation = _OPERATIONS.get(ask.path.rstrip("/"))
         attributes: dict[str, Any] = {
@@ -134,7 +134,7 @@ class Telemetry:
                 raise
 
     def checked(self, answers: Sequence[Checked], *, detector: str) -> None:
-        """Make the span of a check that has just ended; the span is as long as the check took.
+        """Make the span of a check that has just ended, as long as the longest check of an answer.
 
         Args:
             answers: The checked answers of one response.
@@ -190,9 +190,9 @@ class Traced:
 
 
 def new_provider() -> TracerProvider:
-    """Return a provider whose new traces get the trace id that the response has, if possible.
+    """Return a provider whose new traces have the trace id of the request, if possible.
 
-    The traces get random ids if that id is not 32 hexadecimal digits, or only zeros.
+    The traces have random ids if that id is not 32 hexadecimal digits, or only zeros.
     """
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider

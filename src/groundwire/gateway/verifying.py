@@ -1,7 +1,7 @@
 """Verifications of cited claims: their backend, threads and time limit.
 
-The configuration (``verify.*``) sets the backend. A request cannot choose it: otherwise a client
-could have evidence and keys sent to any server.
+Only the configuration (``verify.*``) sets the backend: otherwise a client could have evidence and
+keys sent to any server.
 """
 
 from collections.abc import Mapping
@@ -30,8 +30,8 @@ class Verifications:
     """Verifies cited claims for a gateway.
 
     Attributes:
-        threads: Threads for verifications, apart from the threads for checks, so that checks do
-            not wait for verifications.
+        threads: Threads for verifications; checks have others, so that they do not wait for
+            verifications.
         timeout_s: Seconds that one verification may take, including the wait for a thread.
         settings: The default settings of a request. The time limit of a call to the backend is at
             most that of the whole verification.
