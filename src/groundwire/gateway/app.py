@@ -76,8 +76,7 @@ def create_app(
         on_failure: Called with the error if the services cannot be opened in the background. With a
             pipeline and without a control plane, they are opened before the app starts, and an
             error is raised.
-        telemetry: Makes traces, and is closed by the app; ``None``: it is made if the configuration
-            enables traces.
+        telemetry: Makes traces, and is closed by the app; ``None``: the configuration decides.
 
     Raises:
         ConfigError: If no key is configured, there is no database to hold keys, and this is not a
@@ -140,8 +139,8 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.readiness, app.state.metrics = readiness, counted
-    # These routes come first: most requests are for them, and searching the other routes is slow.
-    # Azure's clients use further paths.
+    # Most requests are for these routes, and searching the others first would be slow. Azure's
+    # clients use further paths.
     for dialect in DIALECTS:
         create = partial(chat.create, dialect=dialect)
         for prefix in ("/v1", "/openai", "/openai/v1", "/openai/deployments/{deployment}"):

@@ -126,7 +126,7 @@ class ControlPlane:
     async def begin(self) -> None:
         """Open the audit log, and begin to open the database.
 
-        The first attempt to open the database is waited for, up to :data:`_FIRST_S` seconds.
+        This waits for the first attempt to open the database, up to :data:`_FIRST_S` seconds.
         """
         await self.audit.open()
         self._opening = asyncio.create_task(self._open(), name="open the store")
@@ -241,9 +241,7 @@ class ControlPlane:
     # Changes.
 
     def check_overrides(self, overrides: Overrides) -> None:
-        """Make sure that the loaded models support the settings of a tenant.
-
-        Before models are loaded, all settings pass.
+        """Make sure that the loaded models, if any, support the settings of a tenant.
 
         Raises:
             ConfigError: If the models do not support the settings; the message lists possible ones.
@@ -360,8 +358,7 @@ def store_unavailable(error: StoreError | None = None) -> Problem:
 def audit_unavailable(what: str) -> Problem:
     """Return the error (status 503) for a request whose audit events cannot be written.
 
-    Args:
-        what: A sentence on the result of the request, such as "Nothing was changed.".
+    ``what`` is a sentence on the result of the request, such as "Nothing was changed.".
     """
     return Problem(
         503,

@@ -64,13 +64,9 @@ def query_of(request: Request) -> str:
 
 
 def require_no_key(part: str, text: str) -> None:
-    """Refuse a part of a URL with text that looks like a gateway key.
+    """Refuse a part of a URL (``path`` or ``query``) with text that looks like a gateway key.
 
     The upstream would see the key, and proxies on the way might log it.
-
-    Args:
-        part: Name of the part, for the message: ``path`` or ``query``.
-        text: The part as written.
 
     Raises:
         Problem: 400, if the text looks like it holds a gateway key.

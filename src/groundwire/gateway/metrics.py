@@ -200,12 +200,10 @@ class Metrics:
         self._in_flight.inc()
 
     def request_ended(self, path: str, *, status: int, seconds: float) -> None:
-        """Count the end of a request.
+        """Count the end of a request, which took some ``seconds``.
 
-        Args:
-            path: The path of the request; only the name of its endpoint is kept.
-            status: Status of the response; 499 if the client left before its end.
-            seconds: Time since the request began.
+        Only the name of the endpoint is kept of the path. The status is 499 if the client left
+        early.
         """
         endpoint = endpoint_of(path)
         self._in_flight.dec()
@@ -213,7 +211,7 @@ class Metrics:
         self._request_seconds.labels(endpoint).observe(seconds)
 
     def admin_request_ended(self, path: str, *, status: int, seconds: float) -> None:
-        """Count the end of a request to the admin plane."""
+        """Count the end of a request to the admin plane; its duration is not kept."""
         del seconds
         endpoint = admin_endpoint_of(path)
         status_class = _STATUS_CLASSES.get(status // 100, _OTHER)
@@ -226,7 +224,7 @@ class Metrics:
         self._upstream_seconds.labels(upstream).observe(seconds)
 
     def upstream_failed(self, upstream: str, kind: str) -> None:
-        """Count a failure.
+        """Count a failure of an upstream.
 
         Args:
             upstream: Name of the upstream.
@@ -292,7 +290,7 @@ def is_grounded(answers: Sequence[Checked]) -> bool | None:
 def _stage_times(answers: Sequence[Checked]) -> Iterator[tuple[str, float]]:
     """Yield the name of each stage of the checks, with its time in milliseconds.
 
-    Stages of the request, which all of its answers share, are yielded once.
+    Stages of the request, which its answers share, are yielded once.
     """
     if answers:
         yield from answers[0].context.timings_ms.items()

@@ -27,15 +27,11 @@ MISSING_HEADER = "x-groundwire-missing-upstreams"
 
 
 async def all_models(upstreams: Upstreams, ask: UpstreamRequest) -> Response:
-    """Return the list of the models of all upstreams.
+    """Return the list of the models of all upstreams, each of which gets the request.
 
     A model that several upstreams serve is listed once, with the entry of the first upstream. A
     model of an upstream is left out if requests for it would not be routed to that upstream. An
     upstream that gives no list is named in :data:`MISSING_HEADER`.
-
-    Args:
-        upstreams: All upstreams.
-        ask: The request that each upstream gets.
 
     Raises:
         Problem: 502, if no upstream gives a list.

@@ -53,11 +53,6 @@ def listen(
 ) -> list[socket.socket]:
     """Listen on the port of a plane, on all addresses of its host.
 
-    Args:
-        config: The configuration.
-        is_admin: Whether to listen on the port of the admin plane.
-        is_local_demo: Whether requests need no key.
-
     Raises:
         ConfigError: If the host is no address of this machine, the port is not available, or other
             machines can reach a demo without keys.
@@ -116,14 +111,7 @@ class Beside(uvicorn.Server):
     def __init__(
         self, app: ASGIApp, config: Config, sockets: Sequence[socket.socket], *, address: str
     ) -> None:
-        """Make the server.
-
-        Args:
-            app: The app; its lifespan does not run.
-            config: The configuration.
-            sockets: The sockets that the server listens on.
-            address: The address of the server, to print for users.
-        """
+        """Make the server; its app's lifespan does not run, and users are shown its ``address``."""
         super().__init__(_settings(app, config, lifespan="off"))
         self.address = address
         self._sockets = list(sockets)

@@ -134,12 +134,7 @@ class Telemetry:
                 raise
 
     def checked(self, answers: Sequence[Checked], *, detector: str) -> None:
-        """Make the span of a check that has just ended, as long as the longest check of an answer.
-
-        Args:
-            answers: The checked answers of one response.
-            detector: Name of the tenant's detector.
-        """
+        """Make the span of a check that has just ended, as long as its longest check of an answer."""
         if not answers:
             return
         ms = max(answer.timings_ms.get("total", 0.0) for answer in answers)

@@ -15,10 +15,6 @@ def decision_for(own: Overrides, config: Config) -> str:
     With ``gateway.unchecked_endpoints: auto``, they are refused if the tenant's policy may block an
     answer. The policies of all decision rules are considered, because the request is not read, and
     so it is unknown which rule applies.
-
-    Args:
-        own: The tenant's own settings.
-        config: The configuration.
     """
     setting = config.gateway.unchecked_endpoints
     if setting in {MARK, REFUSE}:

@@ -40,10 +40,8 @@ class Verifications:
     def __init__(self, config: Config, detector: Detector) -> None:
         """Make the threads; no model is loaded yet.
 
-        Args:
-            config: The configuration.
-            detector: The detector of the gateway. If it has the embedded model, verifications share
-                its model and cache. Otherwise the model is loaded when a verification needs it.
+        If the gateway's detector has the embedded model, verifications share its model and cache.
+        Otherwise the model is loaded when a verification needs it.
         """
         own = config.verify
         self.timeout_s = config.gateway.check_timeout_s

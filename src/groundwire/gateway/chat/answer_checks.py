@@ -67,15 +67,7 @@ class AnswerChecks:
         settings: Gateway,
         threads: Executor,
     ) -> None:
-        """Begin the check of the first answer of a response.
-
-        Args:
-            pipeline: The stages of a check.
-            context: The context of the request.
-            release: When text is sent to the client.
-            settings: The limits of time and of text.
-            threads: The worker threads.
-        """
+        """Begin the check of the first answer of a response."""
         self.threads, self.timeout_s = threads, settings.check_timeout_s
         # Withheld text must be checked whole. :class:`.ReleasedStream` limits it, and refuses a
         # longer stream.

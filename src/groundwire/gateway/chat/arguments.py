@@ -11,7 +11,6 @@ class JoinedCalls:
     """Joins the tool calls of one answer from the pieces in which they arrive."""
 
     def __init__(self) -> None:
-        """Begin without calls."""
         self._names: dict[str, str] = {}
         self._arguments: dict[str, list[str]] = {}
 

@@ -82,8 +82,7 @@ class BlockReader(ABC):
         """Read an event.
 
         Raises:
-            UnreadableChunkError: If the event is not of this API, or may hold text in an unknown
-                place.
+            UnreadableChunkError: If the event is not of this API, or may hold unchecked text.
         """
         data = event_data(event.data or "")
         own = {key: value for key, value in data.items() if key != _OURS}
@@ -289,15 +288,15 @@ class HeldBlocks(ABC):
         return self.n_chars - self.n_sent + self._n_late
 
     def answer(self, index: int) -> "HeldBlocks":
-        """Return the one answer, whose number is 0."""
+        """Return the one answer."""
         return self.answers[index]
 
     def front(self) -> list[bytes]:
-        """Return no events, since all events of this stream belong to its answer."""
+        """Return no events: all events of this stream belong to its answer."""
         return []
 
     def tail(self, *, is_done: bool) -> list[bytes]:
-        """Return no events, since all events of this stream belong to its answer."""
+        """Return no events: all events of this stream belong to its answer."""
         return []
 
     def take(self, event: ServerSentEvent, chunk: Chunk) -> None:
@@ -379,7 +378,7 @@ class HeldBlocks(ABC):
         return out
 
     def error(self, event: ServerSentEvent, chunk: Chunk) -> list[bytes]:
-        """Return the upstream's error as the event that ends the stream."""
+        """Return the upstream's error, which ends the stream."""
         assert isinstance(chunk, BlockEvent)
         return [self._write(chunk.known, is_ours=True)]
 

@@ -53,16 +53,10 @@ class CheckedBody:
 async def check_body(
     checks: AnswerChecks, reply: UpstreamReply, raw: bytes, *, dialect: Dialect, max_bytes: int
 ) -> CheckedBody:
-    """Check the answers in the body of a response.
+    """Check the answers in the body of a response, as the upstream sent it.
 
-    A body that cannot be read counts as one answer with the outcome ``unavailable``.
-
-    Args:
-        checks: The checks of the response.
-        reply: The upstream's reply.
-        raw: The body as the upstream sent it.
-        dialect: The API that the client uses.
-        max_bytes: The most bytes that the decompressed body may have.
+    A body that cannot be read, or has more than ``max_bytes`` when decompressed, counts as one
+    answer with the outcome ``unavailable``.
     """
     read = partial(_read, raw, reply.content_encoding, dialect, max_bytes)
     try:
@@ -93,10 +87,7 @@ def _read(
 def marked(reply: UpstreamReply, body: CheckedBody, dialect: Dialect) -> Response:
     """Return the upstream's response for the client, with headers and warnings about the results.
 
-    Args:
-        reply: The upstream's reply.
-        body: The checked body of the reply; none of its answers is withheld.
-        dialect: The API that the client uses.
+    None of the answers may be withheld.
     """
     warnings = [warning_text(answer) for answer in body.answers]
     headers, raw = reply.headers, body.raw

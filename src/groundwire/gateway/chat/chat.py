@@ -79,7 +79,7 @@ async def create(request: Request, dialect: Dialect) -> Response:
         content_encoding=request.headers.get("content-encoding", ""),
         settings=own.config.gateway,
     )
-    # Reading megabytes on the event loop would keep all other requests waiting.
+    # Reading megabytes on the event loop would keep other requests waiting.
     chat = read() if len(raw) <= LARGE_BYTES else await asyncio.to_thread(read)
     return await until_disconnect(request, Exchange(own, request, chat).answer())
 
@@ -101,8 +101,7 @@ class Exchange:
         Raises:
             Problem: If the upstream gives no response, or its response must not be sent.
             InvalidConversationError: If the request is not a conversation.
-            InvalidTextError: If its question or its evidence is not valid text, and the policy
-                blocks unchecked answers.
+            InvalidTextError: If its text is not valid, and the policy blocks unchecked answers.
         """
         if not self._pipeline.may_check(overrides=self._own, request=self._chat.asks):
             return relayed(await self._send(is_read=False))

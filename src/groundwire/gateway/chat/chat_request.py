@@ -56,8 +56,8 @@ class ChatRequest:
             dialect: The API that the client uses.
             deployment: The model in the path of the request, as in Azure's API; ``None`` if none.
             content_encoding: The value of the header Content-Encoding.
-            settings: The most bytes that a decompressed body may have, and whether the upstream
-                gets ``metadata["grounding.*"]``. OpenAI refuses metadata whose values are not short
+            settings: The most bytes of a decompressed body, and whether the upstream gets
+                ``metadata["grounding.*"]``; OpenAI refuses metadata whose values are not short
                 strings.
 
         Raises:
@@ -112,8 +112,7 @@ def without_ours(raw: bytes, body: Mapping[str, Any]) -> bytes:
             del fields["metadata"]
         return msgspec.json.encode(fields)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        # msgspec refuses some JSON that the standard library and maybe the upstream can read, such
-        # as lone surrogates.
+        # msgspec refuses some JSON that the standard library reads, such as lone surrogates.
         rest = {key: value for key, value in body.items() if key != "metadata"}
         return json.dumps({**rest, "metadata": others} if others else rest).encode()
 

@@ -18,8 +18,8 @@ HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier"
 WITHOUT_ANSWERS = frozenset(
     (*HEAD, "choices", "usage", "error", "prompt_filter_results", "obfuscation", _OURS)
 )
-#: Names of the fields of a response or chunk that the gateway knows; text in other fields is
-#: counted as unchecked. Citations are known, but are not checked.
+#: Known fields of a response or chunk; text in other fields is counted as unchecked. Citations are
+#: known, but are not checked.
 KNOWN = WITHOUT_ANSWERS.union(
     ("citations", "search_results", "provider", "request_id", "metadata", "timings", "time_info"),
     ("x_groq", "extra_content", "kv_transfer_params", "prompt_logprobs", "prompt_token_ids"),
@@ -30,8 +30,8 @@ OF_CHOICE = frozenset(
 ).union(
     ("matched_stop", "logprobs", "token_ids", "content_filter_results", "content_filter_result")
 )
-#: Names of the fields of a message or delta that the gateway knows; text in other fields is
-#: counted as unchecked. Reasoning and citations are known, but are not checked.
+#: Known fields of a message or delta; text in other fields is counted as unchecked. Reasoning and
+#: citations are known, but are not checked.
 OF_MESSAGE = frozenset(
     ("role", "content", "refusal", "tool_calls", "function_call", "audio", "name", "annotations")
 ).union(
@@ -56,8 +56,8 @@ class CallPart:
     """A piece of a tool call in a stream.
 
     Attributes:
-        key: An id of the call within the answer, the same in all pieces of the call.
-        name: The name of the tool, or a part of the name; empty if the piece has none.
+        key: An id of the call within the answer, the same in all its pieces.
+        name: The name of the tool, or a part of it; empty if the piece has none.
         arguments: Text that the piece adds to the arguments.
     """
 
@@ -72,8 +72,8 @@ class DeltaPart:
 
     Attributes:
         index: Number of the answer, from 0.
-        text: Text that the chunk adds to the answer; may be empty.
-        refusal: Text that the chunk adds to the model's refusal; may be empty.
+        text: Text that the chunk adds to the answer.
+        refusal: Text that the chunk adds to the model's refusal.
         calls_tools: Whether the chunk has pieces of tool calls.
         n_skipped: Number of parts that are not checked, such as audio or unknown fields with text.
         finish: The reason why the answer ends, such as ``stop``; ``None`` if it goes on.
@@ -100,9 +100,9 @@ class Chunk:
     Attributes:
         data: The whole chunk, as JSON data.
         parts: One part for each answer that the chunk is about; a chunk with only usage has none.
-        is_error: Whether the chunk reports a failure of the upstream, alone or beside choices.
-        is_as_sent: Whether ``data`` and ``parts`` equal the event's content, so that the bytes of
-            the event can be sent unchanged.
+        is_error: Whether the chunk reports a failure of the upstream.
+        is_as_sent: Whether ``data`` and ``parts`` equal the event's content, so that its bytes can
+            be sent unchanged.
         is_unread: Whether the chunk may hold text in unknown fields outside of its answers.
     """
 
@@ -167,8 +167,8 @@ def unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make a dictionary from the pairs of a JSON object; a hook for ``json.loads``.
 
     Raises:
-        ValueError: If the object has a key twice. Some readers take its first value and some its
-            last, so a client might read text that was not checked here.
+        ValueError: If the object has a key twice. A client might take the other value, which would
+            not be checked.
     """
     found = dict(pairs)
     if len(found) != len(pairs):
@@ -196,10 +196,7 @@ class Halves:
     def whole(self, index: int, text: str, *, is_last: bool = False) -> str:
         """Return the next text of an answer; half a character at its end is kept for the next call.
 
-        Args:
-            index: The number of the answer.
-            text: The text that has arrived.
-            is_last: Whether the answer ends with this text, so that nothing is kept.
+        If the answer ends with this text (``is_last``), nothing is kept.
         """
         joined = self._waiting.pop(index, "") + text
         if joined and "\ud800" <= joined[-1] <= "\udbff" and not is_last:

@@ -47,7 +47,7 @@ class Dialect(Protocol):
 
         Args:
             data: The body.
-            warnings: The warning for each answer; ``None`` for an answer without a warning.
+            warnings: The warning for each answer, or ``None``.
         """
 
     def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
@@ -63,6 +63,6 @@ class Dialect(Protocol):
         Args:
             model: The model that the request names, for a stream that names none.
             trace_id: The trace id of the request.
-            withholds: Whether fields other than the text are held until the answer has passed.
-                Otherwise, only the text and the event that ends the answer are held.
+            withholds: Whether the text and everything beside it wait for the check; otherwise only
+                the event that ends an answer does.
         """

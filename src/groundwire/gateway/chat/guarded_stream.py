@@ -62,8 +62,7 @@ class ReleasedStream:
             dialect: The API that the client uses.
             model: The model that the request names.
             release: When text is sent to the client; not ``observe``.
-            settings: The limits of held text, and the seconds of silence before a comment is sent
-                to keep the connection open.
+            settings: The limits of held text, and the seconds of silence before a comment is sent.
             trace_id: The trace id of the request.
             settles: Whether the end of the response waits for its audit records.
             marks: Whether the event that ends an answer may report the result of its check.
@@ -358,8 +357,7 @@ class ReleasedStream:
 
     async def _report(self, added_s: float | None, *, is_client_gone: bool) -> StreamReport:
         if not self._release.withholds:
-            # Text that has been sent is checked to its end for the record, even if the client
-            # left.
+            # Text that has been sent is checked to its end, even if the client left.
             await self._answers.finish()
         self._answers.close()
         known = {each.answer.index: each for each in self._answers.checked}

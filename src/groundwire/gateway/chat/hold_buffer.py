@@ -97,11 +97,9 @@ class HeldAnswer:
         self.is_finished |= bool(part.finish)
 
     def clear(self, upto: int | None = None) -> list[bytes]:
-        """Return the events with the text up to an offset, to be sent now.
+        """Return the events with the text up to an offset in the answer, to be sent now.
 
-        Args:
-            upto: The offset in the text of the answer; ``None`` for the end of the text that has
-                arrived.
+        ``None`` is the end of the text that has arrived.
         """
         upto = self.n_chars if upto is None else min(upto, self.n_chars)
         out = []
@@ -115,12 +113,10 @@ class HeldAnswer:
         return out
 
     def settle(self, *, warning: str | None = None, in_front: bool = False) -> list[bytes]:
-        """Release all text of an answer that has passed its check.
+        """Release all text of an answer that has passed its check, with a warning if there is one.
 
-        Args:
-            warning: A warning for the user, if there is one.
-            in_front: Whether the warning stands before the text, which must not have been sent yet,
-                or after it.
+        With ``in_front``, the warning stands before the text, of which nothing may have been sent
+        yet.
         """
         out = []
         if warning and in_front:
@@ -133,9 +129,8 @@ class HeldAnswer:
     def finish(self, *, extension: Mapping[str, Any] | None = None) -> list[bytes]:
         """Release the rest of an answer whose text has been sent: other fields, and its end.
 
-        Args:
-            extension: The value of ``groundwire`` in the event that ends the answer, or in an added
-                event if there is none; ``None`` for no such value.
+        The event that ends the answer, or an added event if there is none, gets ``extension`` as
+        the value of ``groundwire``.
         """
         late, self._late = self._late, []
         if extension is not None:
@@ -186,18 +181,11 @@ class HeldStream:
             Otherwise, only the text and the event that ends the answer are held.
         answers: The answers that have been mentioned so far, by number.
         head: The fields that all chunks of the response have, such as ``id`` and ``model``.
-        usage: The token counts that the upstream sent last; ``None`` before it sends any.
+        usage: The token counts that the upstream sent last, or ``None``.
     """
 
     def __init__(self, head: Mapping[str, Any], *, trace_id: str, withholds: bool) -> None:
-        """Prepare an empty buffer.
-
-        Args:
-            head: The fields that all chunks have, to use until the upstream's first chunk gives
-                them.
-            trace_id: The trace id of the request.
-            withholds: As the attribute.
-        """
+        """Prepare an empty buffer; the upstream's first chunk replaces values of ``head``."""
         self.withholds, self._trace_id = withholds, trace_id
         self._front: list[bytes] = []
         self._tail: list[bytes] = []
@@ -251,7 +239,7 @@ class HeldStream:
             self.answer(part.index).take(part, chunk.data, raw)
 
     def answer(self, index: int) -> HeldAnswer:
-        """Return the answer with this number; it is created if no chunk has mentioned it yet."""
+        """Return the answer with this number; make it if it is new."""
         if index not in self.answers:
             self.answers[index] = HeldAnswer(index, self)
         return self.answers[index]

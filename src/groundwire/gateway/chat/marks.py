@@ -107,10 +107,6 @@ def extension(answers: Sequence[Checked], *, trace_id: str) -> dict[str, Any]:
 
     The value has the results that a response without streaming has in its headers.
 
-    Args:
-        answers: The results for the answers that the value is about.
-        trace_id: The trace id of the request.
-
     Returns:
         JSON data: ``outcome``, ``action``, ``trace_id``, and under ``headers`` the result of
         :func:`vsr_headers` by name; ``unread`` if reasoning of the model was not checked.

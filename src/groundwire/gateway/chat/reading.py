@@ -48,7 +48,7 @@ class ChunkReader:
 
         Args:
             content_encoding: The value of the header Content-Encoding.
-            read: Reads one event that has data; it is called with the events in their order.
+            read: Reads one event that has data; called with the events in order.
             path: The path of the API, below ``/v1/``, for the log.
 
         Raises:

@@ -26,7 +26,7 @@ class StreamReport:
         answers: The results for the answers that were checked to their end or refused; empty if
             text was withheld and the client left.
         summary: The summary of a stream whose text was withheld; ``None`` for other streams.
-        refusal: The reason why the rest of the stream was refused; ``None`` if it was not.
+        refusal: The reason why the rest of the stream was refused, or ``None``.
         is_upstream_error: Whether the upstream sent an error in the stream.
         is_client_gone: Whether the client left before the end.
         added_s: Seconds from the upstream's last bytes until recording begins; ``None`` if nothing
@@ -48,18 +48,14 @@ class Recorder:
     response whose audit events cannot be written must not be sent.
 
     Attributes:
-        settles: Whether the end of a response waits until its audit events are on disk, or cannot
-            be written.
+        settles: Whether the end of a response waits until its audit events are written, or cannot
+            be.
     """
 
     def __init__(self, services: Services, *, trace_id: str, model: str = "") -> None:
         """Prepare to record one request and its response.
 
-        Args:
-            services: The audit log, the metrics and the configuration.
-            trace_id: The trace id of the request.
-            model: The model that the client named; it is recorded redacted, and not in full if it
-                is long.
+        The model that the client named is recorded redacted, and cut if it is long.
         """
         self._services, self._trace_id = services, trace_id
         self._keeping = Keeping.of(services.config.audit)
@@ -111,10 +107,7 @@ class Recorder:
     ) -> None:
         """Record answers that a client sent to be checked, for example to ``/v1/check``.
 
-        Args:
-            context: The context of the answers.
-            answers: Their results.
-            row: The number of the row in a batch; ``None`` outside of batches.
+        In a batch, ``row`` is the number of the row.
 
         Raises:
             Problem: 503, if the audit record cannot be written and the response must not be sent.

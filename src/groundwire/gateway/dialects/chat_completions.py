@@ -23,7 +23,7 @@ class ChatCompletions:
     _buffer: type[HeldStream] = HeldStream
 
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the body of a request unchanged, since the pipeline reads this form."""
+        """Return the body of a request unchanged: the pipeline reads this form."""
         return body
 
     def answers(self, data: Any) -> tuple[Answer, ...]:  # noqa: ANN401
@@ -69,11 +69,7 @@ class ChatCompletions:
 
 
 def with_unread(answers: tuple[Answer, ...], data: Mapping[str, Any]) -> tuple[Answer, ...]:
-    """Return the answers, with unknown fields that may hold text counted in ``n_skipped``.
-
-    Args:
-        answers: The answers in a body.
-        data: The body, with one choice for each answer.
+    """Return the answers in a body, counting unknown fields that may hold text in ``n_skipped``.
 
     Raises:
         InvalidConversationError: If there are no answers, and such a field outside of the choices.

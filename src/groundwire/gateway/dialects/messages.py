@@ -66,7 +66,7 @@ class Messages:
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a request in the form that the pipeline reads.
 
-        The output format that the request asks for is in ``response_format``, if there is one.
+        An output format is in ``response_format``.
         """
         wanted = body.get("output_config")
         if not isinstance(wanted, Mapping):
@@ -207,7 +207,7 @@ class _Reader(BlockReader):
         )
 
     def _call(self, data: Mapping[str, Any], name: str, arguments: str) -> tuple[CallPart, ...]:
-        """Return a piece of the open block's tool call; empty if the block is no ``tool_use``."""
+        """Return a piece of the open block's tool call; none if the block is no ``tool_use``."""
         if self._open != "tool_use":
             return ()
         return (CallPart(key=str(data["index"]), name=name, arguments=arguments),)

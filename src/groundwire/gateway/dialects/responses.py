@@ -33,8 +33,8 @@ class Responses:
         """Return a request in the form that the pipeline reads.
 
         ``input`` is always set, since a request that names a stored prompt may have none.
-        ``messages``, which this API does not know, and fields that are ``null`` are left out. The
-        output format that the request asks for is in ``response_format``, if there is one.
+        ``messages``, which this API does not know, and fields that are ``null`` are left out. An
+        output format is in ``response_format``.
         """
         text = body.get("text")
         wanted = text.get("format") if isinstance(text, Mapping) else None
@@ -208,8 +208,7 @@ class _Reader(BlockReader):
             name: The whole name; empty if the event has no name.
 
         Raises:
-            UnreadableChunkError: If ``arguments`` is not a string, or earlier events contradict it
-                or the name.
+            UnreadableChunkError: If the name or the arguments contradict earlier events.
         """
         known, so_far = self._calls.get(index, ("", TextSoFar()))
         if name and known and name != known:
@@ -344,7 +343,7 @@ def _rest_of(whole: str, pieces: Iterable[TextSoFar]) -> str:
     """Return the end of a response's text or refusal that no event before the last one had.
 
     Args:
-        whole: The text or refusal in the event that ends the response; it may be empty.
+        whole: The text or refusal in the event that ends the response; may be empty.
         pieces: The texts or refusals of all parts in earlier events, in order.
 
     Raises:

@@ -24,7 +24,7 @@ from groundwire.gateway.upstream.headers import HOP_BY_HOP, going_up
 #: A message of protobuf, or a context of gRPC; neither package has types.
 Untyped: TypeAlias = Any
 
-#: The headers that name the endpoint of a request.
+#: The headers that say which endpoint a request is for.
 _NAMES = {b":method", b":path"}
 _NEEDED = (
     "Groundwire needs all request headers, the processing_mode request_body_mode: BUFFERED, and "

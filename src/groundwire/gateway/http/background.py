@@ -31,7 +31,7 @@ class Background:
         return task
 
     async def close(self, timeout_s: float) -> None:
-        """Wait for all tasks, and for tasks that they start, then cancel those that still run.
+        """Wait for all tasks, and for tasks that they start; cancel them when time is up.
 
         Args:
             timeout_s: Seconds to wait for all of them together.

@@ -19,9 +19,7 @@ _EITHER = 47
 class CodingError(GroundwireError):
     """A body has an unknown coding, is damaged or incomplete, or decodes to too many bytes.
 
-    Attributes:
-        coding: The declared coding.
-        problem: The fault of the body, in words.
+    ``problem`` is the fault of the body, in words.
     """
 
     def __init__(self, coding: str, problem: str) -> None:

@@ -35,7 +35,7 @@ class Problem(Exception):  # noqa: N818 - a response for the client, not a failu
         code: The code of the error, for programs.
         message: A description of the error for people. It quotes no prompt and no answer.
         next_step: A way for the client to solve the problem; empty if there is none.
-        param: The field of the request that the error is about; ``None`` if it is about no field.
+        param: The field of the request that the error is about, or ``None``.
         type: OpenAI's word for the kind of error; by default the usual one for the status.
         headers: Headers of the response, beside the usual ones.
     """
@@ -128,7 +128,7 @@ def too_large(limit: int, n_bytes: int | None, *, is_fixed: bool = False) -> Pro
     Args:
         limit: The most bytes that a body may have.
         n_bytes: The size of the body; ``None`` if it is unknown.
-        is_fixed: Whether no setting can raise the limit; the problem then names no setting.
+        is_fixed: Whether no setting can raise the limit; the problem then names none.
     """
     raised = "" if is_fixed else ", or raise gateway.max_body_bytes"
     size = "more" if n_bytes is None else f"{n_bytes:,}"

@@ -89,16 +89,13 @@ def refused(code: RefusalCode) -> Problem:
 
 
 def blocked(answers: Sequence[Checked]) -> Problem:
-    """Return the refusal of a response with blocked answers.
+    """Return the refusal of a response, of whose answers at least one is blocked.
 
     Its code is that of the worst outcome among the blocked answers. If that is hallucinated, the
     message gives the number of ungrounded claims.
 
-    Args:
-        answers: All answers of the response.
-
     Raises:
-        ValueError: If no answer is to be blocked.
+        ValueError: If no answer is blocked.
     """
     withheld = [answer for answer in answers if answer.action is Action.BLOCK]
     code = _CODES.get(worst(answer.outcome for answer in withheld))
@@ -118,11 +115,8 @@ def told_of(
 ) -> dict[str, Any]:
     """Return the field ``groundwire`` of the event that ends a stream whose rest is withheld.
 
-    Args:
-        problem: The refusal.
-        trace_id: The trace id of the request.
-        extension: The result of the check, made by :func:`.marks.extension`, if there is one. Its
-            ``headers`` may quote the withheld text, so they are left out.
+    ``extension`` is the result of the check, made by :func:`.marks.extension`. Its ``headers`` may
+    quote the withheld text, so they are left out.
     """
     more = {key: value for key, value in (extension or {}).items() if key != "headers"}
     own = {"type": problem.type, "code": problem.code, "message": problem.message}

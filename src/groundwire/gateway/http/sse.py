@@ -85,21 +85,15 @@ class EventSplitter:
     """Divides a stream of bytes into events; the pieces that are fed may begin and end anywhere."""
 
     def __init__(self, *, max_event_bytes: int) -> None:
-        """Prepare to divide one stream.
-
-        Args:
-            max_event_bytes: The most bytes that an event may have before it has ended.
-        """
+        """Prepare to divide one stream; an unfinished event may have ``max_event_bytes``."""
         self._buffer = bytearray()
         self._searched = 0
         self._max_event_bytes = max_event_bytes
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
-        """Take the next bytes of the stream.
+        """Take the next bytes of the stream, and return the events that they complete.
 
-        Returns:
-            The events that these bytes complete. The bytes of all events and of :meth:`finish`
-            together are exactly the bytes of the stream.
+        The bytes of all events and of :meth:`finish` together are exactly the bytes of the stream.
 
         Raises:
             EventTooLargeError: If the event that has not ended yet has too many bytes.

@@ -61,7 +61,7 @@ class Streamed(Response):
             chunks: Pieces of the body; empty ones are left out.
             status: Status of the response.
             headers: Headers of the response, one character for each byte; repeated ones are kept.
-                Content-Length, if given, must be correct; without it, the body is chunked.
+                Without Content-Length, which must be correct, the body is chunked.
             ended: Called once the response has ended, in any case. It has to release what
                 ``chunks`` uses: a generator that never started runs no ``finally`` block.
             stall_timeout_s: Seconds after which a client that accepts no bytes counts as gone.
@@ -96,8 +96,7 @@ class Streamed(Response):
     async def _until_over(self, *tasks: "asyncio.Task[None]") -> None:
         """Wait until a task has ended, or the client has accepted no bytes for too long."""
         while (left_s := self._left_s()) > 0:
-            # One timer serves for the whole response: a timer for each piece would cost more than
-            # sending the piece.
+            # A timer for each piece would cost more than sending the piece.
             done, _ = await asyncio.wait(tasks, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
             if done:
                 return
@@ -144,9 +143,8 @@ class Streamed(Response):
 async def until_disconnect(request: Request, work: Awaitable[_Result]) -> _Result:
     """Wait for the result of work for a client, and cancel the work if the client leaves.
 
-    Args:
-        request: The request of the client. The rest of its body is discarded.
-        work: A coroutine or a future, which is done or cancelled when this function ends.
+    The work is done or cancelled when this function ends. The rest of the request's body is
+    discarded.
 
     Raises:
         ClientGoneError: If the client left, or could not be watched, before the work had ended.

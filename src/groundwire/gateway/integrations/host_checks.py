@@ -66,10 +66,7 @@ async def check_chat(
 ) -> tuple[Checked, ...]:
     """Check the answers to a chat request; its messages have the question and the evidence.
 
-    Args:
-        http: The request of the host.
-        body: The body of the chat request; ``None`` if it is unknown, so that there is no evidence.
-        answers: The texts of the answers.
+    If the ``body`` of the chat request is unknown (``None``), there is no evidence.
 
     Raises:
         InvalidConversationError: If the body is not a chat request.

@@ -84,13 +84,9 @@ def _complete(text: str) -> str:
 
 
 def _reply(answers: Sequence[Checked], held: Sequence[int]) -> dict[str, Any]:
-    """Return the verdict.
+    """Return the verdict; ``held`` are the numbers of unjudged characters at the ends of answers.
 
     LiteLLM treats an unknown action, here ``NOT_CHECKED``, as a pass, and logs it.
-
-    Args:
-        answers: The checked answers.
-        held: For each answer, the number of characters at its end that were not judged.
     """
     if checks.is_withheld(answers):
         return {"action": "BLOCKED", "blocked_reason": checks.refusal(answers)}

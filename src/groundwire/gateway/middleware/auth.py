@@ -153,7 +153,7 @@ def check_is_local(scope: Scope) -> None:
     then has that name, and the header Origin names the website.
 
     Raises:
-        Problem: If Host is missing or sent twice, or Host or Origin does not name this machine.
+        Problem: If there is not one header Host, or Host or Origin does not name this machine.
     """
     hosts = values(scope, b"host")
     if len(hosts) != 1 or not is_loopback_host(host_of(hosts[0].decode("latin-1"))):

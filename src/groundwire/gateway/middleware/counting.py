@@ -20,13 +20,7 @@ class Counting:
     """Counts the start and the end of each request, even if the app fails, and logs the end."""
 
     def __init__(self, app: ASGIApp, *, began: Callable[[], None], ended: Ended) -> None:
-        """Wrap an app.
-
-        Args:
-            app: Answers requests.
-            began: Counts the start of a request.
-            ended: Counts the end of a request, with its path, status and duration.
-        """
+        """Wrap an app; ``ended`` gets the path, status and duration of each request."""
         self._app, self._began, self._ended = app, began, ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

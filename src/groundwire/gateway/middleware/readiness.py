@@ -86,7 +86,7 @@ class Waiting(Guard):
         self._readiness = readiness
 
     async def check(self, scope: Scope) -> None:
-        """Wait for the start, unless the path of the request is in :data:`OPEN`.
+        """Wait for the start, unless the path is in :data:`OPEN`.
 
         Raises:
             Problem: As :meth:`Readiness.wait`.
