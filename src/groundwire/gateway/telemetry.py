@@ -134,7 +134,7 @@ class Telemetry:
                 raise
 
     def checked(self, answers: Sequence[Checked], *, detector: str) -> None:
-        """Make the span of a check that has just ended, as long as its longest check of an answer."""
+        """Make the span of a check that has just ended, as long as its longest answer took."""
         if not answers:
             return
         ms = max(answer.timings_ms.get("total", 0.0) for answer in answers)

@@ -15,8 +15,8 @@ _ASSETS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 def with_page_policy(app: ASGIApp, *, posts_forms: bool = False) -> ASGIApp:
     """Wrap an app, so that every response has security headers.
 
-    Pages load files of their own site only, cannot be shown in a frame, and are not cached. They
-    send requests from forms if ``posts_forms``, else from scripts.
+    Pages load files of their own site only, cannot be shown in a frame, and are not cached. With
+    ``posts_forms``, only their forms may send requests; otherwise, only their scripts.
     """
     form, connect = ("'self'", "'none'") if posts_forms else ("'none'", "'self'")
     headers = {

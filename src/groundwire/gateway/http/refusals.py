@@ -81,7 +81,7 @@ _TEXTS: Mapping[RefusalCode, tuple[str, str]] = {
 
 
 def refused(code: RefusalCode) -> Problem:
-    """Return the refusal with a code. Its message has no number, unlike that of :func:`blocked`."""
+    """Return the refusal with a code."""
     message, next_step = _TEXTS[code]
     if code is RefusalCode.AUDIT_UNAVAILABLE:  # temporary, so clients should try again
         return Problem(503, str(code), message=message, next_step=next_step)

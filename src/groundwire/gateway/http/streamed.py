@@ -61,7 +61,7 @@ class Streamed(Response):
             chunks: Pieces of the body; empty ones are left out.
             status: Status of the response.
             headers: Headers of the response, one character for each byte; repeated ones are kept.
-                Without Content-Length, which must be correct, the body is chunked.
+                Content-Length, if given, must be correct.
             ended: Called once the response has ended, in any case. It has to release what
                 ``chunks`` uses: a generator that never started runs no ``finally`` block.
             stall_timeout_s: Seconds after which a client that accepts no bytes counts as gone.
