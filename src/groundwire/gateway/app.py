@@ -139,8 +139,8 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.readiness, app.state.metrics = readiness, counted
-    # Most requests are for these routes, and searching the others first would be slow. Azure's
-    # clients use further paths.
+    # Most requests are for these routes, so they come before the others, which are slow to search.
+    # Azure's clients use further paths.
     for dialect in DIALECTS:
         create = partial(chat.create, dialect=dialect)
         for prefix in ("/v1", "/openai", "/openai/v1", "/openai/deployments/{deployment}"):

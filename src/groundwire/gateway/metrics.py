@@ -1,8 +1,7 @@
 """Prometheus metrics of the gateway, in a registry of their own.
 
 ``gateway_grounding_check_total`` is a metric of DVARA, with its documented meaning; all others are
-Groundwire's own. No label holds text of a client or a model: values of labels are names in this
-file or in the configuration.
+Groundwire's own. No label holds text of a client or a model.
 """
 
 import re
@@ -278,8 +277,7 @@ def is_grounded(answers: Sequence[Checked]) -> bool | None:
     """Return how DVARA's counter counts a response: grounded or not; ``None``: not counted.
 
     Skipped answers are left out. A response is not grounded if one of its answers is hallucinated,
-    and grounded if all its answers are grounded. Any other response, such as one with a partial,
-    unavailable or unverified answer, is not counted.
+    and grounded if all its answers are grounded. Any other response is not counted.
     """
     outcomes = {answer.outcome for answer in answers} - {Outcome.SKIPPED}
     if Outcome.HALLUCINATED in outcomes:

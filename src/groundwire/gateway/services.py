@@ -90,7 +90,7 @@ async def open_services(
         pipeline: A pipeline that is already loaded, and that the caller closes; ``None``: it is
             loaded here.
         control: The control plane, with the tenants and the audit log; the caller closes it.
-            Without one, the configuration has all tenants, and no database stores audit events.
+            Without one, tenants come from the configuration, and no database stores audit events.
         telemetry: Makes traces; the caller closes it.
 
     Raises:

@@ -81,7 +81,7 @@ class Telemetry:
     def request(self, scope: Scope) -> AbstractContextManager[Span]:
         """Make a span for a request to the gateway: the current span while the block runs.
 
-        The span continues the trace of the client, if the request has a ``traceparent``.
+        If the request has a ``traceparent``, the span continues the client's trace.
         """
         given = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
         return self._tracer.start_as_current_span(
@@ -134,7 +134,7 @@ class Telemetry:
                 raise
 
     def checked(self, answers: Sequence[Checked], *, detector: str) -> None:
-        """Make the span of a check that has just ended, as long as its longest answer took."""
+        """Make the span of a check that has just ended, with the time of its slowest answer."""
         if not answers:
             return
         ms = max(answer.timings_ms.get("total", 0.0) for answer in answers)

@@ -34,7 +34,7 @@ class Problem(Exception):  # noqa: N818 - a response for the client, not a failu
         status: Status of the response.
         code: The code of the error, for programs.
         message: A description of the error for people. It quotes no prompt and no answer.
-        next_step: A way for the client to solve the problem; empty if there is none.
+        next_step: A way for the client to solve the problem; may be empty.
         param: The field of the request that the error is about, or ``None``.
         type: OpenAI's word for the kind of error; by default the usual one for the status.
         headers: Headers of the response, beside the usual ones.
