@@ -179,11 +179,7 @@ def create_app(
 
 
 def _keys(config: Config, control: "ControlPlane | None", *, is_local_demo: bool) -> Directory:
-    """Return the directory in which the keys of requests are looked up.
-
-    Raises:
-        ConfigError: As :func:`create_app`.
-    """
+    """Return the directory in which the keys of requests are looked up."""
     if control is not None:
         return control.directory
     if not config.keys and not is_local_demo:

@@ -58,7 +58,6 @@ class ControlPlane:
     """The control plane of a process: tenants, keys and the audit trail over one database.
 
     Attributes:
-        config: The configuration.
         store: The database.
         registry: Reads and changes the tenants and keys in the database.
         directory: The tenants and keys that this process knows.

@@ -24,7 +24,7 @@ def forwarded(
         request: The request of the client.
         path: The path after ``/v1/``.
         body: The body to send.
-        model: Name of the model, by which the upstream is chosen; ``None`` if none is named.
+        model: The model, by which the upstream is chosen; ``None`` if none is named.
         accept_encoding: Replaces the client's Accept-Encoding; ``None`` keeps it.
 
     Raises:

@@ -46,11 +46,9 @@ class Services:
     """The parts of the gateway that endpoints use.
 
     Attributes:
-        config: The configuration.
         pipeline: The stages of a check.
         upstreams: The upstream servers.
         audit: The audit log, with the findings of checks and the actions taken.
-        metrics: The metrics.
         background: Runs tasks that go on after a response was sent.
         checks: Threads for checks: twice as many as the detector's threads, so that the next check
             is ready when another ends.

@@ -65,12 +65,8 @@ class Verifications:
     ) -> VerificationReport:
         """Verify an answer, or the steps of a plan or reasoning, in the thread of the caller.
 
-        Args:
-            subject: The answer or the steps.
-            spans: The evidence, as it was sent.
-            knobs: Settings of the request, which win over the configuration.
-            scope: The tenant, and a function that returns whether the caller has given up.
-            with_citations: Whether the report also lists faults of the citations.
+        The settings of the request (``knobs``) win over the configuration. The report also lists
+        faults of the citations if ``with_citations`` is true.
 
         Raises:
             MissingExtraError: If the client of the backend is not installed.

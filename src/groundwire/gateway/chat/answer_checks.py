@@ -50,7 +50,6 @@ class AnswerChecks:
     Attributes:
         on_review: Called on the event loop with the number of an answer that is still arriving, and
             an interim result for it; ``None`` if nobody waits for these results.
-        threads: The worker threads.
         timeout_s: The most seconds that one call in a thread may take, including the wait for a
             free thread.
         max_chars: The most characters that are checked of the text of a streamed answer, and the

@@ -49,7 +49,6 @@ class BlockEvent(Chunk):
     """An event of a stream of blocks.
 
     Attributes:
-        leaves: When the event may be sent to the client.
         known: The event, reduced to fields whose text is checked or that hold no text. If text is
             withheld, events with :attr:`Leaves.WITH_TEXT` are sent in this form.
         opens: Whether the event opens a block of text, or a part of one.
@@ -227,7 +226,6 @@ class HeldBlocks(ABC):
     Attributes:
         withholds: Whether text is sent only after it has been checked.
         model: The model that the request names.
-        trace_id: The trace id of the request.
         n_chars: Characters of text that have arrived.
         n_sent: Characters of text that have been sent.
         n_bytes: Bytes of the events that are held.

@@ -78,7 +78,6 @@ class DeltaPart:
         n_skipped: Number of parts that are not checked, such as audio or unknown fields with text.
         finish: The reason why the answer ends, such as ``stop``; ``None`` if it goes on.
         choice: The whole choice, as JSON data; empty in APIs without choices.
-        calls: The pieces of tool calls.
         has_reasoning: Whether the chunk has reasoning of the model, which is not checked.
     """
 

@@ -53,7 +53,6 @@ class HeldAnswer:
 
     Attributes:
         index: Number of the answer in the response, from 0.
-        stream: The stream that the answer belongs to.
         n_chars: Characters of text that have arrived.
         n_sent: Characters of text that have been sent.
         n_held: Characters that are held: of text, and of other fields such as tool calls.

@@ -40,11 +40,9 @@ def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
     headers, because a refusal must not quote the text that it withholds. Findings in structured
     answers add the header ``x-groundwire-pointers``, with the JSON Pointer of each span.
 
-    Args:
-        answers: The results for the answers of one response. A header joins the values of all.
-
     Returns:
-        Names and values of the headers, in the documented order, escaped where needed.
+        Names and values of the headers, in the documented order. A header has the values of all
+        answers, escaped where needed.
     """
     if any(answer.action is Action.BLOCK for answer in answers):
         return []

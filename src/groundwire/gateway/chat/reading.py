@@ -25,7 +25,6 @@ class ReadEvent:
     """An event of a stream, with the chunk that was read from it.
 
     Attributes:
-        event: The event.
         chunk: The chunk; ``None`` for a comment, the end of the stream, and an unreadable event.
         is_end: Whether the event ends the stream.
         is_unreadable: Whether the event has data that are not a chunk, or has no data and a line

@@ -356,6 +356,5 @@ def _rest_of(whole: str, pieces: Iterable[TextSoFar]) -> str:
 
 
 def _text_of(items: Sequence[Mapping[str, Any]]) -> str:
-    """Return the text of all messages among the items, joined."""
     messages = (each for each in items if each.get("type") == "message")
     return "".join(Said.of(each.get("content")).text for each in messages)

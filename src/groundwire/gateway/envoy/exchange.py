@@ -1,9 +1,4 @@
-"""One request and its response, on their way through Envoy and through the gateway's app.
-
-Each exchange is a request to the gateway's app, whose upstream is Envoy: the app reads the request
-from Envoy, gets the model's response from Envoy, and its own response goes to Envoy. So requests
-are handled as without Envoy.
-"""
+"""One request and its response, on their way through Envoy and through the gateway's app."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -39,7 +34,11 @@ _PIECE_BYTES = 2**16
 
 
 class Exchange:
-    """A request and its response, on their way through Envoy and through the gateway's app."""
+    """A request and its response, on their way through Envoy and through the gateway's app.
+
+    Each exchange is a request to the gateway's app, whose upstream is Envoy: the app reads the
+    request from Envoy, gets the model's response from Envoy, and its own response goes to Envoy.
+    """
 
     def __init__(self, app: ASGIApp, context: Untyped) -> None:
         loop = asyncio.get_running_loop()
@@ -85,7 +84,6 @@ class Exchange:
             await self._context.abort(grpc.StatusCode.INTERNAL, "The response is not complete.")
 
     def _scope(self, headers: proto.Pairs) -> dict[str, Any]:
-        """Return the request as an ASGI scope for the app."""
         pseudo = dict(headers)
         self._given = [pair for pair in headers if not pair[0].startswith(b":")]
         path, _, query = pseudo[b":path"].partition(b"?")

@@ -31,8 +31,7 @@ class GroundednessRequest(checks.HostModel):
     """A text and its sources.
 
     Attributes:
-        text: The text to check.
-        sources: The texts that the text may rest on.
+        sources: The texts that ``text`` may rest on.
         qna: The question, if there is one.
         task: The kind of the text; it changes nothing here.
         reasoning: Whether the response gives a reason for each finding.

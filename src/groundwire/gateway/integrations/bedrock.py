@@ -22,7 +22,6 @@ class QualifiedText(checks.HostModel):
     """A text and its use.
 
     Attributes:
-        text: The text.
         qualifiers: ``grounding_source``, ``query`` or ``guard_content``; without any, the text is
             content to guard.
     """

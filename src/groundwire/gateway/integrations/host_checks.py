@@ -83,7 +83,6 @@ async def check_chat(
 
 
 def _checked(pipeline: Pipeline, context: RequestContext, answers: Sequence[str]) -> Result:
-    """Check answers, and return the result, whose outcome is the worst one."""
     found = tuple(pipeline.check(context, each) for each in answers)
     outcome = worst(each.outcome for each in found) if found else None
     return Result(context=context, answers=found, outcome=outcome)

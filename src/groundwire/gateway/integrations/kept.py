@@ -38,7 +38,6 @@ def find(request: Request, host: str, call_id: str | None) -> dict[str, Any] | N
 
 
 def _kept(request: Request) -> _Kept:
-    """Return the kept messages of the app that a request is for."""
     state = request.app.state
     if not hasattr(state, "kept_requests"):
         state.kept_requests = TTLCache(

@@ -50,7 +50,6 @@ class GuardrailCall(checks.HostModel):
         call_id: The id that the calls before and after the model have in common.
         messages: The messages of a request.
         texts: The answers of a response.
-        settings: Settings of the guardrail.
     """
 
     stage: Literal["request", "response"] = Field(alias="input_type")
