@@ -27,8 +27,8 @@ MAX_HEAD_BYTES = 65_536
 #: About the number of bytes in a head beside its request target and headers.
 _LINE_BYTES = len("GET  HTTP/1.1\r\n\r\n")
 
-#: Seconds that an unused connection is kept open. Most clients close it sooner, so that they send
-#: no request on a connection that is just being closed.
+#: Seconds that an unused connection is kept open: longer than most clients keep it, so that they
+#: send no request on a connection that the gateway is just closing.
 _KEEP_ALIVE_S = 75
 
 #: Seconds that cancelled requests get to release their resources.
