@@ -50,7 +50,7 @@ _UNREAD, _UNREADABLE = "it has not been read yet", "it cannot be read"
 #: Seconds to wait at the end for a failing audit log that has no events to write.
 _VAIN_S = 1.0
 
-#: Header of errors of the database or the audit log: a restart takes seconds.
+#: Header of errors of the database or the audit log, so that clients try again soon.
 _RETRY_AFTER = {"Retry-After": "2"}
 
 
