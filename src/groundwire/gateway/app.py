@@ -3,8 +3,7 @@
 The middleware does this, from the outside in: count the request; give it a trace id; make a span
 for it, if traces are enabled; find its tenant by the key; limit its size, and the number of
 requests at a time; wait for the models. Routes of the proxy are plain Starlette endpoints, which
-get the bytes of a request unchanged. Routes of the gateway's own API are FastAPI's, and make up
-the OpenAPI document.
+get the bytes of a request unchanged. Routes of the gateway's own API are FastAPI's.
 """
 
 import asyncio
@@ -49,7 +48,7 @@ DESCRIPTION = (
     "the upstream has."
 )
 
-#: The exceptions that this app turns into responses; :class:`.Tracing` logs and answers all others.
+#: The exceptions that this app turns into responses; :class:`.Tracing` handles all others.
 ERRORS = (Problem, GroundwireError, HTTPException, RequestValidationError, ClientDisconnect)
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -74,15 +73,14 @@ def create_app(
             and keys are those of the configuration.
         is_local_demo: Whether requests need no key. Only requests addressed to this machine are
             answered then.
-        on_failure: Called with the error if the services cannot be opened in the background. With
-            neither a control plane nor a pipeline to load, they are opened before the app starts,
-            and an error is raised.
-        telemetry: Makes traces, and is closed by the app; ``None``: it is made if the configuration
-            enables traces.
+        on_failure: Called with the error if the services cannot be opened in the background. With a
+            pipeline and without a control plane, they are opened before the app starts, and an
+            error is raised.
+        telemetry: Makes traces, and is closed by the app; ``None``: the configuration decides.
 
     Raises:
-        ConfigError: If no key is configured, there is no database to hold keys, and this is not
-            a local demo.
+        ConfigError: If no key is configured, there is no database to hold keys, and this is not a
+            local demo.
         MissingExtraError: If traces are enabled, and OpenTelemetry is not installed.
     """
     telemetry = Telemetry.of(config) if telemetry is None else telemetry
@@ -141,7 +139,7 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.readiness, app.state.metrics = readiness, counted
-    # These routes come first: most requests are for them, and searching the other routes is slow.
+    # Most requests are for these routes, so they come before the others, which are slow to search.
     # Azure's clients use further paths.
     for dialect in DIALECTS:
         create = partial(chat.create, dialect=dialect)
@@ -160,7 +158,7 @@ def create_app(
     ]
     for error in ERRORS:
         app.add_exception_handler(error, _tell)
-    # Each middleware wraps those that were added before it: the last one is the outermost.
+    # The middleware that is added last is the outermost.
     gateway = config.gateway
     app.add_middleware(Waiting, readiness=readiness)
     app.add_middleware(
@@ -181,12 +179,7 @@ def create_app(
 
 
 def _keys(config: Config, control: "ControlPlane | None", *, is_local_demo: bool) -> Directory:
-    """Return the directory in which the keys of requests are looked up.
-
-    Raises:
-        ConfigError: If no key is configured, there is no database to hold keys, and this is not
-            a local demo.
-    """
+    """Return the directory in which the keys of requests are looked up."""
     if control is not None:
         return control.directory
     if not config.keys and not is_local_demo:

@@ -1,7 +1,7 @@
 """The control plane of a process: its database, tenants and keys, and the audit trail.
 
-The lifespan of the data plane opens it, and the admin plane shares it. If the database is down at
-the start or later, the process keeps running, reports it in ``/readyz``, and reconnects by itself.
+The lifespan of the data plane opens it, and the admin plane shares it. While the database is down,
+the process keeps running, reports it in ``/readyz``, and tries to reconnect.
 """
 
 import asyncio
@@ -37,20 +37,20 @@ from groundwire.policy.policy import Overrides
 
 _T = TypeVar("_T")
 
-#: Seconds that the start waits for the database. After that, the gateway starts without it, but is
-#: not ready.
+#: Seconds that the start waits for the database. Then the gateway starts without it, but is not
+#: ready.
 _FIRST_S = 5.0
 
 #: Seconds between two writes of the counts of failed logins and of answers.
 _TELLING_S = 5.0
 
-#: Messages for a database that was not read yet, and for a database that cannot be read.
+#: Problems in ``/readyz``: the database was not read yet, or cannot be read.
 _UNREAD, _UNREADABLE = "it has not been read yet", "it cannot be read"
 
 #: Seconds to wait at the end for a failing audit log that has no events to write.
 _VAIN_S = 1.0
 
-#: Header of errors about the database: clients may try again soon, as a restart takes seconds.
+#: Header of errors of the database or the audit log, so that clients try again soon.
 _RETRY_AFTER = {"Retry-After": "2"}
 
 
@@ -58,7 +58,6 @@ class ControlPlane:
     """The control plane of a process: tenants, keys and the audit trail over one database.
 
     Attributes:
-        config: The configuration.
         store: The database.
         registry: Reads and changes the tenants and keys in the database.
         directory: The tenants and keys that this process knows.
@@ -66,8 +65,7 @@ class ControlPlane:
         audit: The log that writes audit records.
         trail: Reads the audit records in the database.
         activity: Counts answers and the time of checks, in the database.
-        pipeline: The stages of a check; ``None`` until they are loaded. It checks which settings
-            of tenants are possible.
+        pipeline: Checks which settings of tenants are possible; ``None`` until it is loaded.
     """
 
     def __init__(
@@ -89,7 +87,7 @@ class ControlPlane:
             ConfigError: If the admin key is also a tenant's key, or a key of the audit log cannot
                 be used or made.
             KindError: If ``audit.redact`` is invalid.
-            SettingError: If the audit log cannot be written.
+            SettingError: If the file of the audit log cannot be written.
         """
         self.config, self.is_local_demo, self._on_start = config, is_local_demo, on_start
         # A confirmed change of a tenant or a key must survive a power cut.
@@ -127,7 +125,7 @@ class ControlPlane:
     async def begin(self) -> None:
         """Open the audit log, and begin to open the database.
 
-        The first attempt to open the database is waited for, up to :data:`_FIRST_S` seconds.
+        This waits for the first attempt to open the database, up to :data:`_FIRST_S` seconds.
         """
         await self.audit.open()
         self._opening = asyncio.create_task(self._open(), name="open the store")
@@ -148,8 +146,8 @@ class ControlPlane:
         """Make sure that tenants and keys are known; wait for the first attempt to read them.
 
         Raises:
-            Problem: 503, if this attempt has failed and no later one has succeeded, or if it takes
-                more than :data:`.control_state.PATIENCE_S` seconds.
+            Problem: 503, if they are not known after this attempt or
+                :data:`.control_state.PATIENCE_S` seconds.
         """
         if self._is_open:
             return
@@ -170,8 +168,8 @@ class ControlPlane:
             task.cancel()
         await asyncio.gather(*begun, return_exceptions=True)
         if self._tasks:
-            # Changes in progress get half of the time. The audit log gets the other half, because
-            # it has to record these changes.
+            # Changes in progress get half of the time. The rest is for the audit log, which has to
+            # record these changes.
             await asyncio.wait(self._tasks, timeout=limit_s / 2)
         if self._retention is not None:
             await self._retention.close()
@@ -180,8 +178,8 @@ class ControlPlane:
                 await self.activity.write()
         # `add` does not wait if the queue is full. Events that cannot be written count as lost.
         self.audit.add(*_failed(self._logins.due(now=math.inf)))
-        # If the log is failing and no event waits, only the end of the chain is unwritten, which is
-        # not worth a long wait.
+        # If no event waits, a failing log only lacks the end of the chain, which is not worth a
+        # long wait.
         is_vain = self.audit.is_failing and not self.audit.stats.depth
         left_s = max(deadline - time.monotonic(), 0.0)
         await self.audit.close(timeout_s=min(left_s, _VAIN_S) if is_vain else left_s)
@@ -225,7 +223,7 @@ class ControlPlane:
             self._tried.set()
 
     def _not_yet(self, error: StoreError | TimeoutError) -> None:
-        """Store the reason why the database cannot be used, and end the wait for the first try."""
+        """Store why the database cannot be used, and end the wait for the first attempt."""
         self._problem = error.problem if isinstance(error, StoreError) else "it does not answer"
         self._tried.set()
 
@@ -242,9 +240,7 @@ class ControlPlane:
     # Changes.
 
     def check_overrides(self, overrides: Overrides) -> None:
-        """Make sure that the loaded models support the settings of a tenant.
-
-        Before models are loaded, all settings pass.
+        """Make sure that the loaded models, if any, support the settings of a tenant.
 
         Raises:
             ConfigError: If the models do not support the settings; the message lists possible ones.
@@ -268,8 +264,7 @@ class ControlPlane:
     ) -> _T:
         """Make a change in the database, such as of a tenant; apply it here, and record it.
 
-        If the database or the audit log fails after the change, this process applies or records
-        the change later.
+        If the database or the audit log fails after the change, it is applied or recorded later.
 
         Args:
             work: Makes the change in the database.
@@ -314,7 +309,7 @@ class ControlPlane:
     def note_login(self, key_id: str, role: Role, address: str, *, trace_id: str) -> None:
         """Record the use of an admin key from an address.
 
-        Further uses from there are not recorded for :data:`.logins.LOGIN_S` seconds.
+        Further uses of the key from there are not recorded for :data:`.logins.LOGIN_S` seconds.
         """
         if self._logins.is_new(key_id, address, now=time.monotonic()):
             self.audit.add(self.events(key_id, trace_id=trace_id).login(role, address))
@@ -330,8 +325,8 @@ class ControlPlane:
     async def _tell(self) -> None:
         while True:
             await asyncio.sleep(_TELLING_S)
-            # ``due`` forgets these failures, so they must be recorded even if this task is
-            # cancelled: the log queues them before its first await.
+            # ``due`` forgets these failures. The log queues them before its first await, so they
+            # are recorded even if this task is cancelled.
             await self.audit.write(*_failed(self._logins.due(now=time.monotonic())))
             if self._is_open:
                 with suppress(StoreError):  # if it fails, the counts are kept and written later
@@ -362,8 +357,7 @@ def store_unavailable(error: StoreError | None = None) -> Problem:
 def audit_unavailable(what: str) -> Problem:
     """Return the error (status 503) for a request whose audit events cannot be written.
 
-    Args:
-        what: A sentence on the result of the request, such as "Nothing was changed.".
+    ``what`` is a sentence on the result of the request, such as "Nothing was changed.".
     """
     return Problem(
         503,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-#: Seconds that a request waits for models or tenants which are still being loaded.
+#: Seconds that a request waits for models or tenants that are not loaded yet.
 PATIENCE_S = 10.0
 
 
@@ -14,10 +14,9 @@ class ControlState:
     Attributes:
         is_up: Whether the last attempt to read the database succeeded.
         problem: The reason why the database cannot be used; ``None`` if it is up.
-        revision: Revision of the tenants and keys that this process knows; -1 before they have been
-            read.
+        revision: Revision of the tenants and keys that this process knows; -1 before they are read.
         age_s: Seconds since this process last compared its tenants and keys with the database; 0
-            before they have been read.
+            before they are read.
         is_audit_failing: Whether the audit log currently fails to write its events.
         n_waiting: Number of audit events that wait to be written.
     """

@@ -24,7 +24,7 @@ def forwarded(
         request: The request of the client.
         path: The path after ``/v1/``.
         body: The body to send.
-        model: Name of the model, by which the upstream is chosen; ``None`` if none is named.
+        model: The model, by which the upstream is chosen; ``None`` if none is named.
         accept_encoding: Replaces the client's Accept-Encoding; ``None`` keeps it.
 
     Raises:
@@ -49,8 +49,7 @@ def query_of(request: Request) -> str:
     """Return the query of a request's URL, as written.
 
     Raises:
-        Problem: 400, if it has characters that no URL may hold, or text that looks like a gateway
-            key.
+        Problem: As :func:`forwarded`.
     """
     query: str = request.scope["query_string"].decode("latin-1")
     if any(not "!" <= each <= "~" or each == "#" for each in query):
@@ -65,13 +64,9 @@ def query_of(request: Request) -> str:
 
 
 def require_no_key(part: str, text: str) -> None:
-    """Refuse a part of a URL with text that looks like a gateway key.
+    """Refuse a part of a URL (``path`` or ``query``) with text that looks like a gateway key.
 
     The upstream would see the key, and proxies on the way might log it.
-
-    Args:
-        part: Name of the part, for the message: ``path`` or ``query``.
-        text: The part as written.
 
     Raises:
         Problem: 400, if the text looks like it holds a gateway key.

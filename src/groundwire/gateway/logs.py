@@ -1,7 +1,7 @@
 """The log of the gateway on standard error: each record is a line of text or a JSON object.
 
-No record holds a key, a prompt or an answer: messages are fixed texts of this package, exceptions
-are logged as their class and line of code, and text that looks like a key is removed.
+Records of this package hold no key, prompt or answer: exceptions are logged as their class and line
+of code, and text that looks like a key is removed.
 """
 
 import json
@@ -36,8 +36,8 @@ def log_access(fields: Mapping[str, object], *, is_probe: bool) -> None:
     """Write a log record about a request that was answered.
 
     Args:
-        fields: The fields of the record. Their values are names of this package, numbers and ids,
-            never text of the client.
+        fields: The fields of the record: names of this package, numbers and ids, never text of the
+            client.
         is_probe: Whether the request is a health probe. These are many and all alike, so their
             records have the level ``DEBUG``.
     """

@@ -1,8 +1,7 @@
 """Prometheus metrics of the gateway, in a registry of their own.
 
 ``gateway_grounding_check_total`` is a metric of DVARA, with its documented meaning; all others are
-Groundwire's own. No label holds text of a client or a model: values of labels are names in this
-file or in the configuration.
+Groundwire's own. No label holds text of a client or a model.
 """
 
 import re
@@ -32,14 +31,14 @@ Mode: TypeAlias = Literal["complete", "stream", "native"]
 
 _OTHER = "other"
 #: Paths after ``/v1/`` that have a label of their own: the path, with ``_`` for ``/``. All other
-#: paths under ``/v1``, except ``models/NAME``, share the label ``passed_through``.
+#: paths under ``/v1/``, except ``models/NAME``, share the label ``passed_through``.
 _ENDPOINTS = frozenset(
     {
         *("chat/completions", "completions", "responses", "messages", "embeddings", "models"),
         *("check", "check/batch", "verify"),
     }
 )
-#: Paths outside ``/v1/`` → their label. Some paths exist on both planes, some on only one.
+#: Paths outside ``/v1/`` → their label, for both planes.
 _ELSEWHERE = {
     "/api/v1/classify/fact-check": "fact_check",
     "/api/v1/nli": "nli",
@@ -160,8 +159,7 @@ class Metrics:
         Args:
             context: The context of the request.
             answers: All answers of one response.
-            mode: The kind of the response: ``complete``, ``stream``, or ``native`` for the
-                gateway's own endpoints.
+            mode: The kind of the response; ``native`` is for answers that the client sent.
             model: The name of the model in the client's request.
         """
         if self.activity is not None:
@@ -174,8 +172,8 @@ class Metrics:
         grounded = is_grounded(answers)
         if mode == "complete" and grounded is not None:
             action = str(context.policy.action).upper()
-            # Create both series at once: otherwise a share of grounded responses that should be 0
-            # would be missing.
+            # Both series must exist: otherwise a share of grounded responses that is 0 would be
+            # missing.
             counts = {value: self._grounding.labels(value, action) for value in ("true", "false")}
             counts["true" if grounded else "false"].inc()
         for stage, ms in _stage_times(answers):
@@ -191,7 +189,7 @@ class Metrics:
             self.activity.took("added", 1000 * seconds)
 
     def refused(self, code: str) -> None:
-        """Count a refusal; codes that are not in :class:`RefusalCode` count as ``other``."""
+        """Count a refusal; unknown codes count as ``other``."""
         self._refusals.labels(code if code in set(RefusalCode) else _OTHER).inc()
 
     # Requests.
@@ -201,12 +199,10 @@ class Metrics:
         self._in_flight.inc()
 
     def request_ended(self, path: str, *, status: int, seconds: float) -> None:
-        """Count the end of a request.
+        """Count the end of a request, which took some ``seconds``.
 
-        Args:
-            path: The path of the request; only the name of its endpoint is kept.
-            status: Status of the response; by custom 499 if the client left before its end.
-            seconds: Time since the request began.
+        Only the name of the endpoint is kept of the path. The status is 499 if the client left
+        early.
         """
         endpoint = endpoint_of(path)
         self._in_flight.dec()
@@ -214,7 +210,7 @@ class Metrics:
         self._request_seconds.labels(endpoint).observe(seconds)
 
     def admin_request_ended(self, path: str, *, status: int, seconds: float) -> None:
-        """Count the end of a request to the admin plane."""
+        """Count the end of a request to the admin plane; its duration is not kept."""
         del seconds
         endpoint = admin_endpoint_of(path)
         status_class = _STATUS_CLASSES.get(status // 100, _OTHER)
@@ -227,7 +223,7 @@ class Metrics:
         self._upstream_seconds.labels(upstream).observe(seconds)
 
     def upstream_failed(self, upstream: str, kind: str) -> None:
-        """Count a failure.
+        """Count a failure of an upstream.
 
         Args:
             upstream: Name of the upstream.
@@ -281,8 +277,7 @@ def is_grounded(answers: Sequence[Checked]) -> bool | None:
     """Return how DVARA's counter counts a response: grounded or not; ``None``: not counted.
 
     Skipped answers are left out. A response is not grounded if one of its answers is hallucinated,
-    and grounded if all its answers are grounded. Any other response, such as one with a partial,
-    unavailable or unverified answer, is not counted.
+    and grounded if all its answers are grounded. Any other response is not counted.
     """
     outcomes = {answer.outcome for answer in answers} - {Outcome.SKIPPED}
     if Outcome.HALLUCINATED in outcomes:
@@ -293,7 +288,7 @@ def is_grounded(answers: Sequence[Checked]) -> bool | None:
 def _stage_times(answers: Sequence[Checked]) -> Iterator[tuple[str, float]]:
     """Yield the name of each stage of the checks, with its time in milliseconds.
 
-    Stages of the request, which all of its answers share, are yielded once.
+    Stages of the request, which its answers share, are yielded once.
     """
     if answers:
         yield from answers[0].context.timings_ms.items()

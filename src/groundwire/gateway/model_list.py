@@ -16,10 +16,10 @@ from groundwire.gateway.upstream.asking import UpstreamRequest
 
 _log = logging.getLogger(__name__)
 
-#: Seconds to wait for the list of one upstream. It is short, because no model has to run.
+#: Seconds to wait for the list of models of one upstream. No model has to run for it.
 TIMEOUT_S = 10.0
 
-#: The most bytes that the list of one upstream may have.
+#: The most bytes that the list of models of one upstream may have.
 MAX_BYTES = 16_777_216
 
 #: Header that names the upstreams whose models are missing, because they gave no list.
@@ -27,15 +27,11 @@ MISSING_HEADER = "x-groundwire-missing-upstreams"
 
 
 async def all_models(upstreams: Upstreams, ask: UpstreamRequest) -> Response:
-    """Return the list of the models of all upstreams.
+    """Return the list of the models of all upstreams, each of which gets the request.
 
     A model that several upstreams serve is listed once, with the entry of the first upstream. A
     model of an upstream is left out if requests for it would not be routed to that upstream. An
-    upstream that gives no list is left out too, and :data:`MISSING_HEADER` names it.
-
-    Args:
-        upstreams: All upstreams.
-        ask: The request that each upstream gets.
+    upstream that gives no list is named in :data:`MISSING_HEADER`.
 
     Raises:
         Problem: 502, if no upstream gives a list.

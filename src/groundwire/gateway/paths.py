@@ -1,8 +1,8 @@
 """Finds out which endpoint a path below ``/v1`` names, however the path is spelled.
 
-Servers differ in how they read letter case and doubled slashes, so both are ignored here. The path
-is forwarded as it was written. It is refused if it has anything else that servers read differently,
-such as a character that is percent-encoded twice, or parameters after a semicolon.
+Servers differ in how they read letter case and doubled slashes, so both are ignored here; the path
+is forwarded as it was written. A path is refused if it has anything else that servers read
+differently, such as a character that is percent-encoded twice, or parameters after a semicolon.
 """
 
 import re

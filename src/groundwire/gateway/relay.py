@@ -35,14 +35,13 @@ async def relay(request: Request) -> Response:
     """Forward a request to an upstream, and return its response.
 
     Raises:
-        Problem: 400 or 404 for paths that servers could read differently or that hold a key, 403
-            for endpoints that are refused because their answers are not checked, 404 for the admin
-            API and for other spellings of the path of chat completions, 408 for bodies that are not
-            complete in time, 501 for WebSockets, 503 if a required record cannot be written;
-            and the problems of :func:`.forwarded` and :meth:`.upstream.Upstreams.send`.
+        Problem: If the gateway does not relay such a request; if its path holds a key or could be
+            read differently; if its body is not complete in time; if answers of the endpoint are
+            unchecked and therefore refused; if a required record cannot be written; and as
+            :func:`.forwarded` and :meth:`.upstream.Upstreams.send`.
     """
     raw = request.scope.get("raw_path")
-    # Servers need not give the raw path; paths of Azure's clients are read as those of OpenAI's.
+    # Servers need not give the raw path. Paths of Azure's clients are read as OpenAI's.
     path = AZURE.sub(PREFIX, raw if isinstance(raw, bytes) else request.scope["path"].encode())
     require_no_key("path", path.decode("latin-1"))
     target = target_of(path)
@@ -133,7 +132,7 @@ def _model_of(request: Request, body: bytes, max_bytes: int) -> str | None:
     """Return the model that a JSON body names; ``None`` if it names none or is invalid.
 
     The content type is ignored, as some clients send JSON as plain text or a form. An invalid body
-    is not an error here: the upstream gets the body, and refuses it.
+    is for the upstream to refuse.
     """
     coding = request.headers.get("content-encoding", "")
     try:

@@ -24,11 +24,11 @@ log = logging.getLogger(__name__)
 
 #: The most bytes of a request's head: its request line and headers. A larger head is refused.
 MAX_HEAD_BYTES = 65_536
-#: Number of bytes in a head that belong neither to the request target nor to a header.
+#: About the number of bytes in a head beside its request target and headers.
 _LINE_BYTES = len("GET  HTTP/1.1\r\n\r\n")
 
-#: Seconds that an unused connection is kept open. Clients usually close it sooner, so they send no
-#: request on a connection that was just closed.
+#: Seconds that an unused connection is kept open: longer than most clients keep it, so that they
+#: send no request on a connection that the gateway is just closing.
 _KEEP_ALIVE_S = 75
 
 #: Seconds that cancelled requests get to release their resources.
@@ -52,11 +52,6 @@ def listen(
     config: Config, *, is_admin: bool = False, is_local_demo: bool = False
 ) -> list[socket.socket]:
     """Listen on the port of a plane, on all addresses of its host.
-
-    Args:
-        config: The configuration.
-        is_admin: Whether to listen on the port of the admin plane.
-        is_local_demo: Whether requests need no key.
 
     Raises:
         ConfigError: If the host is no address of this machine, the port is not available, or other
@@ -116,14 +111,7 @@ class Beside(uvicorn.Server):
     def __init__(
         self, app: ASGIApp, config: Config, sockets: Sequence[socket.socket], *, address: str
     ) -> None:
-        """Make the server; the :class:`Server` that gets it as ``beside`` starts and ends it.
-
-        Args:
-            app: The app; its lifespan does not run.
-            config: The configuration.
-            sockets: The sockets that the server listens on.
-            address: The address of the server, to print for users.
-        """
+        """Make the server; its app's lifespan does not run, and users are shown its ``address``."""
         super().__init__(_settings(app, config, lifespan="off"))
         self.address = address
         self._sockets = list(sockets)
@@ -180,9 +168,9 @@ class Server(uvicorn.Server):
         def end(*_: object) -> None:
             self.should_exit = True
 
-        # uvicorn handles these signals while it serves, and raises them again when it has ended.
-        # With the default handler, this second SIGTERM would kill the process, and a clean end
-        # would look like a crash.
+        # uvicorn handles these signals while it serves, and raises them again at the end. With the
+        # default handler, the second SIGTERM would kill the process, and a clean end would look
+        # like a crash.
         before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
         try:
             self.run(sockets=list(sockets))
@@ -213,8 +201,8 @@ class Server(uvicorn.Server):
         async def end_after_requests() -> None:
             if ending is not None:
                 await ending
-            # uvicorn cancels late requests, but does not wait until they have ended. Wait here,
-            # because the end of the app closes the services and the audit log that they use.
+            # uvicorn cancels late requests, but does not wait until they have ended. The end of the
+            # app closes the services and the audit log that they use.
             if tasks := set(self.server_state.tasks):
                 await asyncio.wait(tasks, timeout=_CANCELLED_S)
             await end_app()
@@ -237,8 +225,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """Parse bytes of the client, and refuse a head that gets too large."""
         self._has_ended = False
         super().data_received(data)
-        # If these bytes completed a request, most of them may be its body, which must not be
-        # counted.
+        # If these bytes completed a request, most of them may be its body.
         if self._is_in_head and not self._has_ended:
             self._n_head_bytes += len(data)
             if self._n_head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
@@ -265,9 +252,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._count(len(name) + len(value) + len(": \r\n"))
 
     def _count(self, n_bytes: int) -> None:
-        """Count the bytes of a head as they are parsed.
-
-        Bytes that arrive cannot be counted instead: a head may arrive together with its body.
+        """Count the bytes of a head as they are parsed, since it may arrive together with its body.
 
         Raises:
             ValueError: If the head is too large; the parser stops then.
@@ -313,8 +298,8 @@ def _end_with_connection(cycle: RequestResponseCycle) -> None:
             is_open = b"content-length" not in names
             cycle.chunked_encoding = False if is_open else None
         elif is_open:
-            # uvicorn raises an error if it sends another number of bytes than this, which is 0 if
-            # no length was given. So it is set to the length of each message.
+            # uvicorn raises an error if it sends another number of bytes than this, which is 0
+            # without a length. So it is set to the length of each message.
             cycle.expected_content_length = len(message.get("body", b""))
         await send(message)
 

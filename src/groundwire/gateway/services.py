@@ -46,19 +46,16 @@ class Services:
     """The parts of the gateway that endpoints use.
 
     Attributes:
-        config: The configuration.
         pipeline: The stages of a check.
         upstreams: The upstream servers.
         audit: The audit log, with the findings of checks and the actions taken.
-        metrics: The metrics.
         background: Runs tasks that go on after a response was sent.
-        checks: Threads for checks: twice as many as the detector's threads, so that the next
-            check is ready when another ends.
+        checks: Threads for checks: twice as many as the detector's threads, so that the next check
+            is ready when another ends.
         verifications: Verifies cited claims, in threads of its own.
         telemetry: Makes traces; ``None`` if traces are not enabled.
-        opening: Threads that read requests, find their sources and ask the gate. Every response
-            waits for these threads, even if it does not wait for its check, so no check may
-            occupy them.
+        opening: Threads that read requests, find their sources and ask the gate. Responses wait for
+            these threads even if they do not wait for their check, so no check may occupy them.
     """
 
     config: Config
@@ -91,7 +88,7 @@ async def open_services(
         pipeline: A pipeline that is already loaded, and that the caller closes; ``None``: it is
             loaded here.
         control: The control plane, with the tenants and the audit log; the caller closes it.
-            Without one, the configuration has all tenants, and no database stores audit events.
+            Without one, tenants come from the configuration, and no database stores audit events.
         telemetry: Makes traces; the caller closes it.
 
     Raises:
@@ -99,7 +96,7 @@ async def open_services(
     """
     if pipeline is None:
         tenants = tenants_of(config, control)
-        # Loading reads files and compiles graphs. It runs in a thread, so that probes are answered.
+        # Loading takes seconds; in a thread, it does not keep probes waiting.
         load = partial(Pipeline.load, with_larger_cache(config), tenants=tenants)
         pipeline = await asyncio.to_thread(load)
         stack.callback(pipeline.close)

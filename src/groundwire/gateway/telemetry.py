@@ -81,7 +81,7 @@ class Telemetry:
     def request(self, scope: Scope) -> AbstractContextManager[Span]:
         """Make a span for a request to the gateway: the current span while the block runs.
 
-        The span continues the trace of the client, if the request has a ``traceparent``.
+        If the request has a ``traceparent``, the span continues the client's trace.
         """
         given = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
         return self._tracer.start_as_current_span(
@@ -104,8 +104,8 @@ class Telemetry:
         Args:
             upstream: The upstream that gets the request.
             ask: The request.
-            headers: The headers for the upstream, a list. Headers that continue the trace are added
-                to the list, in place of the client's.
+            headers: A list of the headers for the upstream. The client's headers about its trace
+                are replaced by those that continue the trace here.
         """
         operation = _OPERATIONS.get(ask.path.rstrip("/"))
         attributes: dict[str, Any] = {
@@ -134,12 +134,7 @@ class Telemetry:
                 raise
 
     def checked(self, answers: Sequence[Checked], *, detector: str) -> None:
-        """Make the span of a check that has just ended; the span is as long as the check took.
-
-        Args:
-            answers: The checked answers of one response.
-            detector: Name of the tenant's detector.
-        """
+        """Make the span of a check that has just ended, with the time of its slowest answer."""
         if not answers:
             return
         ms = max(answer.timings_ms.get("total", 0.0) for answer in answers)
@@ -190,9 +185,9 @@ class Traced:
 
 
 def new_provider() -> TracerProvider:
-    """Return a provider whose new traces get the trace id that the response has, if possible.
+    """Return a provider whose new traces have the trace id of the request, if possible.
 
-    The traces get random ids if that id is not 32 hexadecimal digits, or only zeros.
+    The traces have random ids if that id is not 32 hexadecimal digits, or only zeros.
     """
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider

@@ -13,12 +13,8 @@ def decision_for(own: Overrides, config: Config) -> str:
     """Return the decision on a tenant's requests to unchecked endpoints: ``mark`` or ``refuse``.
 
     With ``gateway.unchecked_endpoints: auto``, they are refused if the tenant's policy may block an
-    answer: no endpoint may bypass that policy. The policies of all decision rules are considered,
-    because the request is not read, and so it is unknown which rule applies.
-
-    Args:
-        own: The tenant's own settings.
-        config: The configuration.
+    answer. The policies of all decision rules are considered, because the request is not read, and
+    so it is unknown which rule applies.
     """
     setting = config.gateway.unchecked_endpoints
     if setting in {MARK, REFUSE}:

@@ -1,7 +1,7 @@
 """Verifications of cited claims: their backend, threads and time limit.
 
-The configuration (``verify.*``) sets the backend. A request cannot choose it: otherwise a client
-could have evidence and keys sent to any server.
+Only the configuration (``verify.*``) sets the backend: otherwise a client could have evidence and
+keys sent to any server.
 """
 
 from collections.abc import Mapping
@@ -30,8 +30,8 @@ class Verifications:
     """Verifies cited claims for a gateway.
 
     Attributes:
-        threads: Threads for verifications, apart from the threads for checks, so that checks do
-            not wait for verifications.
+        threads: Threads for verifications; checks have others, so that they do not wait for
+            verifications.
         timeout_s: Seconds that one verification may take, including the wait for a thread.
         settings: The default settings of a request. The time limit of a call to the backend is at
             most that of the whole verification.
@@ -40,10 +40,8 @@ class Verifications:
     def __init__(self, config: Config, detector: Detector) -> None:
         """Make the threads; no model is loaded yet.
 
-        Args:
-            config: The configuration.
-            detector: The detector of the gateway. If it has the embedded model, verifications share
-                its model and cache. Otherwise the model is loaded when a verification needs it.
+        If the gateway's detector has the embedded model, verifications share its model and cache.
+        Otherwise the model is loaded when a verification needs it.
         """
         own = config.verify
         self.timeout_s = config.gateway.check_timeout_s
@@ -67,12 +65,8 @@ class Verifications:
     ) -> VerificationReport:
         """Verify an answer, or the steps of a plan or reasoning, in the thread of the caller.
 
-        Args:
-            subject: The answer or the steps.
-            spans: The evidence, as it was sent.
-            knobs: Settings of the request, which win over the configuration.
-            scope: The tenant, and a function that returns whether the caller has given up.
-            with_citations: Whether the report also lists faults of the citations.
+        The settings of the request (``knobs``) win over the configuration. The report also lists
+        faults of the citations if ``with_citations`` is true.
 
         Raises:
             MissingExtraError: If the client of the backend is not installed.

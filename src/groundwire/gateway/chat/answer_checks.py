@@ -28,9 +28,9 @@ OnReview: TypeAlias = Callable[[int, Review], None]
 #: The most answers that a stream may have; OpenAI's limit of ``n``.
 MAX_ANSWERS = 128
 
-#: Characters that may end a claim. The check gets the waiting text once one of them has arrived,
-#: and again with any text in the next ``_LOOK_BACK`` characters, which can decide whether the claim
-#: has ended.
+#: Characters that may end a claim. The check gets the waiting text if one of them is in the newest
+#: piece of text, or in the ``_LOOK_BACK`` characters before it: what follows can show that the
+#: claim has ended.
 _ENDS = frozenset(".!?;:|\n…。！？；：؟۔।։")
 _LOOK_BACK = 16
 #: If more characters than this are waiting, the check gets them even if none is in ``_ENDS``.
@@ -44,13 +44,12 @@ class CheckTimeoutError(TimeoutError):
 class AnswerChecks:
     """The checks of all answers of a response, by the number of the answer.
 
-    The check of the first answer begins at once, so that the evidence is read before any text
+    The check of the first answer begins at once, so that the evidence can be read before text
     arrives.
 
     Attributes:
-        on_review: Called on the event loop with the number of an answer that is still arriving,
-            and an interim result for it; ``None`` if nobody waits for these results.
-        threads: The worker threads.
+        on_review: Called on the event loop with the number of an answer that is still arriving, and
+            an interim result for it; ``None`` if nobody waits for these results.
         timeout_s: The most seconds that one call in a thread may take, including the wait for a
             free thread.
         max_chars: The most characters that are checked of the text of a streamed answer, and the
@@ -67,24 +66,16 @@ class AnswerChecks:
         settings: Gateway,
         threads: Executor,
     ) -> None:
-        """Begin the check of the first answer of a response.
-
-        Args:
-            pipeline: The stages of a check.
-            context: The context of the request.
-            release: When text is sent to the client.
-            settings: The gateway's settings, with the limits of time and of text.
-            threads: The worker threads.
-        """
+        """Begin the check of the first answer of a response."""
         self.threads, self.timeout_s = threads, settings.check_timeout_s
-        # Withheld text must be checked whole, so it is not cut here. ReleasedStream limits it, and
-        # refuses a longer stream.
+        # Withheld text must be checked whole. :class:`.ReleasedStream` limits it, and refuses a
+        # longer stream.
         self.max_chars = sys.maxsize if release.withholds else settings.max_held_chars
         self.is_reviewed = release is Release.SENTENCE
         self.on_review: OnReview | None = None
-        # Begins the check of one answer's text, and returns its ``Flow``; to be called in a thread.
+        # Begins the check of one answer's text, and returns its ``Flow``; called in a thread.
         self.open = partial(pipeline.stream, context)
-        # Makes the result for an answer that cannot be checked, from the answer and the reason.
+        # Makes the result for an answer that cannot be checked, for a reason.
         self.unavailable = partial(pipeline.unavailable, context)
         self._begun: dict[int, AnswerCheck] = {}
         self._known: dict[int, AnswerCheck] = {}
@@ -155,15 +146,14 @@ class AnswerChecks:
 class AnswerCheck:
     """The check of one answer while its text arrives.
 
-    If the check fails or takes too long, the outcome is ``unavailable``. The pipeline checks the
-    text in threads, but never two pieces of it at once.
+    If the check fails or takes too long, the outcome is ``unavailable``.
 
     Attributes:
         index: The number of the answer.
         checked: The result; ``None`` until it is known.
         n_chars: Characters of the answer's text that have arrived in a stream.
-        n_skipped: Number of parts of a streamed answer that are not checked, such as images, and
-            of unreadable events.
+        n_skipped: Number of parts of a streamed answer that are not checked, such as images, and of
+            unreadable events.
         is_finished: Whether the upstream has ended the answer.
         is_cut: Whether the answer breaks off before its end.
         is_over_limit: Whether its text or the arguments of its tool calls exceed ``max_chars``.
@@ -186,7 +176,7 @@ class AnswerCheck:
         self._task = asyncio.create_task(self._work())
 
     def take(self, part: DeltaPart) -> None:
-        """Take the part of a chunk about this answer; queue its text, up to ``max_chars``."""
+        """Take the part of a chunk about this answer, with its text up to ``max_chars``."""
         room = max(0, self._checks.max_chars - self.n_chars)
         self.is_over_limit |= len(part.text) > room
         self.n_chars += len(part.text)
@@ -209,8 +199,8 @@ class AnswerCheck:
         self._text.append(text)
         self._waiting.append(text)
         self._n_waiting += len(text)
-        # A call in a thread for each word would cost too much, so text is collected until a claim
-        # may be complete.
+        # A call in a thread for each word would cost too much: text waits until a claim may be
+        # complete.
         self._look_back = (self._look_back + text)[-_LOOK_BACK - len(text) :]
         if self._n_waiting > _ENOUGH_CHARS or not _ENDS.isdisjoint(self._look_back):
             self._wake.set()
@@ -285,8 +275,7 @@ class AnswerCheck:
     async def _call(self, function: Callable[[], _T]) -> _T:
         work = self._checks.threads.submit(function)
         call = asyncio.wrap_future(work)
-        # A running thread cannot be stopped. If it opens a flow after the check has ended, the flow
-        # is closed.
+        # A running thread cannot be stopped, but a flow that it opens too late is closed.
         call.add_done_callback(self._put_away)
         try:
             done, _ = await asyncio.wait([call], timeout=self._checks.timeout_s)

@@ -11,19 +11,14 @@ class JoinedCalls:
     """Joins the tool calls of one answer from the pieces in which they arrive."""
 
     def __init__(self) -> None:
-        """Begin without calls."""
         self._names: dict[str, str] = {}
         self._arguments: dict[str, list[str]] = {}
 
     def take(self, parts: Iterable[CallPart], room: int) -> int:
-        """Add pieces of calls.
-
-        Args:
-            parts: The pieces.
-            room: The most characters of arguments to keep from these pieces; the rest is dropped.
+        """Add pieces of calls, keeping at most ``room`` characters of their arguments.
 
         Returns:
-            The number of characters of arguments in the pieces, dropped ones included.
+            The number of characters of arguments in the pieces, kept or not.
         """
         n_chars = 0
         for part in parts:
@@ -47,12 +42,10 @@ class JoinedCalls:
 def count_values(arguments: str) -> int | None:
     """Count the values in the arguments of a call: texts, numbers, true, false, null.
 
+    The result is 0 without arguments, and ``None`` if they are not JSON that can be read.
+
     >>> count_values('{"city": "Paris", "days": [1, 2]}'), count_values(""), count_values("{")
     (3, 0, None)
-
-    Returns:
-        The number of values; 0 if there are no arguments, ``None`` if they are not JSON that can
-        be read.
     """
     if not arguments.strip():
         return 0

@@ -1,9 +1,9 @@
-"""Reads and holds back streams that consist of blocks, in the Messages and Responses APIs.
+"""Reads and holds back streams of blocks, as in the Messages and Responses APIs.
 
-Such a stream has one answer. Each block of it is opened, filled and closed by events. Clients
-assemble blocks in the order of their numbers, so unlike chunks, events are always sent in the order
-in which they arrived. While text is withheld until it is checked, an event that adds no text but
-might repeat withheld text waits until the answer has passed, and so do all events after it.
+Such a stream has one answer. Events open, fill and close its blocks. Clients assemble blocks in the
+order of their numbers, so events are sent in the order in which they arrived. While text is
+withheld, an event that might repeat it waits until the answer has passed its check, and so do all
+events after it.
 """
 
 import re
@@ -49,9 +49,8 @@ class BlockEvent(Chunk):
     """An event of a stream of blocks.
 
     Attributes:
-        leaves: When the event may be sent to the client.
         known: The event, reduced to fields whose text is checked or that hold no text. If text is
-            withheld, this form of an event that adds text is sent.
+            withheld, events with :attr:`Leaves.WITH_TEXT` are sent in this form.
         opens: Whether the event opens a block of text, or a part of one.
         is_divisible: Whether the text of the event may be sent in several pieces.
         is_end: Whether the stream ends with this event.
@@ -82,8 +81,7 @@ class BlockReader(ABC):
         """Read an event.
 
         Raises:
-            UnreadableChunkError: If the event is not of this API, or may hold text in an unknown
-                place.
+            UnreadableChunkError: If the event is not of this API, or may hold unchecked text.
         """
         data = event_data(event.data or "")
         own = {key: value for key, value in data.items() if key != _OURS}
@@ -98,11 +96,10 @@ class BlockReader(ABC):
 
     @abstractmethod
     def read(self, data: Mapping[str, Any]) -> BlockEvent:
-        """Read the data of an event that has a valid type and is not an error.
+        """Read the data of an event that has a valid type and is not an error body.
 
         Raises:
-            UnreadableChunkError: If the event is not of this API, or may hold text in an unknown
-                place.
+            UnreadableChunkError: As :meth:`__call__`.
         """
 
     def _event(
@@ -123,12 +120,7 @@ class BlockReader(ABC):
 
 
 def value_in(data: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
-    """Return the value in a field of an event.
-
-    Args:
-        data: The event, as JSON data.
-        name: The name of the field.
-        kind: The type of the value, without its subclasses.
+    """Return the value of a field of an object, which must be of exactly the type ``kind``.
 
     Raises:
         UnreadableChunkError: If the field is missing, or its value is of another type.
@@ -140,12 +132,12 @@ def value_in(data: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
 
 
 def only(data: Mapping[str, Any], names: Collection[str], **judged: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Return the named fields of an object that may be sent while its answer is held back.
+    """Return the fields of an object that may be sent while its answer is held back.
 
     Args:
         data: The object.
-        names: Fields that may be sent if they hold no text.
-        judged: Values to send for some of these fields in place of their own, even if they hold
+        names: The fields to return, if they hold no text.
+        judged: Values for some of these fields, returned in place of their own even if they hold
             text.
     """
     may = without_text(data, names) | judged
@@ -156,8 +148,7 @@ def unknown_event(data: Mapping[str, Any]) -> BlockEvent:
     """Read an event of an unknown type.
 
     Raises:
-        UnreadableChunkError: If it has fields that may hold text of the answer, which would go
-            unchecked.
+        UnreadableChunkError: If it has a field that may hold text of the answer.
     """
     if any(data.get(name) for name in (*TEXTS, "content_block", "part", "item", "response")):
         raise UnreadableChunkError("it is of an unknown type, and may hold text")
@@ -180,7 +171,7 @@ class TextSoFar:
         self._pieces.append(piece)
 
     def rest(self, whole: object) -> str:
-        """Return the part of the whole text that follows the pieces so far, and add it to them.
+        """Return the part of the whole text that follows the pieces so far, and add it as a piece.
 
         Raises:
             UnreadableChunkError: If ``whole`` is not a string that begins with the pieces.
@@ -205,8 +196,7 @@ def block_event(
     Args:
         data: The data of the event.
         leaves: When the event may be sent to the client.
-        known: The data, reduced to fields whose text is checked or that hold no text; by default,
-            all of ``data``.
+        known: As in :class:`BlockEvent`; by default, all of ``data``.
         n_unread: Number of parts that are not checked.
         more: Other fields of the event, and of its :class:`.DeltaPart`.
     """
@@ -230,14 +220,12 @@ class _Step:
 class HeldBlocks(ABC):
     """A buffer that holds back the events of one stream of blocks.
 
-    A response with chunks may have several answers, so it needs a :class:`.HeldStream`, and a
-    :class:`.HeldAnswer` for each answer. A stream of blocks has one answer, so this class does the
-    work of both classes.
+    For chat completions, a :class:`.HeldStream` has a :class:`.HeldAnswer` for each answer. A
+    stream of blocks has one answer, so this class does the work of both.
 
     Attributes:
         withholds: Whether text is sent only after it has been checked.
         model: The model that the request names.
-        trace_id: The trace id of the request.
         n_chars: Characters of text that have arrived.
         n_sent: Characters of text that have been sent.
         n_bytes: Bytes of the events that are held.
@@ -277,7 +265,7 @@ class HeldBlocks(ABC):
         """Yield the data of the events that end a stream whose rest is withheld."""
 
     def _moved(self, data: Mapping[str, Any], *, is_ours: bool) -> Mapping[str, Any]:
-        """Return the data of an event; its block number grows by the number of added blocks.
+        """Return the data of an event, with its block number moved by the number of added blocks.
 
         Events that the gateway itself writes (``is_ours``) have the right number already.
         """
@@ -294,19 +282,19 @@ class HeldBlocks(ABC):
 
     @property
     def n_held(self) -> int:
-        """Characters of held text, plus bytes of events that wait until the answer passes."""
+        """Characters of held text, plus bytes of events that wait until the answer has passed."""
         return self.n_chars - self.n_sent + self._n_late
 
     def answer(self, index: int) -> "HeldBlocks":
-        """Return the one answer, whose number is 0."""
+        """Return the one answer."""
         return self.answers[index]
 
     def front(self) -> list[bytes]:
-        """Return no events, since all events of this stream belong to its answer."""
+        """Return no events: all events of this stream belong to its answer."""
         return []
 
     def tail(self, *, is_done: bool) -> list[bytes]:
-        """Return no events, since all events of this stream belong to its answer."""
+        """Return no events: all events of this stream belong to its answer."""
         return []
 
     def take(self, event: ServerSentEvent, chunk: Chunk) -> None:
@@ -328,10 +316,10 @@ class HeldBlocks(ABC):
         self._steps.append(step)
 
     def clear(self, upto: int | None = None) -> list[bytes]:
-        """Release text up to an offset in the answer, with its events, until an event must wait.
+        """Release the events of the text up to an offset in the answer, as far as none has to wait.
 
-        ``None`` is the end of the text that has arrived. With an offset, a block of text is not
-        opened before some of its text may be sent. Otherwise clients might show an empty text.
+        ``None`` is the end of the text that has arrived. With an offset, a block of text is opened
+        only once some of its text may be sent; otherwise clients might show an empty text.
         """
         has_more = upto is not None
         upto = self.n_chars if upto is None else min(upto, self.n_chars)
@@ -356,8 +344,8 @@ class HeldBlocks(ABC):
     def settle(self, *, warning: str | None = None, in_front: bool = False) -> list[bytes]:
         """Release the text of an answer that has passed, up to the first event that must wait.
 
-        A warning gets a block of its own, before the first block with text if ``in_front`` is true.
-        If it is false, or there is no such block, :meth:`finish` adds the warning after all blocks.
+        A warning gets a block of its own: before the first block with text if ``in_front`` is true
+        and there is such a block, else after all blocks, when :meth:`finish` is called.
         """
         self._warning = warning
         if not in_front:
@@ -374,8 +362,7 @@ class HeldBlocks(ABC):
     def finish(self, *, extension: Mapping[str, Any] | None = None) -> list[bytes]:
         """Release the rest of the answer: events that had to wait, a warning not sent yet, the end.
 
-        The event that ends the answer gets the result of the check (``extension``), if given; an
-        error event does not.
+        The event that ends the answer gets ``extension``, unless it is an error.
         """
         out = []
         while (first := self._first) and first.event.leaves is not Leaves.LAST:
@@ -389,7 +376,7 @@ class HeldBlocks(ABC):
         return out
 
     def error(self, event: ServerSentEvent, chunk: Chunk) -> list[bytes]:
-        """Return the upstream's error as the event that ends the stream."""
+        """Return the upstream's error, which ends the stream."""
         assert isinstance(chunk, BlockEvent)
         return [self._write(chunk.known, is_ours=True)]
 

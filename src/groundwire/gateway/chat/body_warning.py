@@ -1,8 +1,4 @@
-"""Writes the warning that the action ``body`` adds to an answer, in HaluGate's words.
-
-Line breaks in quotations of the answer or of a source are replaced by spaces, and double quotation
-marks in quoted spans by single ones. The length of the warning is limited.
-"""
+"""Writes the warning that the action ``body`` adds to an answer, in HaluGate's words."""
 
 from collections.abc import Sequence
 
@@ -12,8 +8,8 @@ from groundwire.explain.wording import quote
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: The length of a warning, in characters, beyond which further findings are only counted. The first
-#: finding is quoted even if it makes the warning longer.
+#: The characters of a warning after which further findings are only counted. The first finding is
+#: quoted even if it is longer.
 MAX_CHARS = 4000
 
 _PLEASE = "Please verify the information independently."
@@ -41,8 +37,8 @@ def warning_text(checked: Checked) -> str | None:
     """Return the warning for an answer, without a blank line before or after it.
 
     The result is ``None`` if the action of the answer is not ``body``, or its outcome needs no
-    warning. If the policy includes details, a warning about hallucination quotes the spans. Its
-    confidence is the highest probability of a span, and is left out if no span has a probability.
+    warning. If the policy includes details, a warning about hallucination quotes the spans, and
+    gives the highest probability of a span as its confidence, if there is one.
     """
     if checked.action is not Action.BODY:
         return None
@@ -76,7 +72,7 @@ def _analysis(explanation: Explanation) -> str:
 
 
 def _joined(lead: str, parts: Sequence[str], *, separator: str) -> str:
-    """Join as many parts as ``MAX_CHARS`` allows, at least one, and count the rest, if any."""
+    """Join as many parts as ``MAX_CHARS`` allows, but at least one, and count the rest."""
     n, size = 0, len(lead)
     while n < len(parts) and (n == 0 or size + len(parts[n]) <= MAX_CHARS):
         size += len(parts[n]) + len(separator)

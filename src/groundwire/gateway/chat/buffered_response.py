@@ -23,11 +23,11 @@ from groundwire.pipeline.conversation.response import Answer, AnswerKind
 
 log = logging.getLogger(__name__)
 
-#: The body of a request or response with more bytes than this is parsed in a thread, so that other
-#: requests need not wait.
+#: A longer body of a chat request or response is parsed in a thread, so that other requests need
+#: not wait.
 LARGE_BYTES = 2**20
 
-#: Headers that describe the bytes of a body, and would be wrong once the body is changed.
+#: Headers about the bytes of a body, which are wrong once the body is changed.
 _OF_BYTES = frozenset(
     {"content-encoding", "content-length", "content-md5", "content-digest", "digest", "etag"}
 )
@@ -41,7 +41,7 @@ class CheckedBody:
         raw: The bytes that the upstream sent, still compressed if they were.
         data: The body as JSON data; ``None`` if it cannot be read.
         answers: The results for its answers; one result, ``unavailable``, if it cannot be read.
-        is_upstream_error: Whether the body is an error of the upstream, which holds no answers.
+        is_upstream_error: Whether the body is an error of the upstream, without answers.
     """
 
     raw: bytes
@@ -53,16 +53,10 @@ class CheckedBody:
 async def check_body(
     checks: AnswerChecks, reply: UpstreamReply, raw: bytes, *, dialect: Dialect, max_bytes: int
 ) -> CheckedBody:
-    """Check the answers in the body of a response.
+    """Check the answers in the body of a response, as the upstream sent it.
 
-    A body that cannot be read counts as one answer with the outcome ``unavailable``.
-
-    Args:
-        checks: The checks of the response.
-        reply: The upstream's reply.
-        raw: The body as the upstream sent it.
-        dialect: The API that the client uses.
-        max_bytes: The most bytes that the decompressed body may have.
+    A body that cannot be read, or has more than ``max_bytes`` when decompressed, counts as one
+    answer with the outcome ``unavailable``.
     """
     read = partial(_read, raw, reply.content_encoding, dialect, max_bytes)
     try:
@@ -93,10 +87,7 @@ def _read(
 def marked(reply: UpstreamReply, body: CheckedBody, dialect: Dialect) -> Response:
     """Return the upstream's response for the client, with headers and warnings about the results.
 
-    Args:
-        reply: The upstream's reply.
-        body: The checked body of the reply; none of its answers is withheld.
-        dialect: The API that the client uses.
+    None of the answers may be withheld.
     """
     warnings = [warning_text(answer) for answer in body.answers]
     headers, raw = reply.headers, body.raw

@@ -1,4 +1,4 @@
-"""Handles chat requests of all dialects: an upstream answers, and its answer is checked."""
+"""Handles chat requests of all dialects: asks an upstream, and has its answer checked if due."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Sequence
@@ -42,14 +42,13 @@ from groundwire.policy.policy import Action, reach
 
 #: Seconds that a client may take to send the body of its request.
 BODY_TIMEOUT_S = 60.0
-#: About the most bytes that are kept of an unstreamed response that is checked after it was sent. A
-#: larger response has the outcome ``unavailable``.
+#: About the most bytes of an unstreamed response that are kept to check it after it was sent.
 OBSERVED_BYTES = 8 * 2**20
 
-#: If at least ``gateway.max_requests`` times this many background tasks run, answers that are sent
-#: without waiting for their check are not checked.
+#: With ``gateway.max_requests`` times this many background tasks, answers that are sent without
+#: waiting for their check are no longer checked.
 _PENDING_PER_REQUEST = 4
-#: The recorded reason why an answer was not checked, if too many checks were pending.
+#: The recorded reason why an answer was not checked because of too many background tasks.
 _OVERLOADED = "OverloadedError"
 
 #: The task that asks an upstream; its result is the reply.
@@ -60,8 +59,8 @@ async def create(request: Request, dialect: Dialect) -> Response:
     """Return the upstream's response to a request, checked as far as the policy demands.
 
     Raises:
-        Problem: 408, if the body of the request is not complete in time; 400 or 415, if it cannot
-            be read; and in the cases of :meth:`Exchange.answer`.
+        Problem: If the body of the request is too large, too slow or cannot be read; also as
+            :meth:`Exchange.answer`.
         InvalidConversationError: If the body is not a conversation.
         InvalidTextError: As :meth:`Exchange.answer`.
         ClientDisconnect: If the client leaves before the response begins.
@@ -80,7 +79,7 @@ async def create(request: Request, dialect: Dialect) -> Response:
         content_encoding=request.headers.get("content-encoding", ""),
         settings=own.config.gateway,
     )
-    # Reading megabytes on the event loop would keep all other requests waiting.
+    # Reading megabytes on the event loop would keep other requests waiting.
     chat = read() if len(raw) <= LARGE_BYTES else await asyncio.to_thread(read)
     return await until_disconnect(request, Exchange(own, request, chat).answer())
 
@@ -100,17 +99,15 @@ class Exchange:
         """Return the response for the client.
 
         Raises:
-            Problem: If the upstream gives no response; if its response is withheld; if a check that
-                the policy demands, or its audit record, is not possible.
+            Problem: If the upstream gives no response, or its response must not be sent.
             InvalidConversationError: If the request is not a conversation.
-            InvalidTextError: If its question or its evidence is not valid text, and the policy
-                blocks unchecked answers.
+            InvalidTextError: If its text is not valid, and the policy blocks unchecked answers.
         """
         if not self._pipeline.may_check(overrides=self._own, request=self._chat.asks):
             return relayed(await self._send(is_read=False))
         if self._recorder.is_failing and (await self._open()).path in DUE:
             self._recorder.require_writable()
-        # The upstream is slow, so it is asked first: reading the request meanwhile costs no time.
+        # The upstream is slow: asking it before the request is read saves time.
         sending = asyncio.create_task(self._send(), name="ask an upstream")
         try:
             context = await self._open()
@@ -124,7 +121,7 @@ class Exchange:
     async def _told_of_evidence(self, context: RequestContext, sending: Sending) -> Response:
         """Return the response; if the client asks for it, a header tells where evidence was found.
 
-        A refusal, which is raised as a ``Problem``, gets this header too.
+        A refusal gets this header too.
         """
         is_asked = self._request.headers.get(DEBUG_HEADER) == "true"
         headers = evidence_headers(context.conversation) if is_asked else []
@@ -143,10 +140,10 @@ class Exchange:
             path=self._chat.dialect.path,
             body=self._chat.forwarded,
             model=self._chat.model,
-            # For a response that is read here, compressing and decompressing would be wasted work.
+            # For a response that is read here, compression would be wasted work.
             accept_encoding="identity" if is_read else None,
         )
-        # The body has been decompressed, so the client's Content-Encoding is wrong for it.
+        # The body is sent decompressed, so the client's Content-Encoding would be wrong.
         plain = tuple(pair for pair in ask.headers if pair[0] != "content-encoding")
         send = state.upstream_of(self._request) or self._services.upstreams.send
         return await send(replace(ask, headers=plain))
@@ -156,16 +153,10 @@ class Exchange:
     async def _pass(
         self, context: RequestContext, sending: Sending, failure: str | None = None
     ) -> Response:
-        """Relay a response that is not read, and record the outcome if there is one.
+        """Relay a response without reading it.
 
-        There is one if the gate found that no check is needed, or if the response is a success and
-        a check that was due cannot take place. A success gets headers with the outcome.
-
-        Args:
-            context: The context of the request.
-            sending: The request to the upstream.
-            failure: The reason why a check that was due cannot take place; ``None`` if no check was
-                due.
+        If the gate decided that no check is due, or ``failure`` says why a due check cannot take
+        place, the outcome is recorded, and a successful response gets headers with it.
         """
         reply = await sending
         is_success = 200 <= reply.status < 300
@@ -233,7 +224,7 @@ class Exchange:
             marks=any(each.strength >= Action.HEADER.strength for each in _actions(context)),
             conclude=conclude,
         )
-        # Without X-Accel-Buffering, proxies such as nginx would delay sentences in a buffer.
+        # Without X-Accel-Buffering, proxies such as nginx would delay events in a buffer.
         headers = of_new_body(reply)
         headers = headers_without_text(headers) if release.withholds else headers
         headers.append(("x-accel-buffering", "no"))
@@ -265,15 +256,15 @@ class Exchange:
         async def events() -> AsyncGenerator[bytes]:
             nonlocal is_complete
             async for data in reply.chunks():
-                if len(raw) <= limit:  # a body over the limit is relayed whole, and not checked
+                if len(raw) <= limit:  # more bytes are relayed, but not kept
                     raw.extend(data)
                 yield data
             is_complete = True
 
         async def ended() -> None:
             if is_complete or raw:
-                # The bytes read so far are checked, or recorded as unreadable, even if the client
-                # left early.
+                # Even if the client left early, the bytes so far are checked, or recorded as
+                # unreadable.
                 check = self._check_later(context, checks, reply, bytes(raw))
                 self._services.background.start(check, name="check a response")
             else:
@@ -311,7 +302,7 @@ async def _give_up(sending: Sending) -> None:
 
 
 def relayed(reply: UpstreamReply, marks: Sequence[tuple[str, str]] = ()) -> Response:
-    """Return an upstream's reply unchanged, except for added headers (``marks``)."""
+    """Return an upstream's reply unchanged, except for the added headers ``marks``."""
     headers = [*reply.headers, *marks]
     return Streamed(reply.chunks(), status=reply.status, headers=headers, ended=reply.close)
 

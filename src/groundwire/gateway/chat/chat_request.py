@@ -26,7 +26,7 @@ class ChatRequest:
     Attributes:
         dialect: The API that the client uses.
         body: The body in the form that the pipeline reads.
-        forwarded: The body for the upstream, without ``grounding.*`` metadata unless the gateway
+        forwarded: The body for the upstream; it has ``grounding.*`` metadata only if the gateway
             forwards them.
         model: The model that the path or the body names; ``None`` if neither names one.
         asks: Changes to the policy that the request asks for under DVARA's names in its metadata;
@@ -56,9 +56,9 @@ class ChatRequest:
             dialect: The API that the client uses.
             deployment: The model in the path of the request, as in Azure's API; ``None`` if none.
             content_encoding: The value of the header Content-Encoding.
-            settings: The most bytes that the decompressed body may have, and whether the upstream
-                gets ``metadata["grounding.*"]`` too. OpenAI refuses metadata whose values are not
-                short strings.
+            settings: The most bytes of a decompressed body, and whether the upstream gets
+                ``metadata["grounding.*"]``; OpenAI refuses metadata whose values are not short
+                strings.
 
         Raises:
             Problem: 400, if the body is not valid JSON or is nested too deeply; 415, if it cannot
@@ -112,14 +112,13 @@ def without_ours(raw: bytes, body: Mapping[str, Any]) -> bytes:
             del fields["metadata"]
         return msgspec.json.encode(fields)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        # msgspec refuses some JSON that the standard library and maybe the upstream can read, such
-        # as lone surrogates.
+        # msgspec refuses some JSON that the standard library reads, such as lone surrogates.
         rest = {key: value for key, value in body.items() if key != "metadata"}
         return json.dumps({**rest, "metadata": others} if others else rest).encode()
 
 
 def _parsed(raw: bytes) -> tuple[Any, bytes]:
-    """Parse a body; return its data, and bytes that all JSON readers read in the same way.
+    """Parse a body; return its data, and bytes that all JSON readers read alike.
 
     If an object has a key twice, some readers take the first value and some the last. Such a body
     is written anew from the data that were read here.

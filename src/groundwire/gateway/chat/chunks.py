@@ -12,14 +12,14 @@ from groundwire.gateway.chat.known_fields import count_unread, is_error_body
 from groundwire.pipeline.conversation.response import Said, ToolCall, has_reasoning
 
 _OURS = "groundwire"
-#: Fields that all chunks of a response have in common.
+#: Fields whose values are the same in all chunks of a response.
 HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
 #: Fields that a chunk without choices may have; they hold no text of an answer.
 WITHOUT_ANSWERS = frozenset(
     (*HEAD, "choices", "usage", "error", "prompt_filter_results", "obfuscation", _OURS)
 )
-#: Names of the fields of a response or chunk that the gateway knows; text in other fields is
-#: counted as unchecked. Citations are known, but are not checked.
+#: Known fields of a response or chunk; text in other fields is counted as unchecked. Citations are
+#: known, but are not checked.
 KNOWN = WITHOUT_ANSWERS.union(
     ("citations", "search_results", "provider", "request_id", "metadata", "timings", "time_info"),
     ("x_groq", "extra_content", "kv_transfer_params", "prompt_logprobs", "prompt_token_ids"),
@@ -30,8 +30,8 @@ OF_CHOICE = frozenset(
 ).union(
     ("matched_stop", "logprobs", "token_ids", "content_filter_results", "content_filter_result")
 )
-#: Names of the fields of a message or delta that the gateway knows; text in other fields is
-#: counted as unchecked. Reasoning and citations are known, but are not checked.
+#: Known fields of a message or delta; text in other fields is counted as unchecked. Reasoning and
+#: citations are known, but are not checked.
 OF_MESSAGE = frozenset(
     ("role", "content", "refusal", "tool_calls", "function_call", "audio", "name", "annotations")
 ).union(
@@ -39,8 +39,8 @@ OF_MESSAGE = frozenset(
     ("context", "extra_content", "provider_specific_fields"),
 )
 _OF_PART = ("type", "text", "refusal", "annotations", "citations", "logprobs")
-#: Fields that hold the text of an answer in other APIs. In an event of the requested API, outside
-#: of the places that are read, their text would not be checked.
+#: Fields that hold the text of an answer in some API. In an unexpected place, it would not be
+#: checked.
 TEXTS = ("content", "text", "delta", "message", "output_text")
 
 
@@ -56,8 +56,8 @@ class CallPart:
     """A piece of a tool call in a stream.
 
     Attributes:
-        key: An id of the call within the answer, the same in all pieces of the call.
-        name: The name of the tool, or a part of the name; empty if the piece has none.
+        key: An id of the call within the answer, the same in all its pieces.
+        name: The name of the tool, or a part of it; empty if the piece has none.
         arguments: Text that the piece adds to the arguments.
     """
 
@@ -72,13 +72,12 @@ class DeltaPart:
 
     Attributes:
         index: Number of the answer, from 0.
-        text: Text that the chunk adds to the answer; may be empty.
-        refusal: Text that the chunk adds to the model's refusal; may be empty.
+        text: Text that the chunk adds to the answer.
+        refusal: Text that the chunk adds to the model's refusal.
         calls_tools: Whether the chunk has pieces of tool calls.
-        n_skipped: Number of parts that are not checked: audio, images, unknown fields with text.
+        n_skipped: Number of parts that are not checked, such as audio or unknown fields with text.
         finish: The reason why the answer ends, such as ``stop``; ``None`` if it goes on.
         choice: The whole choice, as JSON data; empty in APIs without choices.
-        calls: The pieces of tool calls.
         has_reasoning: Whether the chunk has reasoning of the model, which is not checked.
     """
 
@@ -99,11 +98,10 @@ class Chunk:
 
     Attributes:
         data: The whole chunk, as JSON data.
-        parts: One part for each answer that the chunk is about; empty if it is about none, for
-            instance if it has only usage.
-        is_error: Whether the chunk reports a failure of the upstream, alone or beside choices.
-        is_as_sent: Whether ``data`` and ``parts`` equal the event's content, so that the bytes of
-            the event can be sent unchanged.
+        parts: One part for each answer that the chunk is about; a chunk with only usage has none.
+        is_error: Whether the chunk reports a failure of the upstream.
+        is_as_sent: Whether ``data`` and ``parts`` equal the event's content, so that its bytes can
+            be sent unchanged.
         is_unread: Whether the chunk may hold text in unknown fields outside of its answers.
     """
 
@@ -133,10 +131,10 @@ def chunk_of(data: dict[str, Any]) -> Chunk:
     """Read a chunk of a chat completion.
 
     Raises:
-        UnreadableChunkError: If its choices do not have the form of chat completions, or it may
-            hold text of an answer outside of them.
+        UnreadableChunkError: If its choices have an unexpected form, or it may hold text outside of
+            them.
     """
-    # The gateway reports the check in a field of its own, so an upstream must not send that field.
+    # The client would take the upstream's ``groundwire`` for the gateway's, so it is removed.
     own = {key: value for key, value in data.items() if key != _OURS}
     chunk = Chunk(data=own, parts=(), is_as_sent=_OURS not in data)
     if is_error_body(own):
@@ -168,8 +166,8 @@ def unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make a dictionary from the pairs of a JSON object; a hook for ``json.loads``.
 
     Raises:
-        ValueError: If the object has a key twice. Some readers take its first value and some its
-            last, so a client might read text that was not checked here.
+        ValueError: If the object has a key twice. A client might take the other value, which would
+            not be checked.
     """
     found = dict(pairs)
     if len(found) != len(pairs):
@@ -180,27 +178,24 @@ def unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 class Halves:
     """Joins the halves of characters that a server has divided between two chunks.
 
-    Some servers cut a text between the two UTF-16 units of a character. The first half is held
-    until the second arrives, since half a character can be neither checked nor shown.
+    Some servers cut a text between the two UTF-16 units of a character. The first half waits for
+    the second, since half a character can be neither checked nor shown.
     """
 
     def __init__(self) -> None:
         self._waiting: dict[int, str] = {}
 
     def join(self, chunk: Chunk) -> Chunk:
-        """Return a chunk with whole characters; a half whose other half never comes may remain."""
+        """Return a chunk with whole characters; a half without its other half may remain."""
         parts = tuple(map(self._join, chunk.parts))
         if all(new is old for new, old in zip(parts, chunk.parts, strict=True)):
             return chunk
         return replace(chunk, parts=parts, is_as_sent=False)
 
     def whole(self, index: int, text: str, *, is_last: bool = False) -> str:
-        """Return the next text of an answer; half a character at its end is kept for later.
+        """Return the next text of an answer; half a character at its end is kept for the next call.
 
-        Args:
-            index: The number of the answer.
-            text: The text that has arrived.
-            is_last: Whether the answer ends with this text, so that half a character is not kept.
+        If the answer ends with this text (``is_last``), nothing is kept.
         """
         joined = self._waiting.pop(index, "") + text
         if joined and "\ud800" <= joined[-1] <= "\udbff" and not is_last:

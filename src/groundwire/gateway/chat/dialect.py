@@ -1,8 +1,7 @@
 """The interface between the check and the API that a client uses.
 
 A dialect reads the requests, bodies and events of one API, and writes them again. All other work on
-a request is the same for all dialects: asking the upstream, checking, holding text back, recording
-and refusing.
+a request is the same for all dialects.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +13,7 @@ from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.http.sse import ServerSentEvent
 from groundwire.pipeline.conversation.response import Answer
 
-#: A buffer for a streamed response: events and verdicts go in, the bytes to send come out.
+#: A buffer for a streamed response, which holds events back until they may be sent.
 HeldResponse: TypeAlias = HeldStream | HeldBlocks
 
 
@@ -29,7 +28,7 @@ class Dialect(Protocol):
         """Return a request in the form that the pipeline reads.
 
         The conversation is in ``messages`` or ``input``. The result has a ``response_format`` if
-        the request asks for JSON.
+        the request asks for one.
         """
 
     def answers(self, data: Any) -> tuple[Answer, ...]:  # noqa: ANN401 - JSON data
@@ -48,14 +47,14 @@ class Dialect(Protocol):
 
         Args:
             data: The body.
-            warnings: The warning for each answer; ``None`` for an answer without a warning.
+            warnings: The warning for each answer, or ``None``.
         """
 
     def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
         """Return a function that reads one event; call it with the events of one stream in order.
 
-        The function raises ``UnreadableChunkError`` for an event that is not one of this API, or
-        may hold text in an unknown place.
+        The function raises ``UnreadableChunkError`` if the event is not of this API, or may hold
+        text in an unknown place.
         """
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldResponse:
@@ -64,6 +63,6 @@ class Dialect(Protocol):
         Args:
             model: The model that the request names, for a stream that names none.
             trace_id: The trace id of the request.
-            withholds: Whether fields other than the text are held until the answer has passed.
-                Otherwise, only the text and the event that ends the answer are held.
+            withholds: Whether the text and everything beside it wait for the check; otherwise only
+                the event that ends an answer does.
         """

@@ -27,8 +27,8 @@ from groundwire.policy.policy import Action
 
 log = logging.getLogger(__name__)
 
-#: The most tool calls of one answer that is sent only at its end (``deferred``), and the most
-#: values in the arguments of these calls; otherwise the stream is refused. The limits are DVARA's.
+#: The most tool calls of an answer in a ``deferred`` stream, and the most values in their
+#: arguments; a stream with more is refused. The limits are DVARA's.
 MAX_CALLS = 256
 MAX_ARGUMENT_VALUES = 512
 
@@ -62,8 +62,7 @@ class ReleasedStream:
             dialect: The API that the client uses.
             model: The model that the request names.
             release: When text is sent to the client; not ``observe``.
-            settings: The limits of held text, and the seconds of silence before a comment is sent
-                to keep the connection open.
+            settings: The limits of held text, and the seconds of silence before a comment is sent.
             trace_id: The trace id of the request.
             settles: Whether the end of the response waits for its audit records.
             marks: Whether the event that ends an answer may report the result of its check.
@@ -93,9 +92,9 @@ class ReleasedStream:
         """Yield the bytes for the client as soon as they may be sent.
 
         Raises:
-            UpstreamBrokenError: If the upstream breaks off, and text is sent before it is checked.
-                If text is withheld, a refusal ends the stream instead. Bytes that cannot be read
-                raise one of ``UNREADABLE`` in the same case.
+            UpstreamBrokenError: If the upstream breaks off and text is not withheld. Bytes that
+                cannot be read then raise one of ``UNREADABLE``. If text is withheld, a refusal ends
+                the stream instead.
         """
         self._tasks.append(asyncio.create_task(self._read_and_decide()))
         while (events := await self._outbox.get(self._settings.keepalive_s or None)) is not None:
@@ -187,7 +186,7 @@ class ReleasedStream:
             self._refuse(refused(RefusalCode.STREAM_ERROR))
         if read.is_unreadable:
             self._lose()
-        # A comment could contain text of the answer, so none is sent while text is withheld.
+        # A comment could contain text of the answer.
         if not (read.is_end or self._release.withholds):
             self._outbox.put([read.event.raw])
 
@@ -201,7 +200,7 @@ class ReleasedStream:
         """Send as much of an answer as may be sent by now."""
         held = self._held.answer(index)
         if index in self._passed:
-            # Events after the end of an answer have no text, only the usage or the end once more.
+            # Events after the end of an answer have no text, only for example the usage.
             self._outbox.put(held.settle())
             self._put_last(held.finish())
         elif self._release is Release.MARK:
@@ -252,10 +251,7 @@ class ReleasedStream:
             self._outbox.put(events)
 
     async def _end(self) -> None:
-        """End the stream after the upstream's last byte, once all answers are checked.
-
-        If the upstream has ended neither the stream nor all answers, the stream has broken off.
-        """
+        """End the stream after the upstream's last byte, once all answers are checked."""
         if self._outbox.is_sealed:
             return
         is_finished = len(self._answers) > 0 and all(each.is_finished for each in self._answers)
@@ -326,8 +322,7 @@ class ReleasedStream:
     def _finish(self, last: Sequence[bytes], failure: Exception | None = None) -> None:
         """End the stream with the events ``last``, after those that wait for the audit records.
 
-        If the stream must not end without these records, and they cannot be written, a refusal is
-        sent in place of all these events.
+        If these records are required and cannot be written, a refusal replaces all these events.
         """
         if self._outbox.is_sealed:
             return
@@ -341,7 +336,8 @@ class ReleasedStream:
     async def _finish_settled(self, last: Sequence[bytes], failure: Exception | None) -> None:
         refusal: RefusalCode | None = None
         try:
-            # This task is cancelled if the client leaves; the shield lets the record be written.
+            # The shield lets the record be written even if the client leaves, which cancels this
+            # task.
             if not await asyncio.shield(self._record(is_client_gone=False)):
                 self._passed.clear()  # the client has not got the end of any answer yet
                 refusal = RefusalCode.AUDIT_UNAVAILABLE
@@ -361,8 +357,7 @@ class ReleasedStream:
 
     async def _report(self, added_s: float | None, *, is_client_gone: bool) -> StreamReport:
         if not self._release.withholds:
-            # Text that has been sent is checked to its end for the record, even if the client
-            # left.
+            # Text that has been sent is checked to its end, even if the client left.
             await self._answers.finish()
         self._answers.close()
         known = {each.answer.index: each for each in self._answers.checked}

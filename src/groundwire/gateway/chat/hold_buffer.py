@@ -1,8 +1,7 @@
 """Holds back a streamed chat completion, and releases the events that may be sent to the client.
 
-The buffer does no input or output. Chunks and verdicts go in, and events come out as bytes. An
-event with nothing but text of one answer is sent unchanged; if only a part of its text may be sent,
-the event is divided.
+The buffer is given chunks, and how much of their text may be sent. It returns events as bytes. An
+event is divided if only a part of its text may be sent.
 """
 
 import json
@@ -24,13 +23,13 @@ from groundwire.gateway.http.refusals import told_of
 from groundwire.gateway.http.sse import DONE, ServerSentEvent, encode
 from groundwire.pipeline.conversation.response import Said
 
-#: Fields of a delta that may be sent with its text. Others that have a value wait until the whole
-#: answer has passed: they are not checked, and reasoning or the transcript of audio may quote it.
+#: Fields of a delta that may be sent with its text. While text is withheld, other fields wait until
+#: the answer has passed, because they may quote it: reasoning, for example.
 _WITH_TEXT = ("role", "content")
-#: Fields of a choice that each have a rule of their own in :func:`_divided`.
+#: Fields of a choice that :func:`_divided` treats one by one.
 _OF_CHOICE = ("delta", "finish_reason", "logprobs")
 #: Other fields of a choice, and fields of a chunk, that may be sent before the answer has passed if
-#: they hold only numbers and names, such as an id.
+#: their strings are names, such as an id.
 _NAMES_IN_CHOICE = ("content_filter_results",)
 _OF_CHUNK = (*HEAD, "choices", "prompt_filter_results", "obfuscation", "provider")
 #: The first line of an error event of some upstreams.
@@ -39,7 +38,7 @@ _ERROR_NAME = b"event: error\n"
 
 @dataclass(slots=True)
 class _Piece:
-    """Text between two character offsets of an answer, with the event that contained it."""
+    """Text between two character offsets of an answer, with the event that it came in."""
 
     start: int
     end: int
@@ -54,7 +53,6 @@ class HeldAnswer:
 
     Attributes:
         index: Number of the answer in the response, from 0.
-        stream: The stream that the answer belongs to.
         n_chars: Characters of text that have arrived.
         n_sent: Characters of text that have been sent.
         n_held: Characters that are held: of text, and of other fields such as tool calls.
@@ -78,8 +76,8 @@ class HeldAnswer:
         Args:
             part: The part.
             data: The whole chunk.
-            raw: The bytes of the event, if it is about this answer alone and may be sent
-                unchanged; otherwise ``None``.
+            raw: The bytes of the event; ``None`` if it is about several answers, or must not be
+                sent unchanged.
         """
         whole = {**data, "choices": [part.choice]}
         early, late = _divided(whole, part)
@@ -98,14 +96,9 @@ class HeldAnswer:
         self.is_finished |= bool(part.finish)
 
     def clear(self, upto: int | None = None) -> list[bytes]:
-        """Release text up to an offset.
+        """Return the events with the text up to an offset in the answer, to be sent now.
 
-        Args:
-            upto: End of the text that may be sent, as an offset in the text of the answer;
-                ``None``: the end of the text that has arrived.
-
-        Returns:
-            The events to send now.
+        ``None`` is the end of the text that has arrived.
         """
         upto = self.n_chars if upto is None else min(upto, self.n_chars)
         out = []
@@ -114,17 +107,15 @@ class HeldAnswer:
             out.append(self._cut(piece, piece.end))
             self.n_bytes -= len(piece.event)
         if self._pieces and self._pieces[0].start < upto and self._pieces[0].is_divisible:
-            # Log probabilities quote the words, so they wait for the last piece of the event.
+            # Log probabilities quote the text, so they wait for the last piece of the event.
             out += [self._cut(self._pieces[0], upto)] if upto > self.n_sent else []
         return out
 
     def settle(self, *, warning: str | None = None, in_front: bool = False) -> list[bytes]:
-        """Release all text of an answer that has passed its check.
+        """Release all text of an answer that has passed its check, with a warning if there is one.
 
-        Args:
-            warning: A warning for the user, if there is one.
-            in_front: Whether to put the warning before the text, which is possible only if no text
-                has been sent yet. Otherwise the warning follows the text.
+        With ``in_front``, the warning stands before the text, of which nothing may have been sent
+        yet.
         """
         out = []
         if warning and in_front:
@@ -137,9 +128,8 @@ class HeldAnswer:
     def finish(self, *, extension: Mapping[str, Any] | None = None) -> list[bytes]:
         """Release the rest of an answer whose text has been sent: other fields, and its end.
 
-        Args:
-            extension: The value of ``groundwire`` in the event that ends the answer, or in an
-                event of its own if the answer has no end; ``None`` for no such value.
+        The event that ends the answer, or an added event if there is none, gets ``extension`` as
+        the value of ``groundwire``.
         """
         late, self._late = self._late, []
         if extension is not None:
@@ -177,7 +167,7 @@ class HeldAnswer:
         return self._chunk(delta)
 
     def _chunk(self, delta: Mapping[str, Any], **more: object) -> bytes:
-        """Return an event with a delta of the answer, and ``more`` beside its choice."""
+        """Return an event with a delta of the answer; ``more`` are further fields of the chunk."""
         choice = {"index": self.index, "delta": delta, "logprobs": None, "finish_reason": None}
         return self.stream.write({**self.stream.head, "choices": [choice], **more})
 
@@ -190,18 +180,11 @@ class HeldStream:
             Otherwise, only the text and the event that ends the answer are held.
         answers: The answers that have been mentioned so far, by number.
         head: The fields that all chunks of the response have, such as ``id`` and ``model``.
-        usage: The token counts that the upstream sent last; ``None`` before it sends any.
+        usage: The token counts that the upstream sent last, or ``None``.
     """
 
     def __init__(self, head: Mapping[str, Any], *, trace_id: str, withholds: bool) -> None:
-        """Prepare an empty buffer.
-
-        Args:
-            head: Values of the fields that all chunks of the response have, to use until the
-                upstream's first chunk gives them.
-            trace_id: The trace id of the request.
-            withholds: As the attribute.
-        """
+        """Prepare an empty buffer; the upstream's first chunk replaces values of ``head``."""
         self.withholds, self._trace_id = withholds, trace_id
         self._front: list[bytes] = []
         self._tail: list[bytes] = []
@@ -211,11 +194,11 @@ class HeldStream:
         self.usage: Any = None
 
     def write(self, chunk: Mapping[str, Any]) -> bytes:
-        """Return the event that holds a chunk."""
+        """Return a chunk as an event."""
         return encode(chunk)
 
     def read(self, event: bytes) -> dict[str, Any]:
-        """Return the chunk in an event; the event must hold one."""
+        """Return the chunk in an event."""
         data = json.loads(ServerSentEvent.of(event).data or "{}")
         assert isinstance(data, dict)
         return data
@@ -231,7 +214,7 @@ class HeldStream:
         return self._n_bytes + sum(answer.n_bytes for answer in self.answers.values())
 
     def take(self, event: ServerSentEvent, chunk: Chunk) -> None:
-        """Hold a chunk: each part with its answer.
+        """Hold each part of a chunk with its answer.
 
         A chunk about no answer is sent before all answers if it comes before them, else after them.
         If it is sent before them and text is withheld, only fields are sent that hold no text.
@@ -255,7 +238,7 @@ class HeldStream:
             self.answer(part.index).take(part, chunk.data, raw)
 
     def answer(self, index: int) -> HeldAnswer:
-        """Return the answer with this number; it is created if no chunk has mentioned it yet."""
+        """Return the answer with this number; make it if it is new."""
         if index not in self.answers:
             self.answers[index] = HeldAnswer(index, self)
         return self.answers[index]
@@ -267,12 +250,12 @@ class HeldStream:
         return front
 
     def tail(self, *, is_done: bool) -> list[bytes]:
-        """Release the events after all answers: the usage, say, and ``[DONE]`` if ``is_done``."""
+        """Release the events after all answers, such as usage, and ``[DONE]`` if ``is_done``."""
         tail, self._tail = self._tail, []
         return [*tail, *([DONE] if is_done else [])]
 
     def error(self, event: ServerSentEvent, chunk: Chunk) -> list[bytes]:
-        """Return the events that end a stream in which the upstream sent an error.
+        """Return the event that ends a stream in which the upstream sent an error.
 
         Text of answers that came with the error is left out.
         """
@@ -356,10 +339,7 @@ def _without_its_text(part: object) -> object:
 
 
 def _before_answers(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the fields of a chunk that may be sent before any answer.
-
-    The result is empty if fields were left out, and only fields that every chunk has remain.
-    """
+    """Return the fields of a chunk that may be sent before any answer; empty if no event is due."""
     known = without_text(data, _OF_CHUNK)
     if "choices" in data and known == data:
         return data

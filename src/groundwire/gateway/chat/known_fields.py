@@ -1,8 +1,7 @@
 """Finds the fields of a response that may hold unchecked text.
 
-All dialects follow one rule. Each dialect lists the fields that it knows. An unknown field that may
-hold text makes the outcome of the response at best ``partial``. While an answer is held back, such
-a field is not sent to the client before the answer has passed its check.
+Each dialect lists the fields that it knows. An unknown field that may hold text makes the outcome
+at best ``partial``. While an answer is held back, such a field is not sent.
 """
 
 import re
@@ -17,11 +16,12 @@ _LOGPROBS = frozenset(
 #: enumeration, or a short text in base64.
 _NAME = re.compile(r"[A-Za-z0-9_.:/@+=~-]{0,128}")
 
-#: Fields of an error body. Their strings may be prose: they are messages, not answers.
+#: Fields of an error body whose strings are error messages and not answers.
 _ERROR = frozenset(
     ("error", "errors", "detail", "message", "code", "param", "type", "object", "request_id")
 )
-#: Response headers that are always sent, since clients need them to read or cache a response.
+#: Response headers that are sent whatever they hold, since clients need them to read or cache a
+#: response.
 _HEADERS = ("content-type", "content-language", "cache-control", "vary")
 #: Fields that hold the text of an answer in at least one dialect.
 _ANSWERS = ("choices", "output", "content", "completion", "text", "delta", "output_text")
@@ -30,8 +30,8 @@ _ANSWERS = ("choices", "output", "content", "completion", "text", "delta", "outp
 def may_hold_text(value: object) -> bool:
     """Return whether a JSON value may hold text: a string that is not a name, or a list of strings.
 
-    A name is an id or a single word, for instance. Two or more strings in a list may be text, since
-    they may be the words of a sentence. Keys and nested values are examined too.
+    A name is an id or a single word, for instance. Two or more strings in a list may be the words
+    of a sentence. Keys and nested values are examined too.
 
     >>> may_hold_text("resp_1a2b"), may_hold_text("It was built"), may_hold_text(["It", "was"])
     (False, True, True)
@@ -72,9 +72,9 @@ def without_text(data: Mapping[str, Any], names: Collection[str]) -> dict[str, A
 
     Args:
         data: The object.
-        names: Fields that may be sent if their strings are names, such as an id. Any other field
-            may be sent only if all its strings are empty, because a name can be a word of the
-            answer. No field is sent whose key is not a name.
+        names: Fields that may be sent if their strings are names, such as an id. In any other
+            field, all strings must be empty, because a name can be a word of the answer. A field
+            whose key is not a name is never sent.
     """
     return {
         key: value

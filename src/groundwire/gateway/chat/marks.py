@@ -1,8 +1,7 @@
 """Makes the marks with the result of a check for the client: headers and a JSON extension.
 
-All functions are pure; most take :class:`groundwire.Checked` values. The ``x-vsr-*`` headers are
-HaluGate's, exactly as it documents them, and are set where the action is ``header``. The
-``x-groundwire-*`` headers are Groundwire's own; HaluGate has no headers for what they say.
+All functions are pure. The ``x-vsr-*`` headers are HaluGate's, as it documents them. The
+``x-groundwire-*`` headers are Groundwire's own.
 """
 
 import json
@@ -19,14 +18,14 @@ from groundwire.pipeline.conversation.request import Conversation
 from groundwire.pipeline.conversation.response import Answer, AnswerKind
 from groundwire.policy.policy import Action
 
-#: Request header by which a client asks for the places in its request where evidence was found.
+#: Request header by which a client asks where in its request evidence was found.
 DEBUG_HEADER = "x-groundwire-debug"
 
 
 def beside_json(checked: Checked) -> Checked:
-    """Return a result with the action ``header`` in place of ``body`` if the answer is JSON.
+    """Return a result with the action ``header`` in place of ``body`` if the answer may be JSON.
 
-    A warning before or after JSON would make it unreadable for the program that asked for it.
+    A warning beside JSON would make it unreadable for the program that asked for it.
     """
     is_json = checked.answer.kind is AnswerKind.STRUCTURED or _may_be_json(checked.answer)
     if checked.action is not Action.BODY or not is_json:
@@ -41,11 +40,9 @@ def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
     headers, because a refusal must not quote the text that it withholds. Findings in structured
     answers add the header ``x-groundwire-pointers``, with the JSON Pointer of each span.
 
-    Args:
-        answers: The results for the answers of one response. A header joins the values of all.
-
     Returns:
-        Names and values of the headers, in the documented order, escaped where needed.
+        Names and values of the headers, in the documented order. A header has the values of all
+        answers, escaped where needed.
     """
     if any(answer.action is Action.BLOCK for answer in answers):
         return []
@@ -73,8 +70,8 @@ def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
 def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
     """Return Groundwire's own headers: the worst outcome and strongest action of the answers.
 
-    The result is empty if there are no answers. A third header is added if the response also has
-    reasoning of the model, which was not checked.
+    There are none without answers. If reasoning of the model came with a checked answer, a third
+    header says that it is unread.
     """
     if not answers:
         return []
@@ -88,7 +85,7 @@ def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
 
 
 def evidence_headers(conversation: Conversation) -> list[tuple[str, str]]:
-    """Return the header that ``DEBUG_HEADER`` asks for: places of the evidence in a request."""
+    """Return the header that ``DEBUG_HEADER`` asks for: the places of the evidence in a request."""
     found = (f"{each.origin} {each.place}" for each in conversation.offered)
     return [("x-groundwire-evidence", header_list(found) or "none")]
 
@@ -96,8 +93,8 @@ def evidence_headers(conversation: Conversation) -> list[tuple[str, str]]:
 def is_told_at_end(checked: Checked) -> bool:
     """Return whether the event that ends a streamed answer reports the outcome.
 
-    It does not if the outcome is ``unverified`` and the action is weaker than ``header``: as in
-    DVARA, the response to a request without sources is relayed unchanged.
+    As in DVARA, it does not if there was nothing to check against (``unverified``), unless the
+    action is ``header`` or stronger.
     """
     is_told = checked.action.strength >= Action.HEADER.strength
     return is_told or checked.outcome is not Outcome.UNVERIFIED
@@ -108,14 +105,9 @@ def extension(answers: Sequence[Checked], *, trace_id: str) -> dict[str, Any]:
 
     The value has the results that a response without streaming has in its headers.
 
-    Args:
-        answers: The results for the answers that the value is about.
-        trace_id: The trace id of the request.
-
     Returns:
         JSON data: ``outcome``, ``action``, ``trace_id``, and under ``headers`` the result of
-        :func:`vsr_headers` by name. ``unread`` lists kinds of content that were not checked, if
-        there were any.
+        :func:`vsr_headers` by name; ``unread`` if reasoning of the model was not checked.
     """
     unread = _unread(answers)
     return {
@@ -128,7 +120,7 @@ def extension(answers: Sequence[Checked], *, trace_id: str) -> dict[str, Any]:
 
 
 def _unread(answers: Sequence[Checked]) -> list[str]:
-    """Return ``["reasoning"]`` if unchecked reasoning came with a checked answer; else nothing."""
+    """Return ``["reasoning"]`` if reasoning came with a checked answer, else an empty list."""
     has_reasoning = any(each.answer.has_reasoning and each.path in DUE for each in answers)
     return ["reasoning"] if has_reasoning else []
 

@@ -17,7 +17,7 @@ from groundwire.gateway.upstream import UpstreamReply
 
 log = logging.getLogger(__name__)
 
-#: Errors that unreadable bytes of a stream can cause.
+#: Errors raised for a stream that cannot be read.
 UNREADABLE = (CodingError, EventTooLargeError, UnreadableChunkError)
 
 
@@ -37,12 +37,7 @@ class ObservedStream:
     ) -> None:
         """Prepare to relay a stream; nothing is read yet.
 
-        Args:
-            reply: The upstream's reply.
-            answers: The checks of its answers.
-            dialect: The API that the client uses.
-            conclude: Starts to record the report; it is called once the response has ended, or the
-                client has left.
+        ``conclude`` is called with the report once the response has ended or the client has left.
         """
         self._reply, self._answers, self._conclude = reply, answers, conclude
         self._reader: ChunkReader | None = None

@@ -21,12 +21,8 @@ log = logging.getLogger(__name__)
 async def open_context(services: Services, chat: ChatRequest, caller: Caller) -> RequestContext:
     """Return the context of a request for its check.
 
-    If the request cannot be read, the context gives the reason, and no answer can be checked.
-
-    Args:
-        services: The services of the gateway, with the pipeline, the threads and the time limit.
-        chat: The request.
-        caller: The tenant that sent the request.
+    If the request cannot be read in time, the context gives the reason, and no answer can be
+    checked.
 
     Raises:
         InputError: If the request is not a conversation. Also if its text is invalid (a lone

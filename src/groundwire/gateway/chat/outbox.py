@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from groundwire.gateway.http.sse import KEEP_ALIVE
 
-#: If more events than this wait for the client, no more are read from the upstream.
+#: While more events than this wait for the client, no more bytes are read from the upstream.
 _ROOM = 256
 
 
@@ -40,9 +40,7 @@ class Outbox:
     def end(self, last: Iterable[bytes] = (), failure: Exception | None = None) -> None:
         """Add the last events and end the queue; only the first call counts.
 
-        Args:
-            last: The last events.
-            failure: An error that :meth:`get` raises after all events.
+        If there is a ``failure``, :meth:`get` raises it after all events.
         """
         if not self._is_ended:
             self.seal()
@@ -51,14 +49,14 @@ class Outbox:
             self._has_some.set()
 
     async def room(self) -> None:
-        """Wait until the queue has room, so that the upstream is read no faster than the client."""
+        """Wait until the queue has room, so that a slow client slows the upstream too."""
         await self._has_room.wait()
 
     async def get(self, keepalive_s: float | None) -> bytes | None:
         """Take all waiting events, joined; return ``None`` once the queue has ended.
 
-        If no event arrives within ``keepalive_s``, return a comment that keeps the connection open;
-        if that is ``None``, wait without a limit.
+        If no event arrives within ``keepalive_s`` (``None``: no limit), return a comment that keeps
+        the connection open.
 
         Raises:
             Exception: The failure with which the queue has ended.

@@ -10,11 +10,11 @@ from groundwire.gateway.http.sse import EventSplitter, ServerSentEvent
 
 log = logging.getLogger(__name__)
 
-#: The most bytes of one event. Even an event with a whole answer has far fewer.
+#: The most bytes of an event in a stream; an event with a whole answer has far fewer.
 MAX_EVENT_BYTES = 16 * 2**20
 #: The most bytes of a decompressed stream.
 MAX_STREAM_BYTES = 2**28
-#: The number of decompressed bytes that are divided into events at a time.
+#: The number of decompressed bytes that are searched for events at a time.
 _SLICE_BYTES = 2**16
 #: The number of events to read before other requests get their turn on the event loop.
 TURN = 256
@@ -25,9 +25,7 @@ class ReadEvent:
     """An event of a stream, with the chunk that was read from it.
 
     Attributes:
-        event: The event.
-        chunk: The chunk in the event; ``None`` for a comment, for the event that ends the stream,
-            and for an event that cannot be read.
+        chunk: The chunk; ``None`` for a comment, the end of the stream, and an unreadable event.
         is_end: Whether the event ends the stream.
         is_unreadable: Whether the event has data that are not a chunk, or has no data and a line
             that the standard of server-sent events does not define.
@@ -49,8 +47,8 @@ class ChunkReader:
 
         Args:
             content_encoding: The value of the header Content-Encoding.
-            read: Reads one event that has data; it is called with the events in their order.
-            path: The path of the API whose events are expected, below ``/v1/``.
+            read: Reads one event that has data; called with the events in order.
+            path: The path of the API, below ``/v1/``, for the log.
 
         Raises:
             CodingError: If the content encoding is unknown.
@@ -64,8 +62,8 @@ class ChunkReader:
         """Take the next bytes, and yield the events that are now complete.
 
         Raises:
-            CodingError: If the bytes cannot be decompressed.
-            EventTooLargeError: If an event has more than ``MAX_EVENT_BYTES``.
+            CodingError: If the bytes cannot be decompressed, or too many come out.
+            EventTooLargeError: If an unfinished event has more than ``MAX_EVENT_BYTES``.
         """
         decoded = self._decoder.feed(data)
         # Events are found slice by slice, since a few compressed bytes can hold millions of them.
@@ -79,7 +77,6 @@ class ChunkReader:
 
         Raises:
             CodingError: If the compressed data are not complete.
-            EventTooLargeError: If an event has more than ``MAX_EVENT_BYTES``.
         """
         events = self._splitter.feed(self._decoder.finish())
         rest = self._splitter.finish()

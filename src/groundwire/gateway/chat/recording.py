@@ -14,7 +14,7 @@ from groundwire.gateway.services import Services
 from groundwire.pipeline import Checked, RequestContext
 from groundwire.policy.policy import Action
 
-#: The value of ``source`` in audit events about answers that a native endpoint checked.
+#: The value of ``source`` in audit events about answers that a client sent to be checked.
 NATIVE = "native"
 
 
@@ -25,9 +25,8 @@ class StreamReport:
     Attributes:
         answers: The results for the answers that were checked to their end or refused; empty if
             text was withheld and the client left.
-        summary: The summary of a stream whose text was withheld until it was checked; ``None`` for
-            other streams.
-        refusal: The reason why the rest of the stream was refused; ``None`` if it was not.
+        summary: The summary of a stream whose text was withheld; ``None`` for other streams.
+        refusal: The reason why the rest of the stream was refused, or ``None``.
         is_upstream_error: Whether the upstream sent an error in the stream.
         is_client_gone: Whether the client left before the end.
         added_s: Seconds from the upstream's last bytes until recording begins; ``None`` if nothing
@@ -49,17 +48,14 @@ class Recorder:
     response whose audit events cannot be written must not be sent.
 
     Attributes:
-        settles: Whether the end of a response waits until its audit events are on disk, or cannot
-            be written.
+        settles: Whether the end of a response waits until its audit events are written, or cannot
+            be.
     """
 
     def __init__(self, services: Services, *, trace_id: str, model: str = "") -> None:
         """Prepare to record one request and its response.
 
-        Args:
-            services: The services of the gateway, with the audit log and the metrics.
-            trace_id: The trace id of the request.
-            model: The model that the client named. Only its beginning is recorded, redacted.
+        The model that the client named is recorded redacted, and cut if it is long.
         """
         self._services, self._trace_id = services, trace_id
         self._keeping = Keeping.of(services.config.audit)
@@ -74,7 +70,7 @@ class Recorder:
         return self._refuses and self._services.audit.is_failing
 
     def require_writable(self) -> None:
-        """Refuse a request that needs an audit record, and count it, if :attr:`is_failing` is true.
+        """Refuse a request if :attr:`is_failing` is true, and count the refusal.
 
         Raises:
             Problem: 503, if the request is refused.
@@ -109,12 +105,9 @@ class Recorder:
     async def native(
         self, context: RequestContext, answers: Sequence[Checked], *, row: int | None = None
     ) -> None:
-        """Record answers that a client sent to a native endpoint, such as ``/v1/check``.
+        """Record answers that a client sent to be checked, for example to ``/v1/check``.
 
-        Args:
-            context: The context of the request.
-            answers: The results for all its answers.
-            row: The number of the row in a batch; ``None`` outside of batches.
+        In a batch, ``row`` is the number of the row.
 
         Raises:
             Problem: 503, if the audit record cannot be written and the response must not be sent.
@@ -176,8 +169,8 @@ class Recorder:
     async def _keep(self, events: Sequence[AuditEvent], *, tenant: str, source: str) -> bool:
         """Write events, and return whether the response may be sent.
 
-        This waits for the disk if responses wait for their records. A response that may not be sent
-        is counted, and an event about it is recorded.
+        If the end of a response waits for its records, so does this method. A response that may not
+        be sent is counted, and an event about it is recorded.
         """
         if not self.settles:
             await self._services.audit.write(*events)

@@ -18,12 +18,12 @@ class ChatCompletions:
     """The dialect of ``POST /v1/chat/completions``."""
 
     path = "chat/completions"
-    #: The beginning of a stream's id, and its ``object``, until the upstream gives its own.
+    #: The beginning of a stream's id, and its ``object``, used if the upstream gave none.
     _prefix, _object = "chatcmpl", "chat.completion.chunk"
     _buffer: type[HeldStream] = HeldStream
 
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the body of a request unchanged, since the pipeline reads this form."""
+        """Return the body of a request unchanged: the pipeline reads this form."""
         return body
 
     def answers(self, data: Any) -> tuple[Answer, ...]:  # noqa: ANN401
@@ -69,14 +69,10 @@ class ChatCompletions:
 
 
 def with_unread(answers: tuple[Answer, ...], data: Mapping[str, Any]) -> tuple[Answer, ...]:
-    """Return the answers, with unknown fields that may hold text counted in ``n_skipped``.
-
-    Args:
-        answers: The answers in a body.
-        data: The body, with one choice for each answer.
+    """Return the answers in a body, counting unknown fields that may hold text in ``n_skipped``.
 
     Raises:
-        InvalidConversationError: If the body has such fields but no answers.
+        InvalidConversationError: If there are no answers, and such a field outside of the choices.
     """
     beside = count_unread(data, KNOWN)
     if beside and not answers:

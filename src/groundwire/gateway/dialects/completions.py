@@ -16,7 +16,7 @@ class HeldTexts(HeldStream):
     """A buffer that holds back a stream of legacy completions in the form of chat completions."""
 
     def write(self, chunk: Mapping[str, Any]) -> bytes:
-        """Convert a chunk of chat completions, and return the event with the legacy completion."""
+        """Return the event with a legacy completion for a chunk of chat completions."""
         choices = []
         for choice in chunk.get("choices") or ():
             own = {key: value for key, value in choice.items() if key != "delta"}
@@ -25,7 +25,7 @@ class HeldTexts(HeldStream):
         return super().write({**chunk, "object": _OBJECT, "choices": choices})
 
     def read(self, event: bytes) -> dict[str, Any]:
-        """Return the chunk in an event, as a chunk of chat completions."""
+        """Return the legacy completion in an event as a chunk of chat completions."""
         return _as_chat(super().read(event))
 
 
@@ -38,7 +38,7 @@ class Completions(ChatCompletions):
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a request in which the prompt is the user's only message.
 
-        Several prompts, or a prompt of token ids, cannot be read as evidence and give no message.
+        Without a prompt that is one text, there is no message.
         """
         prompt = body.get("prompt")
         if isinstance(prompt, list) and len(prompt) == 1:

@@ -8,7 +8,7 @@ from typing import Any
 from groundwire.gateway.chat.blocks import BlockEvent, HeldBlocks, TextSoFar
 from groundwire.gateway.http.sse import ServerSentEvent
 
-#: Fields that events have in common: their type, and their place in the response.
+#: Fields of many events: their type, their number, and their place in the response.
 EVENT = ("type", "sequence_number", "item_id", "output_index", "content_index")
 #: The events that end a response.
 ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
@@ -18,7 +18,7 @@ ENDS = ("response.completed", "response.incomplete", "response.failed", "respons
 class HeldOutput(HeldBlocks):
     """A buffer that holds back the events of one streamed response.
 
-    It remembers the content of the sent events, so that it can end the response at any time.
+    It remembers what was sent, so that it can end the response at any time.
     """
 
     _response: Mapping[str, Any] | None = None
@@ -79,7 +79,7 @@ class HeldOutput(HeldBlocks):
 
     @property
     def _parts(self) -> list[dict[str, Any]]:
-        """The sent parts of the item that is being sent; empty without such an item."""
+        """The sent parts of the item that is being sent; empty if there is none."""
         item = self._items.get(-1 if self._open_item is None else self._open_item, {})
         parts: list[dict[str, Any]] = item.get("content", [])
         return parts
@@ -101,7 +101,7 @@ class HeldOutput(HeldBlocks):
     def error(self, event: ServerSentEvent, chunk: object) -> list[bytes]:
         """Return the event that ends a stream in which the upstream sent an error.
 
-        If the event has a response, its output is what was sent to the client before.
+        If the event has a response, its output is replaced by what was sent to the client before.
         """
         assert isinstance(chunk, BlockEvent)
         known = chunk.known

@@ -27,11 +27,11 @@ from groundwire.pipeline.conversation.response import Answer, ToolCall, answer_o
 #: if their strings are names, such as an id.
 _MESSAGE = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")
 _BEGUN = ("id", "type", "role", "model", "content")
-#: Fields of ``usage`` that hold a name, for example of a service tier. They may be sent before the
-#: answer has passed its check.
+#: Fields of ``usage`` with a name, for example of a service tier, that may be sent before the
+#: answer has passed.
 _USAGE = ("service_tier", "inference_geo", "speed")
-#: Names of the fields of messages, events, blocks and deltas that this reader knows. Text in any
-#: other field is counted as unchecked.
+#: Known fields of messages, events, blocks and deltas. Text in any other field is counted as
+#: unchecked.
 _OF_MESSAGE = frozenset((*_MESSAGE, "container", "context_management", "stop_details"))
 _OF_EVENT = frozenset(
     ("type", "index", "message", "content_block", "delta", "usage", "context_management")
@@ -50,11 +50,11 @@ _OF_DELTA = frozenset(
 )
 #: Pattern of the beginning of a tool result's type, such as ``web_search_tool``.
 _TOOL = r"((web_search|web_fetch|(bash_|text_editor_)?code_execution|tool_search|mcp)_)?tool"
-#: Types of blocks that this reader knows and that hold no text of an answer.
+#: Matches the types of known blocks that hold no text of an answer.
 _NO_TEXT = re.compile(
     rf"{_TOOL}_result|(server_|mcp_)?tool_use|(redacted_)?thinking|container_upload"
 )
-#: Types of deltas that this reader knows.
+#: Known types of deltas.
 _DELTAS = ("text_delta", "input_json_delta", "thinking_delta", "signature_delta", "citations_delta")
 
 
@@ -66,7 +66,7 @@ class Messages:
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a request in the form that the pipeline reads.
 
-        If the request asks for an output format, ``response_format`` holds it.
+        An output format is in ``response_format``.
         """
         wanted = body.get("output_config")
         if not isinstance(wanted, Mapping):
@@ -105,10 +105,7 @@ class Messages:
         return is_error_body(data, _OF_MESSAGE - {"content"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
-        """Return a body with each warning in a block of its own, before the first text block.
-
-        Without a text block, the warnings come last.
-        """
+        """Return a body with each warning in a block before the first text block, or last."""
         blocks = data["content"]
         at = next((i for i, each in enumerate(blocks) if each.get("type") == "text"), len(blocks))
         ours = [{"type": "text", "text": f"{each}\n\n"} for each in warnings if each]
@@ -210,7 +207,7 @@ class _Reader(BlockReader):
         )
 
     def _call(self, data: Mapping[str, Any], name: str, arguments: str) -> tuple[CallPart, ...]:
-        """Return a piece of the open block's tool call; empty if the block is no ``tool_use``."""
+        """Return a piece of the open block's tool call; none if the block is no ``tool_use``."""
         if self._open != "tool_use":
             return ()
         return (CallPart(key=str(data["index"]), name=name, arguments=arguments),)
@@ -228,7 +225,7 @@ def _unread_in(block: Mapping[str, Any]) -> int:
 
 
 def _input_of(block: Mapping[str, Any]) -> str:
-    """Return a call's arguments as JSON; empty if there are none, or later events have them."""
+    """Return the arguments in a call's block as JSON; empty if it has none."""
     return json.dumps(block["input"], ensure_ascii=False) if block.get("input") else ""
 
 

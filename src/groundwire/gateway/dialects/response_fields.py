@@ -8,8 +8,8 @@ from groundwire.gateway.chat.blocks import only
 from groundwire.gateway.chat.known_fields import are_of, count_unread, without_text
 from groundwire.gateway.dialects.held_output import EVENT
 
-#: Names of the fields of a response that the gateway knows; most are settings copied from the
-#: request. Text in any other field is counted as unchecked.
+#: Known fields of a response; most are settings copied from the request. Text in any other field is
+#: counted as unchecked.
 RESPONSE = frozenset(
     (
         *("id", "object", "created_at", "completed_at", "status", "background", "error", "output"),
@@ -29,14 +29,13 @@ _BEGUN = frozenset(
         *("truncation", "output"),
     )
 )
-#: Values sent in place of fields that may hold text, where the API does not allow ``null``.
+#: Empty values of fields for which the API does not allow ``null``.
 _EMPTY: Mapping[str, Any] = {"metadata": {}, "tools": []}
-#: Fields of a message, and of a text in it, that may be sent with text that has been checked.
+#: Fields of a message, and of its text parts, that may be sent once the text has been checked.
 ITEM = ("id", "type", "status", "role", "content", "phase")
 PART = ("type", "text", "annotations", "logprobs")
 
-#: Names of the fields of events, items and parts that this reader knows. Text in any other field
-#: is counted as unchecked.
+#: Known fields of events, items and parts. Text in any other field is counted as unchecked.
 OF_EVENT = frozenset(
     (
         *(*EVENT, "response", "item", "part", "delta", "text", "logprobs", "obfuscation"),
@@ -56,18 +55,18 @@ _OF_ITEM = frozenset(
     )
 )
 _OF_PART = frozenset((*PART, "refusal"))
-#: Types of items that are tool calls.
+#: Pattern of the types of items that are tool calls.
 _CALL = (
     r"(function|custom_tool|web_search|file_search|code_interpreter|computer|image_generation"
     r"|local_shell|shell|apply_patch|mcp|tool_search)_call"
 )
-#: Types of items that this reader knows. Only ``message`` holds text of an answer.
+#: Matches the types of known items. Only ``message`` holds text of an answer.
 _ITEMS = re.compile(
     rf"message|reasoning|compaction|{_CALL}(_output)?|mcp_list_tools|mcp_approval_request"
     r"|tool_search_output"
 )
-#: Pattern of the types of events that add no text of an answer: events about refusals, annotations,
-#: and items that are not messages.
+#: Matches the types of events that add no text of an answer, for example about calls or
+#: annotations.
 EVENTS = re.compile(
     rf"response\.({_CALL}(_arguments|_code|_input|_command|_operation_diff)?|function_call_arguments"
     r"|custom_tool_call_input|mcp_list_tools|reasoning(_text|_summary|_summary_text|_summary_part)?"
@@ -78,8 +77,8 @@ EVENTS = re.compile(
 def begun(response: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a response with only the values that may be sent before its answer has passed.
 
-    Other known fields are sent as they are if they have no strings, else with an empty value, which
-    is mostly ``null``. Unknown fields are left out.
+    Any other value of a known field is sent if it has no strings, else replaced by an empty one,
+    mostly ``null``. Unknown fields are left out.
     """
     may = only(response, _BEGUN)
     others = without_text({key: response[key] for key in response if key in RESPONSE}, ())
@@ -91,7 +90,7 @@ def begun(response: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def logprobs_of(data: Mapping[str, Any], text: str) -> object:
-    """Return the log probabilities in a JSON object, or ``[]`` if they belong to another text."""
+    """Return the log probabilities of an event or part; ``[]`` if they belong to another text."""
     found = data.get("logprobs")
     return found if are_of(found, text) else []
 
@@ -108,6 +107,6 @@ def unread_in(item: Mapping[str, Any]) -> int:
 
 
 def unread_in_part(part: object) -> int:
-    """Count a message part's type, if it is unknown, and the part's unknown fields with text."""
+    """Count the unchecked parts of a part: its type if unknown, and unknown fields with text."""
     is_known = isinstance(part, Mapping) and part.get("type") in ("output_text", "text", "refusal")
     return (not is_known) + count_unread(part, _OF_PART)

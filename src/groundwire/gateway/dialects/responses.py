@@ -33,8 +33,8 @@ class Responses:
         """Return a request in the form that the pipeline reads.
 
         ``input`` is always set, since a request that names a stored prompt may have none.
-        ``messages``, which this API does not know, and fields that are ``null`` are left out. If
-        the request asks for an output format, ``response_format`` holds it.
+        ``messages``, which this API does not know, and fields that are ``null`` are left out. An
+        output format is in ``response_format``.
         """
         text = body.get("text")
         wanted = text.get("format") if isinstance(text, Mapping) else None
@@ -72,10 +72,7 @@ class Responses:
         return is_error_body(data, fields.RESPONSE - {"output"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
-        """Return a body with each warning in a part of its own, before the first message's content.
-
-        If no message has content, the body is unchanged.
-        """
+        """Return a body with each warning in a part before the first content of a message."""
         items = list(data["output"])
         for i, item in enumerate(items):
             content = item.get("content")
@@ -98,8 +95,8 @@ class Responses:
 class _Reader(BlockReader):
     """Reads the events of one streamed response, in which each text is repeated several times.
 
-    A text comes first in pieces, then as a whole when its part or item is done, and once more at
-    the end of the response. An event adds only text that no earlier event had.
+    A text comes in pieces, then as a whole when its part or item is done, and once more at the end
+    of the response. Only text that no earlier event had is added to the answer.
     """
 
     known = fields.OF_EVENT
@@ -256,8 +253,8 @@ class _Reader(BlockReader):
     def _end(self, data: Mapping[str, Any], response: Mapping[str, Any]) -> BlockEvent:
         """Read the event that ends a response.
 
-        It repeats the whole output, and some clients read no other event. So this method makes sure
-        that the output agrees with the events before it.
+        It repeats the whole output, and some clients read no other event, so the output must agree
+        with the events before it.
         """
         items = response.get("output") or []
         if not isinstance(items, list) or not all(isinstance(each, Mapping) for each in items):
@@ -303,10 +300,8 @@ class _Reader(BlockReader):
     def _text_so_far(self, place: tuple[int, int], *, has_more: bool) -> TextSoFar:
         """Return the text of a part so far.
 
-        Args:
-            place: The numbers of the item and of the part.
-            has_more: Whether text is about to be added to the part. The parts must get their text
-                in order, since clients show them in order.
+        With ``has_more``, text is about to be added. This is an error if a later part already has
+        text, since clients show parts in order.
         """
         if has_more and place != self._last:
             if place < self._last:
@@ -348,7 +343,7 @@ def _rest_of(whole: str, pieces: Iterable[TextSoFar]) -> str:
     """Return the end of a response's text or refusal that no event before the last one had.
 
     Args:
-        whole: The text or refusal in the event that ends the response; it may be empty.
+        whole: The text or refusal in the event that ends the response; may be empty.
         pieces: The texts or refusals of all parts in earlier events, in order.
 
     Raises:
@@ -361,6 +356,5 @@ def _rest_of(whole: str, pieces: Iterable[TextSoFar]) -> str:
 
 
 def _text_of(items: Sequence[Mapping[str, Any]]) -> str:
-    """Return the text of all messages among the items, joined."""
     messages = (each for each in items if each.get("type") == "message")
     return "".join(Said.of(each.get("content")).text for each in messages)

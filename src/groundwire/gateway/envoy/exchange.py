@@ -1,9 +1,4 @@
-"""One request and its response, on their way through Envoy and through the gateway's app.
-
-Each exchange becomes a request to the gateway's app, whose upstream is Envoy: the app reads the
-request from Envoy, gets the model's response from Envoy, and its own response goes to Envoy. So
-paths, keys, policies, marks, refusals, records and streams are the same as without Envoy.
-"""
+"""One request and its response, on their way through Envoy and through the gateway's app."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -24,22 +19,26 @@ from groundwire.gateway.upstream.headers import HOP_BY_HOP, going_up
 #: A message of protobuf, or a context of gRPC; neither package has types.
 Untyped: TypeAlias = Any
 
-#: The headers that name the endpoint of a request.
+#: The headers that say which endpoint a request is for.
 _NAMES = {b":method", b":path"}
 _NEEDED = (
     "Groundwire needs all request headers, the processing_mode request_body_mode: BUFFERED, and "
     "response_body_mode: BUFFERED or FULL_DUPLEX_STREAMED, without observability_mode."
 )
-#: Headers about a connection or a host, which stay as Envoy has them.
+#: Headers that stay as Envoy has them; most are about a connection or a host.
 _OF_ENVOY = HOP_BY_HOP | {
     *("alt-svc", "date", "host", "public-key-pins", "strict-transport-security"),
 }
-#: The most bytes of a body in a message of a streamed response.
+#: The most bytes of a streamed response's body in one message to Envoy.
 _PIECE_BYTES = 2**16
 
 
 class Exchange:
-    """A request and its response on their way through Envoy, and through the gateway's app."""
+    """A request and its response, on their way through Envoy and through the gateway's app.
+
+    Each exchange is a request to the gateway's app, whose upstream is Envoy: the app reads the
+    request from Envoy, gets the model's response from Envoy, and its own response goes to Envoy.
+    """
 
     def __init__(self, app: ASGIApp, context: Untyped) -> None:
         loop = asyncio.get_running_loop()
@@ -85,7 +84,6 @@ class Exchange:
             await self._context.abort(grpc.StatusCode.INTERNAL, "The response is not complete.")
 
     def _scope(self, headers: proto.Pairs) -> dict[str, Any]:
-        """Return the request as an ASGI scope for the app."""
         pseudo = dict(headers)
         self._given = [pair for pair in headers if not pair[0].startswith(b":")]
         path, _, query = pseudo[b":path"].partition(b"?")
@@ -190,7 +188,7 @@ class Exchange:
         if message["type"] == "http.response.start":
             self._start = message
             # If the app's status is that of the model's response, the app is sending that response.
-            # Its own refusals have another status, or come before the model's response.
+            # The app's own refusals have another status, or come before the model's response.
             self._is_relayed = (
                 self._replied.done() and self._replied.result().status == message["status"]
             )

@@ -2,9 +2,8 @@
 
 https://www.envoyproxy.io/docs/envoy/latest/api-v3/service/ext_proc/v3/external_processor.proto
 
-Protocol buffers skip unknown fields, so the other fields need no names. No package with all of
-Envoy's messages is used: it has thousands of other messages too, and ``xds-protos`` overwrites
-files of OpenTelemetry.
+Protocol buffers skip unknown fields, so the other fields need no names. Packages with all of
+Envoy's messages are not used: they are large, and ``xds-protos`` overwrites files of OpenTelemetry.
 """
 
 from collections.abc import Collection
@@ -90,7 +89,7 @@ def header_changes(old: Pairs, new: Pairs, *, keep: Collection[str] = ()) -> dic
 
     Args:
         old: All headers that Envoy has, repeated ones too.
-        new: The headers that it must send on.
+        new: The headers that Envoy must send on.
         keep: Names of headers that stay as Envoy has them.
     """
     before, after = _by_name(old), _by_name(new)

@@ -6,7 +6,7 @@ from groundwire.gateway.envoy.messages import Pairs
 from groundwire.gateway.upstream import UpstreamReply
 from groundwire.gateway.upstream.headers import coming_back
 
-#: The most pieces of a body that wait to be read.
+#: The most pieces of a response's body that wait to be read by the app.
 _MAX_WAITING = 16
 
 
@@ -14,8 +14,7 @@ class EnvoyReply(UpstreamReply):
     """The response of a model behind Envoy, whose body comes in pieces.
 
     Attributes:
-        given: All headers of the response except pseudo-headers such as ``:status``; some of them
-            are not sent on to the client.
+        given: All headers of the response except pseudo-headers such as ``:status``.
     """
 
     def __init__(self, headers: Pairs) -> None:
@@ -29,7 +28,7 @@ class EnvoyReply(UpstreamReply):
     async def feed(self, piece: bytes) -> None:
         """Queue the next piece of the body, or its end (no bytes); wait while the queue is full.
 
-        After :meth:`close`, pieces are dropped.
+        After :meth:`close`, or the end, pieces are dropped.
         """
         if not self._is_over:
             await self._pieces.put(piece)

@@ -14,8 +14,8 @@ class Background:
     """Runs coroutines in the background. If one fails, the class of the error is logged."""
 
     def __init__(self) -> None:
-        # The event loop keeps only weak references: a task that nobody else refers to may be
-        # garbage-collected while it runs.
+        # The event loop keeps only weak references to tasks, so a running task might be
+        # garbage-collected.
         self._tasks: set[asyncio.Task[Any]] = set()
 
     @property
@@ -24,19 +24,14 @@ class Background:
         return len(self._tasks)
 
     def start(self, work: Coroutine[Any, Any, _T], *, name: str = "background") -> asyncio.Task[_T]:
-        """Start a coroutine, and return its task, which need not be awaited.
-
-        Args:
-            work: The coroutine.
-            name: The name of the task in logs.
-        """
+        """Start a coroutine, and return its task, which need not be awaited; logs show ``name``."""
         task = asyncio.get_running_loop().create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._end)
         return task
 
     async def close(self, timeout_s: float) -> None:
-        """Wait for all tasks, and for tasks that they start; cancel tasks that take longer.
+        """Wait for all tasks, and for tasks that they start; cancel them when time is up.
 
         Args:
             timeout_s: Seconds to wait for all of them together.

@@ -21,7 +21,7 @@ class Caller:
         key_id: Id of the key; ``None`` if no key is needed.
         passes_authorization: Whether the :data:`CREDENTIALS` in the request go to the upstream.
         overrides: The tenant's own settings as they were when the request came. They hold for the
-            whole request, even if the tenant is changed or deleted while the body is received.
+            whole request, even if the tenant is changed or deleted meanwhile.
     """
 
     tenant: str

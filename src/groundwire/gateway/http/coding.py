@@ -1,8 +1,7 @@
 """Content codings of HTTP: decodes gzip and deflate piece by piece, up to a limit.
 
-If an answer will be checked, the gateway asks the upstream not to compress it (``identity``). Some
-upstreams compress all the same, and clients may compress requests. A body of a few kilobytes can
-decode to gigabytes, so decoding stops at a limit.
+Upstreams may compress a response even if asked not to, and clients may compress requests. A body of
+a few kilobytes can decode to gigabytes, so decoding stops at a limit.
 """
 
 import zlib
@@ -20,9 +19,7 @@ _EITHER = 47
 class CodingError(GroundwireError):
     """A body has an unknown coding, is damaged or incomplete, or decodes to too many bytes.
 
-    Attributes:
-        coding: The declared coding.
-        problem: The fault of the body, in words.
+    ``problem`` is the fault of the body, in words.
     """
 
     def __init__(self, coding: str, problem: str) -> None:
@@ -78,8 +75,8 @@ class Decoder:
         self._n_in += len(data)
         if self._inflate is not None and data:
             try:
-                # Allow one byte more than the limit: if it comes, the body is too large. A maximum
-                # of 0 would mean no limit.
+                # With one byte more than the limit, the body is too large. A maximum of 0 would
+                # mean no limit.
                 data = self._inflate.decompress(data, self._max_bytes - self._n_out + 1)
             except zlib.error as error:
                 raise CodingError(self._coding, "it is damaged, or in another coding") from error
@@ -93,8 +90,7 @@ class Decoder:
     def finish(self) -> bytes:
         """Make sure that the body is complete; an empty body is complete in any coding.
 
-        Returns:
-            No bytes: :meth:`feed` has returned all of them.
+        The result is always empty: :meth:`feed` has returned all bytes.
 
         Raises:
             CodingError: If the body is not complete.

@@ -1,15 +1,13 @@
 """Writes untrusted text as the value of a header: readable, bounded, and on one line.
 
-A model's text could end the header's line and begin another header. So everything but printable
-ASCII is percent-encoded, and so are the characters that separate texts in the value.
+Otherwise a model's text could end the header's line and begin another header.
 """
 
 import re
 from collections.abc import Iterable
 from urllib.parse import quote
 
-#: The most bytes of a header value by default, with the ``...`` of a value that was cut; the limit
-#: is HaluGate's.
+#: The default limit on the bytes of a header value, with a final ``...``; it is HaluGate's.
 MAX_BYTES = 500
 
 _CUT = "..."
@@ -38,7 +36,7 @@ def header_list(texts: Iterable[str], *, max_bytes: int = MAX_BYTES) -> str:
     >>> header_list(["naïve; 5,000"])
     'na%C3%AFve%3B 5%2C000'
     """
-    # The end of a text that is longer than the whole value would be cut in any case.
+    # The value is cut at ``max_bytes``, so the rest of a longer text is not needed.
     value = "; ".join(_encoded(text[: max_bytes + 1]) for text in texts if text)
     if value.endswith(_CUT):  # the last text itself ends with three dots, and was not cut
         value = f"{value[:-1]}%2E"

@@ -40,9 +40,8 @@ def openapi_document(
 
     Args:
         tags: Name of a group of operations → its description.
-        keys: Header that may hold a key → its description. A key in one of these headers is enough.
-        plane: Arguments of FastAPI's ``get_openapi`` about the plane: ``title``, ``summary`` (one
-            line), ``description`` (a few sentences) and ``routes``.
+        keys: Header that may hold a key → its description. One of these headers is enough.
+        plane: Arguments of FastAPI's ``get_openapi`` about the plane.
     """
     found = get_openapi(
         version=__version__,

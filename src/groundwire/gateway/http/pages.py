@@ -1,4 +1,4 @@
-"""Parts that all apps with HTML pages share: security headers, and style sheets and scripts."""
+"""Parts that all apps with HTML pages share: security headers, style sheets and scripts."""
 
 from contextlib import suppress
 
@@ -15,11 +15,8 @@ _ASSETS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 def with_page_policy(app: ASGIApp, *, posts_forms: bool = False) -> ASGIApp:
     """Wrap an app, so that every response has security headers.
 
-    Pages load files of their own site only, cannot be shown in a frame, and are not cached.
-
-    Args:
-        app: The app.
-        posts_forms: Whether the pages send forms. If not, only their scripts may send requests.
+    Pages load files of their own site only, cannot be shown in a frame, and are not cached. With
+    ``posts_forms``, only their forms may send requests; otherwise, only their scripts.
     """
     form, connect = ("'self'", "'none'") if posts_forms else ("'none'", "'self'")
     headers = {

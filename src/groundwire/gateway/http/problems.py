@@ -34,8 +34,8 @@ class Problem(Exception):  # noqa: N818 - a response for the client, not a failu
         status: Status of the response.
         code: The code of the error, for programs.
         message: A description of the error for people. It quotes no prompt and no answer.
-        next_step: A way for the client to solve the problem; empty if there is none.
-        param: The field of the request that the error is about; ``None`` if it is about no field.
+        next_step: A way for the client to solve the problem; may be empty.
+        param: The field of the request that the error is about, or ``None``.
         type: OpenAI's word for the kind of error; by default the usual one for the status.
         headers: Headers of the response, beside the usual ones.
     """
@@ -72,10 +72,10 @@ class Problem(Exception):  # noqa: N818 - a response for the client, not a failu
 
 
 def problem_response(problem: Problem, *, trace_id: str, is_anthropic: bool = False) -> Response:
-    """Return a problem as a response; for Anthropic's API with ``type`` beside ``error``."""
+    """Return a problem as a response; in Anthropic's API, ``type`` stands beside ``error``."""
     headers = dict(problem.headers)
     if problem.status in (429, 503):
-        # These errors may be temporary; OpenAI's clients read this header and try again.
+        # OpenAI's clients read this header and try again.
         headers.setdefault("Retry-After", "1")
     body = {"type": "error"} if is_anthropic else {}
     body |= problem.to_dict(trace_id=trace_id)
@@ -87,7 +87,7 @@ def problem_response(problem: Problem, *, trace_id: str, is_anthropic: bool = Fa
 def as_problem(error: BaseException) -> Problem:
     """Return the error that a client gets for an exception.
 
-    Other exceptions become status 500, with a message that says nothing about the exception.
+    Unknown exceptions become status 500, with a message that says nothing about them.
     """
     if isinstance(error, Problem):
         return error
@@ -128,7 +128,7 @@ def too_large(limit: int, n_bytes: int | None, *, is_fixed: bool = False) -> Pro
     Args:
         limit: The most bytes that a body may have.
         n_bytes: The size of the body; ``None`` if it is unknown.
-        is_fixed: Whether no setting can raise the limit; the problem then names no setting.
+        is_fixed: Whether no setting can raise the limit; the problem then names none.
     """
     raised = "" if is_fixed else ", or raise gateway.max_body_bytes"
     size = "more" if n_bytes is None else f"{n_bytes:,}"
@@ -153,8 +153,7 @@ def body_too_slow(limit_s: float) -> Problem:
 def _of_ours(error: errors.GroundwireError) -> Problem:
     """Return the problem for an error of this package.
 
-    Messages of these errors hold numbers, names and short values of settings, but never a prompt,
-    source or answer, so they can be sent.
+    The messages of these errors can be sent: they never quote a prompt, source or answer.
     """
     if isinstance(error, errors.LimitExceededError):
         return _invalid("limit_exceeded", str(error), status=413)
@@ -197,7 +196,7 @@ def _of_http(error: HTTPException) -> Problem:
 
 
 def _of_validation(error: RequestValidationError) -> Problem:
-    """Return the problem of an invalid body. It names places and errors, but quotes no values."""
+    """Return the problem of an invalid body; it names places and errors, but quotes no values."""
     found = [(_place(each["loc"]), str(each["msg"])) for each in error.errors()]
     if any(each["type"] == "json_invalid" for each in error.errors()):
         return invalid_json()

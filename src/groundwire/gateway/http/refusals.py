@@ -13,7 +13,7 @@ from groundwire.gateway.http.problems import Problem
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: Type and status of refusals, except ``audit_unavailable``. With a status of 500 or above, client
+#: Type and status of refusals, except ``audit_unavailable``. At a status of 500 or above, client
 #: libraries would try again, and the next answer would likely be unsupported too.
 TYPE = "guardrail_violation"
 STATUS = 403
@@ -81,7 +81,7 @@ _TEXTS: Mapping[RefusalCode, tuple[str, str]] = {
 
 
 def refused(code: RefusalCode) -> Problem:
-    """Return the refusal with a code. Its message has no number, unlike that of :func:`blocked`."""
+    """Return the refusal with a code."""
     message, next_step = _TEXTS[code]
     if code is RefusalCode.AUDIT_UNAVAILABLE:  # temporary, so clients should try again
         return Problem(503, str(code), message=message, next_step=next_step)
@@ -89,16 +89,13 @@ def refused(code: RefusalCode) -> Problem:
 
 
 def blocked(answers: Sequence[Checked]) -> Problem:
-    """Return the refusal of a response with blocked answers.
+    """Return the refusal of a response, of whose answers at least one is blocked.
 
     Its code is that of the worst outcome among the blocked answers. If that is hallucinated, the
     message gives the number of ungrounded claims.
 
-    Args:
-        answers: All answers of the response; at least one is to be blocked.
-
     Raises:
-        ValueError: If no answer is to be blocked.
+        ValueError: If no answer is blocked.
     """
     withheld = [answer for answer in answers if answer.action is Action.BLOCK]
     code = _CODES.get(worst(answer.outcome for answer in withheld))
@@ -118,11 +115,8 @@ def told_of(
 ) -> dict[str, Any]:
     """Return the field ``groundwire`` of the event that ends a stream whose rest is withheld.
 
-    Args:
-        problem: The refusal.
-        trace_id: The trace id of the request.
-        extension: The result of the check, made by :func:`.marks.extension`; ``None`` if there is
-            none. Its entry ``headers`` is left out: headers may quote the withheld text.
+    ``extension`` is the result of the check, made by :func:`.marks.extension`. Its ``headers`` may
+    quote the withheld text, so they are left out.
     """
     more = {key: value for key, value in (extension or {}).items() if key != "headers"}
     own = {"type": problem.type, "code": problem.code, "message": problem.message}

@@ -1,8 +1,8 @@
 """Server-sent events: divides a stream of bytes into events, and encodes events.
 
-The format is that of the HTML standard (https://html.spec.whatwg.org/multipage/server-sent-events.html,
-section 9.2.6). Libraries for it return only decoded fields. A proxy has to forward an event byte
-for byte, so here each event keeps its bytes.
+The format is that of the HTML standard
+(https://html.spec.whatwg.org/multipage/server-sent-events.html, section 9.2.6). Libraries for it
+return only decoded fields, but a proxy has to forward an event byte for byte.
 """
 
 import json
@@ -49,7 +49,7 @@ class ServerSentEvent:
         raw: The bytes of the event, with the blank line that ends it.
         data: The values of its ``data`` fields, joined by line feeds; ``None`` without such a
             field, as in a comment. Bytes that are not UTF-8 become U+FFFD, as in the standard.
-        is_foreign: Whether a field is not in the standard; some readers may use such a field.
+        is_foreign: Whether a field is not in the standard.
     """
 
     raw: bytes
@@ -82,24 +82,18 @@ class ServerSentEvent:
 
 
 class EventSplitter:
-    """Divides a stream of bytes into events; the pieces that come may begin and end anywhere."""
+    """Divides a stream of bytes into events; the pieces that are fed may begin and end anywhere."""
 
     def __init__(self, *, max_event_bytes: int) -> None:
-        """Prepare to divide one stream.
-
-        Args:
-            max_event_bytes: The most bytes that an event may have before it has ended.
-        """
+        """Prepare to divide one stream; an unfinished event may have ``max_event_bytes``."""
         self._buffer = bytearray()
         self._searched = 0
         self._max_event_bytes = max_event_bytes
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
-        """Take the next bytes of the stream.
+        """Take the next bytes of the stream, and return the events that they complete.
 
-        Returns:
-            The events that these bytes complete. The bytes of all events and of :meth:`finish`
-            together are exactly the bytes of the stream.
+        The bytes of all events and of :meth:`finish` together are exactly the bytes of the stream.
 
         Raises:
             EventTooLargeError: If the event that has not ended yet has too many bytes.

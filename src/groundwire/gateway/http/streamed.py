@@ -1,9 +1,8 @@
 """Responses that are sent while they are produced, and end when the client disconnects.
 
 Starlette's own streaming response does not close the iterator of its body if the client disconnects
-at a moment when the iterator waits for nothing. The iterator is then left to the garbage collector,
-and the upstream behind it goes on writing. Here the task that runs the iterator closes it in any
-case, before the response ends.
+at a moment when the iterator waits for nothing. The upstream behind the iterator then goes on
+writing. Here the iterator is closed in any case, before the response ends.
 """
 
 import asyncio
@@ -40,9 +39,8 @@ class Streamed(Response):
     """A response whose body comes from an iterator.
 
     The iterator is asked for the next piece when the server has taken the piece before, so a slow
-    client makes the iterator wait, and nothing is buffered. When the client leaves, the iterator is
-    cancelled. The iterator is always closed: its ``finally`` blocks have run when the response
-    ends.
+    client makes the iterator wait, and nothing is buffered. If the client leaves, the iterator is
+    cancelled. It is always closed before the response ends.
 
     If the body of the upstream breaks off, the connection to the client is closed without the end
     of the body, so that the client can tell that the body is incomplete.
@@ -63,7 +61,7 @@ class Streamed(Response):
             chunks: Pieces of the body; empty ones are left out.
             status: Status of the response.
             headers: Headers of the response, one character for each byte; repeated ones are kept.
-                Content-Length, if given, must be correct; without it, the body is chunked.
+                Content-Length, if given, must be correct.
             ended: Called once the response has ended, in any case. It has to release what
                 ``chunks`` uses: a generator that never started runs no ``finally`` block.
             stall_timeout_s: Seconds after which a client that accepts no bytes counts as gone.
@@ -73,7 +71,7 @@ class Streamed(Response):
         self.background = None
         self._chunks, self._stall_timeout_s = chunks, stall_timeout_s
         self._ended = ended
-        # The time at which the server got the piece that it is still sending, if it is sending one.
+        # When the server got the piece that it is still sending, if it is sending one.
         self._gave_at: float | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -98,8 +96,7 @@ class Streamed(Response):
     async def _until_over(self, *tasks: "asyncio.Task[None]") -> None:
         """Wait until a task has ended, or the client has accepted no bytes for too long."""
         while (left_s := self._left_s()) > 0:
-            # One timer serves for the whole response: a timer for each piece would cost more than
-            # sending the piece.
+            # A timer for each piece would cost more than sending the piece.
             done, _ = await asyncio.wait(tasks, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
             if done:
                 return
@@ -114,8 +111,8 @@ class Streamed(Response):
         try:
             sending.result()
         except GroundwireError as error:
-            # The error is not raised: an error handler would try to send a response, but this one
-            # has begun. Messages of these errors never quote the body, so they can be logged.
+            # An error handler would try to send a response, but this one has begun. Messages of
+            # these errors never quote the body, so they can be logged.
             _log.warning("%s", error)
         except ClientGoneError as error:
             _log.info("a client left (%s)", type(error.__cause__).__name__)
@@ -128,7 +125,7 @@ class Streamed(Response):
                 if chunk:
                     piece = {"type": "http.response.body", "body": chunk, "more_body": True}
                     await self._give(send, piece)
-                    # Let other tasks run: sending to a client that is gone never waits, so the task
+                    # Sending to a client that is gone never waits, so without this line, the task
                     # that stops this one would get no turn.
                     await asyncio.sleep(0)
             await self._give(send, {"type": "http.response.body", "body": b"", "more_body": False})
@@ -146,12 +143,12 @@ class Streamed(Response):
 async def until_disconnect(request: Request, work: Awaitable[_Result]) -> _Result:
     """Wait for the result of work for a client, and cancel the work if the client leaves.
 
-    Args:
-        request: The request of the client. The rest of its body is discarded.
-        work: A coroutine or a future, which is done or cancelled when this function ends.
+    The work is done or cancelled when this function ends. The rest of the request's body is
+    discarded.
 
     Raises:
         ClientGoneError: If the client left, or could not be watched, before the work had ended.
+        Exception: Any exception of the work.
     """
     working = asyncio.ensure_future(work)
     watching = asyncio.create_task(

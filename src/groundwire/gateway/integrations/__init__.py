@@ -1,10 +1,8 @@
 """Endpoints with the APIs that other systems call, so that they can get verdicts of Groundwire.
 
 Each of these systems (hosts) has a file, which begins with the host's name and, where it is known,
-its version. ``host_checks`` runs the checks of all hosts, with the action ``block``. ``azure``,
-``nemo`` and ``semantic_router`` return findings or a score; the other files return whether the
-policy withholds the answer. ``kept`` keeps the messages for hosts that send the answer in a second
-call. ``routes`` joins the routers.
+its version. ``host_checks`` runs the checks of all hosts. ``kept`` keeps the messages for hosts
+that send the answer in a second call. ``routes`` joins the routers.
 """
 
 from groundwire.gateway.integrations.routes import router as router

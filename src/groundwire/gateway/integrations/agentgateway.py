@@ -2,9 +2,8 @@
 
 https://agentgateway.dev/docs/standalone/latest/llm/prompt-guards/webhooks/
 
-The webhook is called before the model with the messages, and after it with the answers. The
-bodies do not show which calls belong together, so both calls need the header ``x-request-id`` with
-the same value.
+The webhook is called before the model with the messages, and after it with the answers. The bodies
+do not show which calls belong together: both need the same value of the header ``x-request-id``.
 """
 
 from collections.abc import Sequence

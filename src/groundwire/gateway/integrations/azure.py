@@ -31,8 +31,7 @@ class GroundednessRequest(checks.HostModel):
     """A text and its sources.
 
     Attributes:
-        text: The text to check.
-        sources: The texts that the text may rest on.
+        sources: The texts that ``text`` may rest on.
         qna: The question, if there is one.
         task: The kind of the text; it changes nothing here.
         reasoning: Whether the response gives a reason for each finding.
@@ -73,8 +72,8 @@ async def detect_groundedness(request: Request, body: GroundednessRequest) -> Re
 def _stretches(checked: Checked) -> list[tuple[int, int, str]]:
     """Return start, end and reason of each unsupported or unchecked stretch of a text.
 
-    Azure's API has no way to report that a text was not checked; without findings it would pass. So
-    if nothing else is found in a text that is partial or unverified, the whole text is returned.
+    Azure's API cannot report that a text was not checked; without findings the text would pass. So
+    a partial or unverified text without other findings is returned as a whole.
     """
     spans = () if checked.detection is None else checked.detection.spans
     reasons = [each.text for each in checked.explanations] or [_UNSUPPORTED] * len(spans)

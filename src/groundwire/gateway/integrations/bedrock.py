@@ -22,7 +22,6 @@ class QualifiedText(checks.HostModel):
     """A text and its use.
 
     Attributes:
-        text: The text.
         qualifiers: ``grounding_source``, ``query`` or ``guard_content``; without any, the text is
             content to guard.
     """
@@ -43,8 +42,8 @@ class GuardrailRequest(checks.HostModel):
     """The content to guard, with the question and the sources.
 
     Attributes:
-        source: ``INPUT`` for content that goes to a model, ``OUTPUT`` for content from a model;
-            only the latter is checked.
+        source: ``INPUT`` for content that goes to a model, which is not checked; ``OUTPUT`` for
+            content from a model.
         content: The texts, each with its use.
     """
 

@@ -18,12 +18,10 @@ from groundwire.gateway.native.route import NativeRoute
 from groundwire.pipeline import Checked, Pipeline, RequestContext
 from groundwire.policy.policy import Action, Request
 
-#: The change to the policy for checks of hosts: hallucinated answers are withheld. Whether answers
-#: that could not be checked are withheld is left to the policy.
+#: Hosts ask whether to withhold an answer, so the policy's action is to block for their checks.
 _BLOCKS = Request(action=Action.BLOCK)
 
-#: Outcomes of answers that were checked, or need no check. In a hallucinated answer, claims without
-#: a finding may be unchecked.
+#: Outcomes of answers that were checked, or need no check.
 _CHECKED = frozenset({Outcome.GROUNDED, Outcome.HALLUCINATED, Outcome.SKIPPED})
 
 
@@ -46,7 +44,7 @@ async def check_answer(
     Raises:
         Problem: If the check takes too long, or its record is required and cannot be written.
         ClientGoneError: If the host has disconnected.
-        InputError: If a text is not valid Unicode.
+        InputError: If a source is not valid Unicode.
     """
     pipeline, who = services(http).pipeline, caller(http)
 
@@ -68,14 +66,11 @@ async def check_chat(
 ) -> tuple[Checked, ...]:
     """Check the answers to a chat request; its messages have the question and the evidence.
 
-    Args:
-        http: The request of the host.
-        body: The body of the chat request; ``None`` if it is unknown, so that there is no evidence.
-        answers: The texts of the answers.
+    If the ``body`` of the chat request is unknown (``None``), there is no evidence.
 
     Raises:
         InvalidConversationError: If the body is not a chat request.
-        Problem, ClientGoneError: As :func:`check_answer`.
+        InputError, Problem, ClientGoneError: As :func:`check_answer`.
     """
     pipeline, who = services(http).pipeline, caller(http)
 
@@ -88,7 +83,6 @@ async def check_chat(
 
 
 def _checked(pipeline: Pipeline, context: RequestContext, answers: Sequence[str]) -> Result:
-    """Check answers, and return the result, whose outcome is the worst one."""
     found = tuple(pipeline.check(context, each) for each in answers)
     outcome = worst(each.outcome for each in found) if found else None
     return Result(context=context, answers=found, outcome=outcome)

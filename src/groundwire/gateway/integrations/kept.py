@@ -10,7 +10,7 @@ from groundwire.gateway.middleware.state import caller
 from groundwire.gateway.native.running import to_json
 
 #: The most seconds that messages are kept; the most bytes of all kept messages together; and the
-#: bytes that are added to the size of each request's messages.
+#: bytes that each call counts beside its messages.
 _KEPT_S, _KEPT_BYTES, _EACH_BYTES = 600.0, 64 * 2**20, 1024
 _MAX_ID_CHARS = 256
 
@@ -38,7 +38,6 @@ def find(request: Request, host: str, call_id: str | None) -> dict[str, Any] | N
 
 
 def _kept(request: Request) -> _Kept:
-    """Return the kept messages of the app that a request is for."""
     state = request.app.state
     if not hasattr(state, "kept_requests"):
         state.kept_requests = TTLCache(

@@ -2,9 +2,9 @@
 
 https://developer.konghq.com/plugins/ai-custom-guardrail/
 
-The plugin has no contract of its own: its configuration says what is sent, and which fields of the
-response are read. This endpoint belongs to the configuration in ``docs/examples/kong.yaml``, which
-remembers the request in Kong and sends it again with the answer.
+The plugin has no contract: its configuration says what is sent, and which fields of the response
+are read. This endpoint suits the one in ``docs/examples/kong.yaml``, which remembers the request in
+Kong and sends it again with the answer.
 """
 
 from typing import Any, Literal
@@ -24,7 +24,7 @@ class GuardrailRequest(checks.HostModel):
     """A text that Kong wants to pass on.
 
     Attributes:
-        source: Whether the text is that of a request (``INPUT``) or of an answer (``OUTPUT``).
+        source: Whether the text is of a request (``INPUT``) or of an answer (``OUTPUT``).
         content: The text; Kong sends ``false`` in place of an empty one.
         request: The body of the client's request, as text or parsed; ``None`` if Kong has lost it.
     """

@@ -1,8 +1,8 @@
 """LiteLLM: its generic guardrail API, as in 1.110.
 
 LiteLLM calls the guardrail before the model with the messages, and after it with the answers; the
-two calls have the same ``litellm_call_id``. So the guardrail has to be configured with both modes,
-``pre_call`` and ``post_call``.
+two calls have the same ``litellm_call_id``. So the guardrail needs both modes, ``pre_call`` and
+``post_call``.
 """
 
 import json
@@ -50,7 +50,6 @@ class GuardrailCall(checks.HostModel):
         call_id: The id that the calls before and after the model have in common.
         messages: The messages of a request.
         texts: The answers of a response.
-        settings: Settings of the guardrail.
     """
 
     stage: Literal["request", "response"] = Field(alias="input_type")
@@ -84,13 +83,9 @@ def _complete(text: str) -> str:
 
 
 def _reply(answers: Sequence[Checked], held: Sequence[int]) -> dict[str, Any]:
-    """Return the verdict.
+    """Return the verdict; ``held`` are the numbers of unjudged characters at the ends of answers.
 
     LiteLLM treats an unknown action, here ``NOT_CHECKED``, as a pass, and logs it.
-
-    Args:
-        answers: The checked answers.
-        held: For each answer, the number of characters at its end that were not judged.
     """
     if checks.is_withheld(answers):
         return {"action": "BLOCKED", "blocked_reason": checks.refusal(answers)}

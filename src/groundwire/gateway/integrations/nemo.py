@@ -1,7 +1,7 @@
 """NeMo Guardrails: the endpoint for its rail ``alignscore check facts``, as in 0.24.
 
-NeMo treats an error as a pass, unless it falls back to a check of its own. So for an answer that
-could not be checked, this endpoint returns the score 0 and not an error.
+NeMo treats an error as a pass, unless it falls back to a check of its own. So if a check fails,
+this endpoint returns the score 0 and not an error.
 """
 
 from fastapi import Request, Response
@@ -41,10 +41,7 @@ async def align_score(request: Request, body: AlignScoreRequest) -> Response:
 
 
 def score(checked: Checked) -> float:
-    """Return a score in [0, 1].
-
-    It is 0.5 or more if the answer was checked and is not hallucinated, and less otherwise.
-    """
+    """Return a score in [0, 1]: at least 0.5 for a grounded or skipped answer, less for others."""
     if not checks.is_checked([checked]):
         return 0.0
     detection = checked.detection

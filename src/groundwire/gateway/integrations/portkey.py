@@ -72,7 +72,7 @@ def _as_chat(asked: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def _texts(response: HookedBody) -> list[str]:
-    """Return the answers of a chat completion; for other APIs, the text that Portkey extracted."""
+    """Return the texts of a chat completion's answers, else the text that Portkey extracted."""
     choices = (response.body or {}).get("choices")
     texts = []
     for choice in choices if isinstance(choices, list) else ():

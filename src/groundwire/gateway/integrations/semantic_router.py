@@ -1,7 +1,7 @@
 """vLLM Semantic Router: a detector for ``http_classify`` with the contract ``token_spans.v1``.
 
 Offsets count code points of the answer. If parts of the answer were not checked, ``truncated_at``
-is the offset of the first unchecked part, or 0 if it is unknown. The router treats such a response
+is the offset of the first unchecked claim, or 0 if it is unknown. The router treats such a response
 as an error, never as a clean answer.
 """
 

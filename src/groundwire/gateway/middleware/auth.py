@@ -2,7 +2,7 @@
 
 A key comes as ``Authorization: Bearer``, as the password of ``Authorization: Basic``, as
 ``X-API-Key``, as Azure's ``api-key`` or ``Ocp-Apim-Subscription-Key``, or as ``X-Groundwire-Key``.
-If a request has ``X-Groundwire-Key``, the key in any other header is for the upstream.
+If a request has ``X-Groundwire-Key``, keys in other headers are for the upstream.
 """
 
 import re
@@ -26,8 +26,8 @@ OWN_HEADER = b"x-groundwire-key"
 #: Characters that may separate a key from other text in a header.
 _BETWEEN = re.compile(rb"[\s,;=\"']+")
 
-#: The most words of a request's credentials that are hashed and looked up. If there are more words,
-#: the credentials are not forwarded to the upstream.
+#: The most words in a request's credentials that are looked up. Credentials with more words are not
+#: forwarded to the upstream.
 _MAX_WORDS = 64
 
 
@@ -50,8 +50,8 @@ class Authentication(Guard):
             keyring: The directory of all keys: those of tenants and those of the admin plane.
             tenants: The current settings of tenants by id.
             is_local_demo: Whether requests need no key.
-            until_known: Waits until the keys are known, and raises a problem if they cannot be
-                read in time; ``None`` if they are known from the start.
+            until_known: Waits until the keys are known, and raises a problem if they cannot be read
+                in time; ``None`` if they are known from the start.
         """
         super().__init__(app)
         self._keyring, self._tenants = keyring, tenants
@@ -89,7 +89,8 @@ class Authentication(Guard):
             tenant=tenant,
             key_id=None if key is None else key.key_id,
             passes_authorization=is_own and may_pass(scope, self._keyring),
-            # Read right after the key, with no await in between: tenants cannot change meanwhile.
+            # Between the look-up of the key and this one there is no await, so tenants cannot
+            # change.
             overrides=self._tenants.get(tenant) or Overrides(),
         )
 
@@ -97,8 +98,7 @@ class Authentication(Guard):
 def candidates(scope: Scope) -> Iterator[bytes]:
     """Yield the credentials that may be a gateway key.
 
-    If ``X-Groundwire-Key`` was sent, only its first value is yielded: other credentials are for
-    the upstream.
+    If ``X-Groundwire-Key`` was sent, only its first value may be one.
     """
     if own := values(scope, OWN_HEADER):
         yield own[0]
@@ -119,8 +119,8 @@ def may_pass(scope: Scope, keyring: Directory) -> bool:
         word
         for name in CREDENTIALS
         for value in values(scope, name.encode())
-        # A key may follow any scheme, or none. Values are split in two ways, by spaces alone and by
-        # all separators, because a separator may be a part of a credential.
+        # A key may follow any scheme, or none. Values are split by spaces alone, and again by all
+        # separators, because a separator may be a part of a credential.
         for word in (*value.split(), *_BETWEEN.split(value))
     }
     words.update(word for login in _logins(scope) for word in login)
@@ -153,7 +153,7 @@ def check_is_local(scope: Scope) -> None:
     then has that name, and the header Origin names the website.
 
     Raises:
-        Problem: If Host is missing or sent twice, or Host or Origin does not name this machine.
+        Problem: If there is not one header Host, or Host or Origin does not name this machine.
     """
     hosts = values(scope, b"host")
     if len(hosts) != 1 or not is_loopback_host(host_of(hosts[0].decode("latin-1"))):

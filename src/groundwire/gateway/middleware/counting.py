@@ -9,7 +9,7 @@ from groundwire.gateway.http.caller import OPEN
 from groundwire.gateway.logs import log_access
 from groundwire.gateway.metrics import admin_endpoint_of, endpoint_of
 
-#: The status that web servers customarily log for a request whose client left before its answer.
+#: The status that web servers log by custom if the client left before its response.
 CLIENT_LEFT = 499
 
 #: A function to call when a request has ended, such as :meth:`.metrics.Metrics.request_ended`.
@@ -20,13 +20,7 @@ class Counting:
     """Counts the start and the end of each request, even if the app fails, and logs the end."""
 
     def __init__(self, app: ASGIApp, *, began: Callable[[], None], ended: Ended) -> None:
-        """Wrap an app.
-
-        Args:
-            app: Answers requests.
-            began: Counts the start of a request.
-            ended: Counts the end of a request, with its path, status and duration.
-        """
+        """Wrap an app; ``ended`` gets the path, status and duration of each request."""
         self._app, self._began, self._ended = app, began, ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -7,13 +7,13 @@ from groundwire.gateway.middleware.state import trace_id
 
 
 class Guard:
-    """Middleware whose :meth:`check` raises a problem for requests that are to be refused."""
+    """Middleware whose :meth:`check` raises a problem for each request to be refused."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def check(self, scope: Scope) -> None:
-        """Return if a request may pass.
+        """Do nothing if a request may pass.
 
         Raises:
             Problem: If the request is refused; the client gets this problem.

@@ -15,10 +15,10 @@ from groundwire.gateway.middleware.guard import Guard
 class RequestLimits(Guard):
     """Refuses requests over the limits before they are processed, or while the body is received.
 
-    Requests for :data:`OPEN` paths have no limits.
+    Requests for :data:`OPEN` paths have no limits, and are not counted.
 
     Attributes:
-        n_requests: The number of requests in flight, without those for :data:`OPEN` paths.
+        n_requests: The number of requests in flight.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class RequestLimits(Guard):
             app: Answers requests within the limits.
             max_requests: The most requests that are answered at a time.
             max_body_bytes: The most bytes that a body may have.
-            is_fixed: Whether no setting can raise these limits; errors then name no setting.
+            is_fixed: Whether no setting can raise these limits; errors then name none.
         """
         super().__init__(app)
         self._max_requests, self._max_body_bytes = max_requests, max_body_bytes
@@ -95,9 +95,7 @@ def parse_json(
 ) -> Any:  # noqa: ANN401 - JSON
     """Parse JSON from an untrusted client.
 
-    Args:
-        body: The bytes.
-        object_pairs_hook: Makes a dictionary of the pairs of an object, as for :func:`json.loads`.
+    ``object_pairs_hook`` makes a dictionary of the pairs of an object, as for :func:`json.loads`.
 
     Raises:
         Problem: If the body is not valid JSON, or nested too deeply. ``NaN``, ``Infinity`` and

@@ -68,7 +68,7 @@ class Readiness:
         """Wait for the start to end, for at most ``PATIENCE_S`` seconds.
 
         Raises:
-            Problem: 503, if the start has failed, or has not ended by then.
+            Problem: 503, if the start has failed or takes longer.
         """
         if self.services is not None:
             return
@@ -86,7 +86,7 @@ class Waiting(Guard):
         self._readiness = readiness
 
     async def check(self, scope: Scope) -> None:
-        """Wait for the start, unless the path of the request is in :data:`OPEN`.
+        """Wait for the start, unless the path is in :data:`OPEN`.
 
         Raises:
             Problem: As :meth:`Readiness.wait`.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def trace_id(request: HTTPConnection | Scope) -> str:
-    """Return the trace id of a request; its response, log records and audit events have it too."""
+    """Return the trace id of a request, which its log records and audit events have too."""
     return str(_state(request)["trace_id"])
 
 
@@ -26,7 +26,7 @@ def caller(request: HTTPConnection | Scope) -> "Caller":
 
 
 def upstream_of(request: HTTPConnection) -> "Ask | None":
-    """Return the function that sends a request on through Envoy, if it came from there.
+    """Return the function that sends a request to the model behind Envoy, if it came from Envoy.
 
     ``None`` for other requests: the gateway asks one of its own upstreams.
     """

@@ -51,8 +51,8 @@ class Tracing:
             if not has_started:
                 response = problem_response(as_problem(error), trace_id=trace_id)
                 await response(scope, receive, send_traced)
-            # If the response has started, the server sees that it has no end, and closes the
-            # connection, so that the client can tell that the response is incomplete.
+            # If the response has started, the server closes the connection, as the response has no
+            # end. So the client can tell that it is incomplete.
 
 
 def trace_id_of(scope: Scope) -> str:
