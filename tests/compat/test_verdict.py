@@ -73,8 +73,10 @@ def test_evidence_that_cannot_be_read_is_no_error(checks: Checks) -> None:
         checks.answer("It is 330 metres tall.", sources=[TOWER, 7]),  # type: ignore[list-item]
         checks.chat({"messages": "nothing"}, "It is 330 metres tall."),
         checks.chat({"messages": CHAT}, object()),
+        checks.completion({"messages": "nothing"}, {}),
     ]
     assert {about(each) for each in verdicts} == {("not checked", None)}
+    assert all(each.withholds(block_unchecked=True) for each in verdicts)
     assert "its type is int" in verdicts[0].reason
 
 

@@ -631,13 +631,14 @@ def test_arguments_of_tools_that_cannot_be_read_are_withheld_with_what_is_deferr
     tmp_path: Path,
 ) -> None:
     call = {"index": 0, "id": "1", "function": {"name": "f", "arguments": '{"a": '}}
+    script = [*all_of(GOOD), event(chunk({"tool_calls": [call]})), end("tool_calls"), DONE]
     with gateway(tmp_path, DEFERRED) as own:
-        own.upstream.script(
-            Script.sse([event(chunk({"tool_calls": [call]})), end("tool_calls"), DONE])
-        )
+        own.upstream.script(Script.sse(script))
         events = own.stream()
-    assert finish_of(events) == "content_filter"
+        payload = summary(own)
+    assert (text_of(events), finish_of(events)) == ("", "content_filter")
     assert events[-2]["groundwire"]["code"] == "stream_tool_arguments_unenforceable"
+    assert (payload["delivered_chars"], payload["withheld_chars"]) == (0, len("".join(GOOD)))
 
 
 def test_text_that_looks_like_an_event_stays_text(tmp_path: Path) -> None:

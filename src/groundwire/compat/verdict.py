@@ -199,7 +199,8 @@ class Checks:
     def unread(self, answer: str, error: Exception) -> Verdict:
         """Return the verdict "not checked", since the answer or its evidence cannot be read."""
         context = self.pipeline.unopened(type(error).__name__)
-        return Verdict(checked=self.pipeline.check(context, answer), problem=str(error))
+        # An empty answer would be skipped, but here the text is only unknown.
+        return Verdict(checked=self.pipeline.check(context, answer or "?"), problem=str(error))
 
     async def aanswer(
         self, answer: object, *, sources: Sources, question: str | None = None

@@ -276,6 +276,8 @@ class ReleasedStream:
             return
         for index in checked:
             self._check_calls(index)
+        if self._refusal is not None:
+            return
         self._put_last(self._held.front())
         for index, each in checked.items():
             self._let_go(index, each)
