@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-# Number of texts in one batch. tokenizers keeps all encodings of a batch in memory, some hundred
-# bytes for each piece, so the sentences of a large source are encoded batch by batch.
+# Number of texts in one batch. tokenizers keeps the encodings of a batch in memory, some hundred
+# bytes for each piece, so the lines of a large source are encoded batch by batch.
 _BLOCK = 512
 
 
