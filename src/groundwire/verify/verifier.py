@@ -32,7 +32,7 @@ _AROUND = " \t\r\n.,;:!?\"'`*()[]{}<>_-\u2581\u0120\u010a"  # the last 3 mean sp
 
 
 def verdict_of(text: str) -> Verdict | None:
-    """Return the verdict that a word or token means, whatever its case and punctuation.
+    """Return the verdict that a word or token means, in any case and with any punctuation.
 
     >>> verdict_of(" yes."), verdict_of("Unknown"), verdict_of("Yet")
     (<Verdict.YES: 'YES'>, <Verdict.UNSURE: 'UNSURE'>, None)
@@ -48,8 +48,8 @@ class EvidenceText:
         sid: Id of the span.
         text: The part of the span that is evidence, without sentences such as questions and
             instructions; empty if there is none, or if the span was taken away.
-        shown: The text for prompts: a mark replaces each sentence that is not evidence, except for
-            denials, and the placeholder replaces a span that was taken away.
+        shown: The text for prompts: with a mark in place of most sentences that are not evidence,
+            or the placeholder in place of a span that was taken away.
         is_redacted: Whether the span was taken away, to read the claim without it.
     """
 
@@ -74,7 +74,7 @@ class ClaimQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCost:
-    """The cost of one answer. Answers from one call about several claims share the call's cost.
+    """The cost of one answer, a share of the call's cost if the call was about several claims.
 
     Attributes:
         calls: Requests to an endpoint, retries not counted; 0 from a cache or a local model.
@@ -82,8 +82,7 @@ class CallCost:
         completion_tokens: Tokens written.
         is_cached: Whether the answer came from the cache, or from an equal question.
         is_grouped: Whether the answer came from a call about several claims.
-        fell_back: Whether a shared call was refused or its answer could not be read, so that a call
-            for this claim alone was made.
+        fell_back: Whether a shared call failed, so that a call for this claim alone was made.
     """
 
     calls: float = 0.0
@@ -210,8 +209,7 @@ class Scope:
     Attributes:
         tenant: Cache namespace: nothing that was read or answered for one tenant is used for
             another.
-        is_over: Function that returns whether the caller has given up. It is called before each
-            claim is read; once it returns true, no further claim is read.
+        is_over: Function that returns whether the caller has given up.
     """
 
     tenant: str = ""
