@@ -54,7 +54,7 @@ class Encoder(Graph):
     """The graph of the embedded encoder."""
 
     def read(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        """Return the vector of one text of at most 256 word pieces, special tokens included."""
+        """Return the vector of a text of at most 256 word pieces, special tokens included."""
         (found,) = self._session.run(["embedding"], {"ids": np.asarray(ids, np.int64)})
         return np.asarray(found)
 

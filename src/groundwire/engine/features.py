@@ -26,9 +26,8 @@ FEATURE_RULES = 2
 
 #: The most neighbours on either side of a piece that line_support looks up in the evidence.
 _WINDOW = 12
-# Bounds between the codes of _support_code: for the best score of the lines that have the piece
-# (_COVERED), for its distance from the best score of all lines (_BEHIND), and for the best score of
-# all lines if no line has the piece (_ELSEWHERE).
+# Bounds between the codes of _support_code: for the best score of the lines that have the piece,
+# for its distance from the best score of all lines, and for the latter if no line has the piece.
 _COVERED = np.array([0.15, 0.3, 0.45, 0.65])
 _BEHIND = np.array([0.02, 0.1, 0.25])
 _ELSEWHERE = np.array([0.3, 0.55])
@@ -56,8 +55,8 @@ def match_features(
         passages: The passages to compare the claim with.
         question_ids: Word pieces of the question.
         idf: Inverse document frequency of each word piece, shape ``(vocabulary,)``.
-        unknown_id: The piece that every word outside the vocabulary becomes. It matches nothing,
-            since two such words may differ.
+        unknown_id: The piece of all words outside the vocabulary. It matches nothing, since two
+            such words may differ.
 
     Returns:
         Codes of shape ``(n, 6)``, one column for each feature. To the codes below, column ``k``
@@ -116,8 +115,8 @@ def longest_runs(
         base += len(text)
     begins[base] = True
     # Cell (i, j) is for piece i of the claim and piece j of the evidence; runs are diagonals. The
-    # first pass computes the length of the run up to each cell, row by row. The second carries the
-    # length at a run's end back, so that each cell has the length of the whole run through it.
+    # first pass computes the length of the run up to each cell. The second carries the length at a
+    # run's end back to all cells of the run.
     lengths = np.zeros((n + 1, len(whole) + 1), np.int16)
     same = ids[:, None] == whole[None, :]
     carry = ~begins[:-1]

@@ -42,7 +42,7 @@ class CrossWeights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartScores:
-    """Scores of a claim, or of a part of a long claim, that was read with some passages.
+    """Scores of a claim, or of a part of a long claim.
 
     Attributes:
         logits: Logits of each word piece: supported, unsupported, contradicted; shape ``(n, 3)``.

@@ -1,7 +1,7 @@
 """The gate's model: features of a prompt, and a head that maps them to P(needs a check).
 
-The embedding shows what a prompt is about. Whether the prompt asks for facts often depends on a few
-words, so words are counted as well.
+The embedding shows what a prompt is about. Whether a prompt asks for facts often depends on a few
+words, so words are counted too.
 """
 
 import math
@@ -151,8 +151,8 @@ def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> It
         yield from (f"qq:{a}|{b}" for a, b in combinations(names, 2))
     numbers = min(sum(word.isdigit() for word in found), 8).bit_length()
     quotes = any(mark in text for mark in _QUOTES)
-    # Cues mean more together with the count of numbers, and with quotation marks: "how many" beside
-    # two numbers asks for a sum.
+    # Cues mean more together with numbers or quotation marks: "how many" beside two numbers asks
+    # for a sum.
     yield from (f"qn:{cue}|{numbers}" for cue in names)
     yield from (f"qu:{cue}|{quotes}" for cue in names)
     if found:

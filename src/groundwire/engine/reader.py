@@ -263,7 +263,7 @@ class ReaderSession:
         self._closed.set()
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
-        """Score the next claims of the answer; a claim that cannot be scored gets a reason."""
+        """Score the next claims; one that cannot be scored gets a reason in place of scores."""
         claims: list[list[_Unit]] = []
         for segment in segments:
             parts = parts_of(answer, segment, self._reader.pieces)

@@ -19,8 +19,8 @@ class Turns:
     """Limits how many threads run a model at a time.
 
     Threads wait in two queues: one for answers, and one for sources that are read ahead, which is
-    served only while the first is empty. Each queue is first come, first served. During a turn, a
-    thread must not wait for another turn, or for a thread that may be waiting for one.
+    served only while the first is empty. During a turn, a thread must not wait for another turn, or
+    for a thread that may be waiting for one.
     """
 
     def __init__(self, n_turns: int) -> None:

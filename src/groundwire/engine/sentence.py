@@ -19,8 +19,7 @@ class ClaimPart:
     """A claim, or a part of a claim that is too long for one pass of the model.
 
     Attributes:
-        text: The whole claim as it is read: with spaces in place of citations, and without marks of
-            emphasis.
+        text: The whole claim, with spaces in place of citations, and without marks of emphasis.
         places: Position in the answer of each character of ``text``, shape ``(n_chars,)``.
         ids: Vocabulary ids of the part's word pieces, at most 254, shape ``(n,)``.
         offsets: Character ranges of the word pieces in ``text``, shape ``(n, 2)``.

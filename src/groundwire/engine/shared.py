@@ -106,7 +106,7 @@ class SharedResources:
             return self.cache.read_ahead(key, compute) if is_wanted() else None
 
     def close(self) -> None:
-        """Take no more work, and wait for the work that was taken, except reading ahead."""
+        """Take no more work, drop reading ahead that has not begun, and wait for all other work."""
         self.is_closed = True
         self.turns.close()
         self.workers.shutdown()

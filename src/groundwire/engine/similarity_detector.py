@@ -132,7 +132,7 @@ class SimilarityBackend:
 
 @dataclass(frozen=True, slots=True)
 class ComparedUnit:
-    """A text to compare claims with: a short source, or a line of a long one.
+    """A text to compare claims with: a source, or a line of one.
 
     Attributes:
         text: The text that is embedded.

@@ -128,7 +128,7 @@ class Manifest:
 
 
 def list_models(root: Path | None = None) -> list[Manifest]:
-    """List the models of a folder, sorted by name; by default the models that are installed.
+    """List the models in a folder, sorted by name; by default the installed models.
 
     Raises:
         ModelError: If a manifest cannot be read.
