@@ -1,7 +1,7 @@
 """Verifies the claims of an answer one by one against spans of evidence.
 
 ``run`` joins the stages: ``claims`` divides an answer into claims and reads their citations,
-``hygiene`` keeps the sentences of a span that are evidence, a verifier (``local`` or ``openai``)
-reads claims with their evidence and without, ``budget`` measures the difference, ``rule`` decides,
-and ``report`` defines the result. A ``service`` returns a report of its own.
+``hygiene`` keeps the sentences of a span that are evidence, a verifier such as ``local`` reads
+claims with their evidence and without, ``budget`` measures the difference, ``rule`` decides, and
+``report`` defines the result. A ``service`` returns a report of its own.
 """

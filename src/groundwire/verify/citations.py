@@ -37,12 +37,11 @@ class CitationThresholds:
         supports: Least P(YES) at which spans support a claim; in a verification, its target.
         adds_bits: Least rise of the probability, in bits, by which a cited span adds something to
             the other cited spans.
-        corroborates: Least P(YES) with a cited span alone at which the span is not decorative,
-            although it adds nothing to the other cited spans.
+        corroborates: Least P(YES) with a cited span alone at which the span is not decorative.
         attributes: Least gain in log-odds, in nats, of an uncited span alone over the cited spans,
-            for the claim to be misattributed.
+            for the status ``misattributed``.
         completes: Least gain in log-odds, in nats, of the cited spans and an uncited span together
-            over each of the two alone, for the claim to be partly supported by its citations.
+            over each of the two alone, for the status ``partial``.
     """
 
     supports: float = 0.95
@@ -102,7 +101,7 @@ class CitationFinding(JsonRecord):
             negative if the claim is likelier without it.
         unsupported: Stretches of the claim that its citations do not support, if the verifier reads
             word by word; empty for a claim that its citations support.
-        probability: Lower bound of P(YES) with all cited spans; ``None`` if the verifier gave none.
+        probability: Lower bound of P(YES) with all cited spans; ``None`` if it is not known.
         error: Why the citations could not be checked; ``None`` unless the status is ``unchecked``.
     """
 

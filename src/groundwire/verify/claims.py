@@ -1,9 +1,9 @@
 """Divides an answer into claims, and finds the spans that each claim cites.
 
 Claims are sentences or lines. A citation belongs to the claim around it, or else usually to the
-claim before it. ``[S0]``, ``[1]``, ``[S0, S1]``, ``[S1-S3]`` and ``(S1)`` are citations, and so are
-the brackets that :mod:`groundwire.verify.brackets` finds. A caller may replace all these forms by a
-regular expression with a group ``id``.
+claim before it. ``[S0]``, ``[1]``, ``[S0, S1]`` and ``[S1-S3]`` are citations, and so are the
+brackets that :mod:`groundwire.verify.brackets` finds. A caller may replace all forms by a regular
+expression with a group ``id``.
 """
 
 import re

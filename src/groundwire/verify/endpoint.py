@@ -37,10 +37,10 @@ class Completion:
 
 
 def complete(endpoint: ChatClient, prompt: Prompt, *, model: str, settings: Verify) -> Completion:
-    """Send a prompt to an endpoint, and return its answer.
+    """Send a prompt to an endpoint, and return the answer.
 
     Raises:
-        NotVerifiedError: If the call fails, or its answer is not a chat completion with logprobs.
+        NotVerifiedError: If the call fails, or the answer is not a chat completion with logprobs.
     """
     body: dict[str, Any] = {
         "model": model,

@@ -38,8 +38,8 @@ class Cleaned:
 
     Attributes:
         text: The evidence; empty if there is none.
-        shown: The span as prompts show it: with a mark in place of each sentence that was left out,
-            except for denials, which are shown.
+        shown: The span as prompts show it: with denials, and with a mark in place of each other
+            sentence that was left out.
         kinds: Kinds of the sentences that were left out, in order.
     """
 

@@ -4,10 +4,10 @@ The reader reads a claim as in a detection, but with the given spans alone: with
 without earlier sentences. Spans are cut into passages. The reader reads those that match the claim
 best, and in a second look the next ones, if there are any.
 
-*With evidence*, P(YES) is calibrated for answers with few unsupported claims (the ``provenance`` of
-the map says how few). *Without evidence*, the claim is read alone. The model does not know
-the world, so P(YES) then does not show whether the claim is true, but how much it needs evidence:
-it is near 0 for "It was built in 1950", and higher for "Here is a summary".
+*With evidence*, P(YES) is calibrated for answers with few unsupported claims. *Without evidence*,
+the claim is read alone. The model does not know the world, so P(YES) then does not show whether the
+claim is true, but how much it needs evidence: it is near 0 for "It was built in 1950", and higher
+for "Here is a summary".
 
 The model may overlook a "not", so rules read the claim as well (:mod:`.detection.rules`). If a rule
 finds a conflict with the evidence, the answer is NO; some rules count only if the model doubts the

@@ -80,7 +80,7 @@ class ClaimMap(BaseModel):
         """Read the map of a model folder; ``graph`` is the :func:`.local.graph_hash` of the model.
 
         Raises:
-            ModelError: If the map is missing or cannot be read, or has another hash.
+            ModelError: If the map is missing, cannot be read, or was fitted for another model file.
         """
         path = folder / FILE_NAME
         remedy = (

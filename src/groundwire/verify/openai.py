@@ -28,7 +28,7 @@ class OpenAIVerifier:
 
     Attributes:
         endpoint: The endpoint to ask.
-        settings: Settings of the verification, such as model, temperature and group sizes.
+        settings: Settings of the verification.
         api_key: Key of the endpoint. Answers cached under one key are not used under another.
         scope: Tenant of the claims, and a check whether the caller has given up.
     """
@@ -144,8 +144,8 @@ def plan_groups(
 ) -> Iterator[tuple[ClaimQuestion, ...]]:
     """Divide distinct questions into groups with the same evidence, one for each call.
 
-    A group has at most ``max_size`` questions; the prompt of several at most ``max_chars``
-    characters.
+    A group has at most ``max_size`` questions. The prompt of a group of several questions has at
+    most ``max_chars`` characters.
     """
     by_evidence: dict[object, list[ClaimQuestion]] = {}
     for question in questions:

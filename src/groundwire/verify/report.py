@@ -1,6 +1,6 @@
 """Reports of verifications, as frozen values and as the documented JSON.
 
-In JSON, a value or a bound that was not measured is ``null``.
+In the JSON of a claim, what was not measured is ``null``, or has ``null`` as its bounds.
 """
 
 from collections import Counter
@@ -27,8 +27,8 @@ class ClaimReport:
         target: Probability that the claim had to reach.
         decision: Status of the claim, with reasons.
         measures: Measures of the verifier's answers, such as required and observed information.
-        posterior: The verifier's answer with the evidence; ``None`` if it was not asked.
-        prior: The verifier's answer without the cited spans; ``None`` if it was not asked.
+        posterior: The verifier's answer with the evidence; ``None`` if it is not known.
+        prior: The verifier's answer without the cited spans; ``None`` if it is not known.
         is_missing_citations: Whether the claim cites nothing although citations are required.
         has_empty_context: Whether the claim had no spans as its evidence.
         evidence: Ids of the spans that are its evidence; empty in the report of a service.

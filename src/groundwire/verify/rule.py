@@ -3,8 +3,7 @@
 By the rule ``signed`` (default), a claim passes if it is believed with its evidence and not without
 it: P(yes) reaches the target, the verdict is not NO, the prior stays below the target, and the
 evidence raises the log-odds enough. The rule ``kl`` only compares amounts of information, which
-have no sign: a claim that its evidence contradicts passes if the contradiction is informative
-enough.
+have no sign: a claim that its evidence contradicts can pass.
 """
 
 from dataclasses import dataclass

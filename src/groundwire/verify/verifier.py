@@ -1,7 +1,7 @@
 """The interface of verifiers, which answer yes, no or unsure: does evidence support a claim?
 
-``local`` and ``openai`` are built in; any object with the members of :class:`Verifier` works as
-well. A verifier only answers questions: :mod:`groundwire.verify.rule` decides by its answers.
+Any object with the members of :class:`Verifier` is a verifier. It only answers questions:
+:mod:`groundwire.verify.rule` decides by the answers.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ _AROUND = " \t\r\n.,;:!?\"'`*()[]{}<>_-\u2581\u0120\u010a"  # the last 3 mean sp
 
 
 def verdict_of(text: str) -> Verdict | None:
-    """Return the verdict that a word or token means, in any case and with any punctuation.
+    """Return the verdict that a word or token means, whatever its capitals and punctuation.
 
     >>> verdict_of(" yes."), verdict_of("Unknown"), verdict_of("Yet")
     (<Verdict.YES: 'YES'>, <Verdict.UNSURE: 'UNSURE'>, None)
@@ -204,7 +204,7 @@ Judged = Readout | VerifierFailure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """The tenant of a verification, and a check whether the caller has given up.
+    """The tenant of a verification, and a check whether its caller has given up.
 
     Attributes:
         tenant: Cache namespace: nothing that was read or answered for one tenant is used for
