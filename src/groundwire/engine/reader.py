@@ -388,7 +388,7 @@ class ReaderSession:
     def _findings(
         self, part: ClaimPart, query: Query, selections: Sequence[Selection], before: str
     ) -> RuleFindings:
-        """Apply the rules to a claim; the offsets of the findings are those of the answer.
+        """Apply the rules, unless ``finds_conflicts`` is false; the findings have answer offsets.
 
         The rules read the passages of both selections even if the model reads only the first: a
         rule that reports a missing value must know them. If all passages fit into one selection,
