@@ -1,4 +1,4 @@
-"""Models with their graphs, tokenizers and caches. No other package runs inference."""
+"""Models with their graphs, tokenizers and caches. No other package uses ONNX Runtime."""
 
 import os
 

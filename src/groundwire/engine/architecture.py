@@ -1,4 +1,4 @@
-"""Sizes of a reader, such as layers and width, as its manifest states them."""
+"""Sizes of a reader, such as layers and width."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Architecture:
         heads: Attention heads of a layer; they share ``width`` evenly.
         inner: Width of the feed-forward part.
         has_relative_bias: Whether attention inside a text also depends on the distance between
-            word pieces, as in MPNet. Absolute positions are used in any case.
+            word pieces, as in MPNet. It depends on absolute positions too.
         norm_epsilon: Epsilon of the layer norms.
         recalls: Whether a sentence attends to earlier sentences of its answer.
     """
@@ -47,7 +47,7 @@ class Architecture:
     def from_manifest(cls, raw: Mapping[str, object]) -> "Architecture":
         """Read the sizes from the key ``architecture`` of a manifest.
 
-        Manifests up to version 0.2 do not have this key; their readers have the sizes of MiniLM.
+        Without this key, as in manifests up to version 0.2, the sizes are those of MiniLM.
 
         Raises:
             TypeError: If a size is missing or unknown.
@@ -66,7 +66,7 @@ MINILM = Architecture(
     norm_epsilon=1e-12,
     recalls=True,
 )
-#: all-mpnet-base-v2, the base of ``reader-base``: 85.1 million weights without embedding tables.
+#: all-mpnet-base-v2: 85.1 million weights without embedding tables.
 MPNET = Architecture(
     layers=12, width=768, heads=12, inner=3072, has_relative_bias=True, norm_epsilon=1e-5
 )

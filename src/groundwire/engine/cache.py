@@ -22,7 +22,7 @@ V = TypeVar("V", bound=Sized)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheStats:
-    """Counters of a cache since it was made; ``entries`` and ``bytes`` are its present contents."""
+    """Counters of a cache since it was made, its present contents, and its limit in bytes."""
 
     hits: int
     misses: int
@@ -46,7 +46,7 @@ class ByteCache(Generic[V]):
     """Keeps values by key, up to a total size in bytes; safe to share between threads.
 
     A value that several threads ask for at once is computed once. A value larger than the whole
-    cache is computed and not kept. The cache changes how long a call takes, never its result.
+    cache is not kept.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class ByteCache(Generic[V]):
 
         Args:
             max_bytes: Limit on the sum of the values' ``nbytes``; with 0, nothing is kept.
-            ttl_s: Seconds after which an entry expires, counted from when it was computed.
+            ttl_s: Seconds after which an entry expires.
             timer: Function that returns the time in seconds.
         """
         self._store: _Store[V] = _Store(max_bytes, ttl_s, timer, getsizeof=lambda v: v.nbytes)
@@ -68,7 +68,7 @@ class ByteCache(Generic[V]):
     def get(self, key: Hashable, compute: Callable[[], V]) -> V:
         """Return the value of a key: from the cache, from a thread that computes it, or computed.
 
-        A value that is computed here is kept for later calls, unless it exceeds the whole cache.
+        An error of ``compute`` is raised in all threads that wait for the value.
         """
         with self._lock:
             found = self._store.get(key)
@@ -87,11 +87,7 @@ class ByteCache(Generic[V]):
             return key not in self._store and key not in self._in_flight
 
     def read_ahead(self, key: Hashable, compute: Callable[[], V]) -> V | None:
-        """Compute and keep a value, unless it is cached or another thread computes it.
-
-        Returns:
-            The value if this call computed it, else ``None``.
-        """
+        """Compute and keep a value; ``None`` if it is cached or another thread computes it."""
         with self._lock:
             if key in self._store or key in self._in_flight:
                 return None
@@ -114,7 +110,7 @@ class ByteCache(Generic[V]):
             mine.set_exception(error)
             raise
         finally:
-            # Remove the future after an error too, so that the next call computes the value again.
+            # After an error too, so that the next call computes the value again.
             with self._lock:
                 del self._in_flight[key]
         mine.set_result(value)
@@ -127,7 +123,7 @@ class ByteCache(Generic[V]):
 
     @property
     def stats(self) -> CacheStats:
-        """The counters and the present contents, all read at the same moment."""
+        """The counters and the present contents."""
         with self._lock:
             self._store.expire()
             return CacheStats(

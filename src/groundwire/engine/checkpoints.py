@@ -1,8 +1,7 @@
 """Loads published classifiers from a folder or the Hugging Face hub, for ONNX Runtime.
 
-A hub model is fetched at one commit. Only files without code are fetched: configuration, tokenizer,
-ONNX, safetensors. An ONNX graph or ``tokenizer.json`` that is missing is exported (extra ``train``)
-and kept for the next time.
+A hub model is fetched at one commit, without files of code. A missing ONNX graph or
+``tokenizer.json`` is exported (extra ``train``) and kept for the next time.
 """
 
 import hashlib
@@ -29,10 +28,9 @@ from groundwire.errors import ModelError, SettingError, UnknownModelError, Unpin
 PINS = {
     "anulum/director-ragtruth-token-modernbert": "0d5bfc21044de07f764c99a9ca1094ccd516de93",
 }
-#: The most word pieces of one pass by default: as many as the published detectors read. The memory
-#: for attention grows with the square of this number.
+#: The most word pieces of one pass by default. The memory for attention grows with its square.
 MAX_LENGTH = 4096
-# The smallest ``max_length`` that can be set.
+# The smallest ``max_length`` that can be set; a lower limit in a tokenizer's files is ignored.
 _SHORTEST = 16
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
@@ -42,11 +40,9 @@ _DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 _GRAPHS = ("onnx/model.onnx", "model.onnx")
 _TEXT_FILES = ("*.json", "vocab.txt", "merges.txt", "*.model")
 _WEIGHTS = "*.safetensors"
-# Model types of RoBERTa's family. Their number of positions includes the first
-# ``pad_token_id + 1``, which no text can use.
+# Model types for which the first ``pad_token_id + 1`` of the positions cannot be used by texts.
 _POSITIONS_AFTER_PADDING = {"roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "longformer"}
-#: Version of the export, part of the folder name of an exported graph. Raise it when the export
-#: changes.
+#: Version of the export, in the folder names of exported graphs. Raise it when the export changes.
 _EXPORT = "1"
 
 
@@ -59,11 +55,11 @@ class Task:
     """A task that checkpoints are trained for.
 
     Attributes:
-        architecture: End of the class name of such models, such as ``ForTokenClassification``.
-        what: Name of this kind of model, for messages, such as ``a token classifier``.
+        architecture: End of the class name of its models, such as ``ForTokenClassification``.
+        what: The kind of model, for messages, such as ``a token classifier``.
         why: Why no other kind of model can be used, for messages.
-        labels: Function that finds the indices of the relevant classes in a ``config.json``, or
-            raises ModelError.
+        labels: Function that finds the indices of the relevant classes in the data of a
+            ``config.json``, or raises ModelError.
         suffix: End of the folder name of exported graphs, different for each task.
     """
 
@@ -88,12 +84,11 @@ class CheckpointOptions(TypedDict, total=False):
     Attributes:
         revision: The commit of a hub model, 40 hexadecimal digits; not needed for models in
             :data:`PINS`. A branch or a tag is refused, since it can move. Ignored for a folder.
-        device: ``cpu``, ``cuda`` or ``cuda:1``. If there is no such device, a warning is given and
-            the model runs on the CPU. The default is ``cpu``.
+        device: ``cpu`` (default), ``cuda`` or ``cuda:1``. Without CUDA, the model runs on the CPU,
+            with a warning.
         threads: CPU threads of one pass; ``None`` leaves the number to ONNX Runtime.
-        max_length: The most word pieces of one pass, at least 16 (:data:`MAX_LENGTH` if ``None``);
-            the model's own limit, if it is lower, takes precedence. Longer texts are read in
-            windows, never cut off.
+        max_length: The most word pieces of one pass, at least 16 (:data:`MAX_LENGTH` if ``None``),
+            unless the model's own limit is lower.
         cache_dir: Folder for fetched and exported files. By default, exported files are kept in
             ``GROUNDWIRE_CACHE``, or else in ``groundwire`` under ``XDG_CACHE_HOME`` or
             ``~/.cache``; fetched files are kept in the hub's own cache.
@@ -118,10 +113,11 @@ def load_checkpoint(model: str | Path, **options: Unpack[CheckpointOptions]) -> 
         UnknownModelError: If ``model`` is neither a folder nor a hub id.
         UnpinnedModelError: If the ``revision`` of a hub model is not a commit, or is missing and
             the model is not in :data:`PINS`.
-        SettingError: If a setting is outside its range.
-        MissingExtraError: If the model has no ONNX graph or no ``tokenizer.json``, and the
-            ``train`` extra is not installed.
-        ModelError: If the model cannot be fetched, or is not a token classifier.
+        SettingError: If an option has an invalid value.
+        MissingExtraError: If a missing ONNX graph or ``tokenizer.json`` has to be exported, and
+            the ``train`` extra is not installed.
+        ModelError: If the model cannot be fetched or opened, or is not a token classifier.
+        DetectionError: If the model fails on a short trial text.
     """
     classifier = TokenClassifier(open_checkpoint(model, TOKENS, **options))
     classifier.read("a", None, "a")  # a graph that does not fit the configuration fails here
@@ -138,7 +134,7 @@ def open_checkpoint(
     max_length: int | None = None,
     cache_dir: Path | None = None,
 ) -> Classifier:
-    """Fetch and open the files of a checkpoint; arguments and errors as in :func:`load_checkpoint`.
+    """Fetch and open a checkpoint for a task; options and errors are as in :func:`load_checkpoint`.
 
     Raises:
         ModelError: Also if the checkpoint was trained for another task.
@@ -180,11 +176,7 @@ def open_checkpoint(
 
 
 def require_device(device: str) -> None:
-    """Refuse a text that is not the name of a device.
-
-    Raises:
-        SettingError: If the text is neither ``cpu`` nor ``cuda`` nor ``cuda:N``.
-    """
+    """Raise SettingError if a text is neither ``cpu`` nor ``cuda`` nor ``cuda:N``."""
     if not _DEVICE.fullmatch(device):
         raise SettingError("device", device, "cpu, cuda or cuda:N")
 
@@ -194,8 +186,7 @@ def pinned_revision(model: str, revision: str | None) -> str:
 
     Raises:
         UnknownModelError: If the name is not a hub id.
-        UnpinnedModelError: If the revision is not a commit hash, or is missing and the model is not
-            in :data:`PINS`.
+        UnpinnedModelError: If neither the revision nor :data:`PINS` gives a commit hash.
     """
     if not _HUB_ID.fullmatch(model):
         raise UnknownModelError(model, ("reader",))
@@ -206,7 +197,7 @@ def pinned_revision(model: str, revision: str | None) -> str:
 
 
 def cache_folder() -> Path:
-    """Return the default folder of exported graphs."""
+    """Return the default folder for exported files."""
     if own := os.environ.get("GROUNDWIRE_CACHE"):
         return Path(own).expanduser()
     if shared := os.environ.get("XDG_CACHE_HOME"):
@@ -215,7 +206,7 @@ def cache_folder() -> Path:
 
 
 def open_session(graph: Path, *, device: str, threads: int | None) -> ort.InferenceSession:
-    """Open a graph on a device, or on the CPU with a warning if there is no such device.
+    """Open a graph on a device, or on the CPU with a warning if it cannot use the device.
 
     Raises:
         ModelError: If ONNX Runtime cannot run the file.
@@ -248,12 +239,8 @@ def open_session(graph: Path, *, device: str, threads: int | None) -> ort.Infere
 
 
 def _fetch(model: str, commit: str, cache_dir: Path | None) -> Path:
-    """Fetch the files of a hub model; the weights only if graph or tokenizer must be exported.
-
-    Raises:
-        ModelError: If the files cannot be fetched.
-    """
-    # Imported here, since the import takes 200 ms and only hub models need it.
+    """Fetch the files of a hub model; the weights only if graph or tokenizer must be exported."""
+    # The import takes 200 ms, and only hub models need it.
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
@@ -282,8 +269,7 @@ def _fetch(model: str, commit: str, cache_dir: Path | None) -> Path:
 def _graph(folder: Path, exported: Path, task: Task) -> tuple[Path, Path]:
     """Return the ONNX graph of a checkpoint, and the folder with its ``tokenizer.json``.
 
-    If the checkpoint lacks one of the two, that one comes from the exported folder, which is made
-    if it does not exist yet.
+    What the checkpoint lacks comes from the exported folder, which is made if it does not exist.
     """
     own = next((folder / graph for graph in _GRAPHS if (folder / graph).is_file()), None)
     has_tokenizer = (folder / "tokenizer.json").is_file()
@@ -322,7 +308,7 @@ def _read_tokenizer(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
         ) from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    # "[SEP]" written in a text must be read as plain text, not as the end of the context.
+    # "[SEP]" in a text must be read as plain text, not as the end of the context.
     tokenizer.encode_special_tokens = True
     settings = folder / "tokenizer_config.json"
     return tokenizer, _read_json(settings) if settings.is_file() else {}
@@ -362,7 +348,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def content_hash(folder: Path) -> str:
-    """Return the SHA-256 over the names and contents of a checkpoint's files."""
+    """Return a SHA-256 over the names, sizes and contents of a checkpoint's files."""
     digest = hashlib.sha256()
     patterns = (*_TEXT_FILES, _WEIGHTS, *(f"{graph}*" for graph in _GRAPHS))
     for path in sorted({path for pattern in patterns for path in folder.glob(pattern)}):

@@ -22,20 +22,20 @@ class Frame:
     before: tuple[int, ...]
     between: tuple[int, ...]
     after: tuple[int, ...]
-    #: Token type of the second text; 0 for models without token types.
+    #: Token type of the second text.
     second_type: int = 1
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, config: Mapping[str, Any]) -> "Frame":
         """Find out how a tokenizer joins a pair of texts.
 
-        The tokenizer's post-processor joins them, to ``[CLS] a [SEP] b [SEP]`` for BERT and
+        Its post-processor joins them, to ``[CLS] a [SEP] b [SEP]`` for BERT and
         ``<s> a </s></s> b </s>`` for RoBERTa. Without a post-processor, the texts are joined as for
-        BERT, by the tokens that ``tokenizer_config.json`` names.
+        BERT, by the ``cls_token`` and ``sep_token`` of ``tokenizer_config.json``.
 
         Raises:
-            ModelError: If there is no post-processor, and ``tokenizer_config.json`` does not name
-                the two tokens.
+            ModelError: If there is no post-processor, and one of these tokens is missing or
+                unknown.
         """
         pair = tokenizer.encode("a", "b")
         sequence = pair.sequence_ids
@@ -91,7 +91,7 @@ class Classifier:
         labels: Indices of the classes that :attr:`.checkpoints.Task.labels` found.
         n_labels: Number of all classes of the model.
         max_length: The most word pieces of one pass, special tokens included.
-        tokenizer: The tokenizer; it reads special tokens written in a text as plain text.
+        tokenizer: The tokenizer; it reads special tokens in a text as plain text.
         frame: The special tokens around two texts.
         session: The graph.
     """
@@ -125,14 +125,7 @@ class Classifier:
         return list(self.tokenizer.encode(text, add_special_tokens=False).ids)
 
     def logits(self, ids: Sequence[int], types: Sequence[int]) -> NDArray[np.float32]:
-        """Read a sequence.
-
-        Args:
-            ids: Word pieces with special tokens, shape ``(n,)``.
-            types: Token types, shape ``(n,)``.
-
-        Returns:
-            Logits, of shape ``(1, classes)`` or ``(1, n, classes)``.
+        """Return logits, ``(1, classes)`` or ``(1, n, classes)``, of ids and token types ``(n,)``.
 
         Raises:
             DetectionError: If the model failed.
@@ -153,7 +146,7 @@ class Classifier:
 
 
 def shares_of(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the softmax over the last axis; a logit of +inf gives NaN, which callers check for."""
+    """Return the softmax over the last axis; a logit of +inf or NaN makes all its row NaN."""
     with np.errstate(invalid="ignore"):
         exponents = np.exp(logits - logits.max(axis=-1, keepdims=True))
         shares: NDArray[np.float32] = exponents / exponents.sum(axis=-1, keepdims=True)

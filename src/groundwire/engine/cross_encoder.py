@@ -1,8 +1,8 @@
 """The cross-encoder: it reads a claim and the closest lines of its evidence in one sequence.
 
-The reader encodes passages before the answer exists, so they cannot attend to the claim. In a
-cross-encoder, claim and evidence attend to each other in every layer, as in pretraining. So it is
-better at who did what, negation and neighbouring values, but each claim costs a pass of the model.
+In the reader, passages do not attend to the claim, so one encoding serves all claims. In a
+cross-encoder, claim and evidence attend to each other in every layer. So a cross-encoder is better
+at who did what, negation and neighbouring values, but it reads the evidence again for each claim.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,8 +18,7 @@ from groundwire.engine.models import Manifest
 from groundwire.engine.runtime import Graph, RawScores
 from groundwire.engine.tokenizer import WordPieces
 
-#: Files of a model folder: the graph of the cross-encoder, and the embeddings of word pieces, which
-#: ONNX Runtime loads with the graph.
+#: Files of a model folder: the graph of the cross-encoder, and its embeddings of word pieces.
 CROSS_GRAPH, CROSS_WORDS = "cross.onnx", "cross-words.bin"
 
 
@@ -45,9 +44,9 @@ class CrossEncoder(Graph):
 
         Args:
             claim: Word pieces of the claim, at most 254, shape ``(n,)``.
-            features: Match features of each word piece, shape ``(n, 6)``.
+            features: Match features of each word piece of the claim, shape ``(n, 6)``.
             question: Word pieces of the question; may be empty.
-            excerpts: The lines of evidence to read with the claim.
+            excerpts: The lines of evidence; may be empty.
             pieces: The tokenizer, for its special tokens.
         """
         n = len(claim)

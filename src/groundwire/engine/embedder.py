@@ -1,8 +1,7 @@
 """Embedders: they turn texts into vectors, which the similarity detector compares.
 
-There are two. ``neural`` is the embedded encoder, all-MiniLM-L6-v2 as published. ``hash`` knows no
-language: it counts words and parts of words, so only texts that share words or parts are near each
-other.
+``neural`` is the embedded encoder, all-MiniLM-L6-v2 as published. ``hash`` knows no language: it
+counts words and parts of words, so texts that share many are near each other.
 """
 
 import re
@@ -39,7 +38,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return a row for each text: a unit vector, or zeros for a text without words."""
+        """Return a row for each text: a unit vector, or zeros if the text has nothing to embed."""
         ...
 
     def reads(self, text: str) -> bool:
@@ -47,7 +46,7 @@ class Embedder(Protocol):
         ...
 
     def n_unread(self, parts: Sequence[ClaimPart]) -> int:
-        """Return how many letters and digits of a claim have no effect on its vector."""
+        """Return how many letters and digits of a claim the embedder cannot read."""
         ...
 
 
@@ -55,14 +54,14 @@ class Encoder(Graph):
     """The graph of the embedded encoder."""
 
     def read(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        """Return the vector of one text of at most 256 word pieces, special tokens included."""
+        """Return the vector of a text of at most 256 word pieces, special tokens included."""
         (found,) = self._session.run(["embedding"], {"ids": np.asarray(ids, np.int64)})
         return np.asarray(found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NeuralEmbedder:
-    """Embeds texts with the embedded encoder: English texts of similar meaning are close."""
+    """Embeds texts with the embedded encoder, which knows English."""
 
     encoder: Encoder
     pieces: WordPieces
@@ -70,20 +69,19 @@ class NeuralEmbedder:
 
     @classmethod
     def load(cls, manifest: Manifest, pieces: WordPieces, *, threads: int) -> "NeuralEmbedder":
-        """Open a model folder whose files are verified.
+        """Open a model folder; its files are not verified here.
 
         Raises:
-            ModelError: If ONNX Runtime cannot open the folder's graph.
+            ModelError: If ONNX Runtime cannot open the graph.
         """
         return cls(Encoder(manifest.folder / GRAPH, threads=threads), pieces, manifest.revision)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of texts, shape ``(n, 384)``.
 
-        Each text is embedded alone, so its vector does not depend on the other texts. A text of
-        more than 254 word pieces is read in windows of nearly equal size; its vector is the mean of
-        the windows' vectors, weighted by their word pieces, scaled to length 1. A text without word
-        pieces has the zero vector.
+        A vector does not depend on the other texts. A text of more than 254 word pieces is read in
+        windows; its vector is the mean of theirs, weighted by numbers of word pieces and scaled to
+        length 1. A text without word pieces has the zero vector.
         """
         rows = np.zeros((len(texts), _DIMENSION), np.float32)
         for row, found in zip(rows, self.pieces.encode_batch(texts), strict=True):
@@ -110,12 +108,11 @@ class NeuralEmbedder:
 
 #: Number of components of a hashed vector.
 HASH_DIMENSION = 2048
-#: Lengths, in characters, of the parts into which words are cut. The mark at each end of a word
-#: counts as a character.
+#: Lengths of the parts of words that are counted, in characters. The marks at a word's ends count.
 HASH_CHARACTERS = (3, 4)
 #: Weights of a word, of two words in a row, and of a part of a word.
 _WORD, _PAIR, _PART = 3, 2, 1
-#: Version of the hashing rules. Raise it when the same text gets another vector.
+#: Version of the rules of :class:`HashEmbedder`. Raise it when the same text gets another vector.
 HASH_RULES = 1
 
 _TOKEN = re.compile(r"\w+")
@@ -128,15 +125,13 @@ class HashEmbedder:
     A text is normalised to NFKC and case-folded; a word is a run of letters, digits and
     underscores. The features of a text are its words (weight 3), its pairs of neighbouring words
     (2), and the parts of 3 and 4 characters of each word, with ``<`` and ``>`` at its ends (1). The
-    BLAKE2b hash of a feature gives the component that it is counted in, one of 2,048, and a sign,
-    so that different features in one component cancel on average
-    (https://arxiv.org/abs/0902.2206). All sums are whole numbers, so every machine computes the
-    same bits.
+    BLAKE2b hash of a feature gives one of 2,048 components, and a sign, so that different features
+    in one component cancel on average (https://arxiv.org/abs/0902.2206).
     """
 
     @property
     def revision(self) -> str:
-        """Version of the hashing rules."""
+        """Version of the rules: the same revision gives the same vectors."""
         return f"hash-{HASH_RULES}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -156,7 +151,7 @@ class HashEmbedder:
         return True
 
     def n_unread(self, parts: Sequence[ClaimPart]) -> int:
-        """Return 0: every letter and digit has an effect on the vector."""
+        """Return 0: this embedder reads all letters and digits."""
         return 0
 
 
@@ -165,7 +160,7 @@ def _features(text: str) -> Counter[str]:
     words = _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold())
     found: Counter[str] = Counter()
     for word, count in Counter(words).items():
-        # The space keeps a word apart from an equal part of a word: parts have no space.
+        # The space distinguishes a word from an equal part of a word.
         found[f"{word} "] += _WORD * count
         marked = f"<{word}>"
         for n in HASH_CHARACTERS:

@@ -27,24 +27,16 @@ class EncodedTexts:
         namespace: Hashable,
         counter: Work,
     ) -> None:
-        """Set up the model and the cache; no text is encoded yet.
-
-        Args:
-            graph: The reader's graph.
-            pieces: The reader's tokenizer, for the special tokens.
-            shared: The threads that encode, and the cache of encoded texts.
-            namespace: First part of each cache key: tenant, and versions of weights and rules.
-            counter: Counts the texts and word pieces that the model reads.
-        """
+        """Prepare to encode texts; ``namespace`` is the first part of each cache key."""
         self._graph, self._pieces, self._namespace = graph, pieces, namespace
         self._shared, self._counter = shared, counter
 
     def encode(self, role: TextRole, ids: NDArray[np.int32]) -> KeysValues:
-        """Return the keys and values of a text, from the cache or from a run of the model."""
+        """Return the keys and values of a text, from the cache or from the model."""
         return self._shared.read(self._key(role, ids), partial(self._compute, role, ids))
 
     def encode_passages(self, passages: Sequence[NDArray[np.int32]]) -> list[KeysValues]:
-        """Return the keys and values of passages; uncached passages are read side by side."""
+        """Return the keys and values of passages; those not in the cache are read side by side."""
         jobs = [partial(self.encode, TextRole.SOURCE, ids) for ids in passages]
         missing = [
             place
@@ -56,7 +48,7 @@ class EncodedTexts:
         return [results.get(place, job)() for place, job in enumerate(jobs)]
 
     def encode_ahead(self, ids: NDArray[np.int32], *, is_wanted: Callable[[], bool]) -> None:
-        """Encode a passage before an answer asks for it, if it is not cached and still wanted."""
+        """Encode a passage into the cache before a claim needs it, if it is still wanted then."""
         compute = partial(self._compute, TextRole.SOURCE, ids)
         self._shared.read_ahead(self._key(TextRole.SOURCE, ids), compute, is_wanted=is_wanted)
 

@@ -1,7 +1,7 @@
 """Published NLI models, which decide whether a premise entails or contradicts a hypothesis.
 
-The premise is the evidence, the hypothesis a claim. A premise that does not fit into one pass is
-read in windows, never cut off.
+The premise is the evidence, the hypothesis a claim. Texts that do not fit into one pass are read in
+windows.
 """
 
 import re
@@ -17,8 +17,7 @@ from groundwire.engine.classifier import shares_of
 from groundwire.engine.windowing import plan_windows
 from groundwire.errors import DetectionError, ModelError, UnreadableError
 
-# Patterns of the names of the three classes, in the order of the result. They match names in lower
-# case, with letters and digits only.
+# Patterns of the names of the three classes, in the order of the result of entailment_labels.
 _NAMES = (
     re.compile("entail(s|ed|ment)?"),
     re.compile("neutral"),
@@ -30,14 +29,13 @@ def entailment_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
     """Find the classes of an NLI model by their names in ``id2label``, in upper or lower case.
 
     Args:
-        config: A model's ``config.json``.
+        config: The data of a model's ``config.json``.
 
     Returns:
         The indices of entailment, neutral and contradiction.
 
     Raises:
-        ModelError: If the names are not exactly these three: ``LABEL_0`` may mean any of them, and
-            ``not_entailment`` means two of them.
+        ModelError: If the model does not have three classes, one with each of these names.
     """
     labels = {int(index): str(name) for index, name in (config.get("id2label") or {}).items()}
     plain = {index: re.sub(r"[^a-z0-9]", "", name.lower()) for index, name in labels.items()}
@@ -73,7 +71,7 @@ class EntailmentModel:
     """
 
     def __init__(self, model: str | Path, **options: Unpack[CheckpointOptions]) -> None:
-        """Load a checkpoint; arguments and errors are those of ``load_checkpoint``."""
+        """Load a checkpoint; arguments and errors are as in :func:`.load_checkpoint`."""
         self._classifier = opened = open_checkpoint(model, NLI, **options)
         self.name, self.revision, self.max_length = opened.name, opened.revision, opened.max_length
         self.judge("a", "a")  # a trial: a graph that does not fit its configuration fails here
@@ -91,8 +89,8 @@ class EntailmentModel:
 
         Raises:
             UnreadableError: If the hypothesis has no word pieces.
-            DetectionError: If the model failed, or its output is NaN.
-            ModelError: If the graph does not have the classes of the configuration.
+            DetectionError: If the model failed, or its output is not a number.
+            ModelError: If the graph does not return three logits.
         """
         premise_ids, claim_ids = self._classifier.ids(premise), self._classifier.ids(hypothesis)
         if not claim_ids:

@@ -12,12 +12,10 @@ from groundwire.errors import ModelError, needs_extra
 
 #: The largest difference that is allowed between a probability of the graph and PyTorch's.
 TOLERANCE = 1e-4
-# Length of the sequence that the graph is traced with, and lengths of the sequences on which its
-# output is compared with PyTorch's.
+# Lengths of the sequences, in word pieces, that the graph is traced with, and compared on.
 _TRACED = 24
 _COMPARED = (7, 61)
-# A graph is one protobuf message of at most 2 GB, so weights of more than 1 GB go into a file of
-# their own.
+# Weights of more bytes go into a file of their own: a graph in one file has a limit of 2 GB.
 _ONE_FILE_BYTES = 2**30
 
 
@@ -25,21 +23,21 @@ def export_classifier(folder: Path, target: Path, *, architecture: str, what: st
     """Write ``model.onnx`` and ``tokenizer.json`` of a checkpoint.
 
     The graph takes ``input_ids`` and ``attention_mask``, and ``token_type_ids`` if the model has
-    token types, all of shape ``(batch, tokens)``, int64. It gives ``logits``, float32, of shape
-    ``(batch, tokens, classes)`` for a token classifier and ``(batch, classes)`` for a sequence
-    classifier. Its output is compared with PyTorch's.
+    several token types, all of shape ``(1, tokens)``, int64. It gives ``logits``, float32, of shape
+    ``(1, tokens, classes)`` for a token classifier and ``(1, classes)`` for a sequence classifier.
+    Its output is compared with PyTorch's.
 
     Args:
         folder: A folder that ``save_pretrained`` wrote, with safetensors weights. No code in it is
             run.
         target: An existing folder.
         architecture: End of the model's class name, such as ``ForTokenClassification``.
-        what: Name of this kind of model, for messages, such as ``a token classifier``.
+        what: The kind of model, for messages, such as ``a token classifier``.
 
     Raises:
         MissingExtraError: If torch or transformers is not installed.
-        ModelError: If transformers cannot load the folder as such a model, or the graph's output
-            differs from PyTorch's by more than :data:`TOLERANCE`.
+        ModelError: If transformers cannot load the folder as such a model, weights are missing, or
+            a probability of the graph differs from PyTorch's by more than :data:`TOLERANCE`.
     """
     with needs_extra("Exporting a model that has no ONNX graph", "train"):
         import torch
@@ -110,7 +108,7 @@ def export_classifier(folder: Path, target: Path, *, architecture: str, what: st
 
 
 def _inputs(names: Sequence[str], length: int) -> dict[str, NDArray[np.int64]]:
-    """Make the model's inputs for a random sequence of word pieces with two token types."""
+    """Make the model's inputs, for random word pieces with two token types."""
     ids = np.random.default_rng(length).integers(5, 100, (1, length))
     types = (np.arange(length) >= length // 2).astype(np.int64)[None]
     given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}

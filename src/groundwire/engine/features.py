@@ -1,8 +1,7 @@
-"""Match features: how each word piece of a claim matches the evidence, as input of the reader.
+"""Match features: how each word piece of a claim matches the evidence, as input of the models.
 
 Small encoders are bad at comparing strings and numbers exactly, so this module compares them. Each
-word piece gets six codes, computed from the selected passages; each code has an embedding in the
-reader.
+word piece gets six codes; each code has an embedding in the model.
 """
 
 import re
@@ -16,21 +15,19 @@ from groundwire.text.quantities import QuantityIndex, quantities
 
 #: Number of features of a word piece.
 N_FEATURES = 6
-#: Number of codes of one feature. Codes are rows of one table: feature 0 has the rows 0 to 23,
-#: feature 1 the rows 24 to 47, and so on.
+#: Number of codes of one feature. Feature 0 has the codes 0 to 23, feature 1 the codes 24 to 47...
 CODES = 24
-#: Codes of [CLS] and [SEP] of a claim: the first code of each feature.
+#: Codes of a special token of a claim: the first code of each feature.
 NEUTRAL = tuple(range(0, N_FEATURES * CODES, CODES))
-#: Number of rows of the embedding table. The last row is zero, for texts without features.
+#: Number of rows of the table of embeddings. The last row is zero, for pieces without features.
 TABLE_ROWS = N_FEATURES * CODES + 1
 #: Version of the codes. Raise it when codes change: weights are trained on them.
 FEATURE_RULES = 2
 
-#: Number of neighbours on either side of a piece that are looked up in the lines of evidence.
+#: The most neighbours on either side of a piece that line_support looks up in the evidence.
 _WINDOW = 12
-# Bounds between the codes of _support_code: for the best score of the lines that have the piece
-# (_COVERED), for its distance from the best score of all lines (_BEHIND), and for the best score of
-# all lines if no line has the piece (_ELSEWHERE).
+# Bounds between the codes of _support_code: for the best score of the lines that have the piece,
+# for its distance from the best score of all lines, and for the latter if no line has the piece.
 _COVERED = np.array([0.15, 0.3, 0.45, 0.65])
 _BEHIND = np.array([0.02, 0.1, 0.25])
 _ELSEWHERE = np.array([0.3, 0.55])
@@ -55,11 +52,11 @@ def match_features(
         ids: Word pieces of the claim, shape ``(n,)``.
         offsets: Character ranges of the word pieces in ``text``, shape ``(n, 2)``.
         text: The claim as it is read.
-        passages: The passages that the claim is read with.
+        passages: The passages to compare the claim with.
         question_ids: Word pieces of the question.
         idf: Inverse document frequency of each word piece, shape ``(vocabulary,)``.
-        unknown_id: The piece that every word outside the vocabulary becomes. It matches nothing,
-            since two such words may differ.
+        unknown_id: The piece of all words outside the vocabulary. It matches nothing, since two
+            such words may differ.
 
     Returns:
         Codes of shape ``(n, 6)``, one column for each feature. To the codes below, column ``k``
@@ -67,16 +64,15 @@ def match_features(
 
         0. The length of the longest run of pieces through this piece that the evidence has word for
            word, 0 to 23. Runs end at the ends of lines and passages.
-        1. Where the piece occurs: 1 in a passage, 2 in the question, 4 in a breadcrumb (the
-           headings above a passage), added up.
-        2. The kind of token: 0 word, 1 with a digit, 2 capitalised, 3 punctuation.
+        1. Where the piece occurs: 1 in a passage, 2 in the question, 4 in a breadcrumb (title and
+           headings of a passage), added up.
+        2. The kind of piece: 1 with a digit, 2 capitalised, 3 punctuation, 0 any other.
         3. Whether the evidence has the quantity that the piece belongs to
            (:class:`.quantities.Match`).
         4. Whether the line that has the piece's neighbours has the piece too
            (:func:`line_support`).
-        5. The values of the yes-or-no fields of the evidence whose names have the piece: 1 yes,
-           2 no, 4 empty, added up; 8 if the piece is in none of their names; 0 if the evidence has
-           no such fields.
+        5. The values of the yes-or-no fields that have the piece: 1 yes, 2 no, 4 empty, added up;
+           8 if none has it; 0 if the evidence has no yes-or-no fields.
     """
     codes = np.empty((len(ids), N_FEATURES), np.int64)
     ids = np.where(ids == unknown_id, -1, ids).astype(np.int32)
@@ -97,12 +93,12 @@ def match_features(
 def longest_runs(
     ids: NDArray[np.int32], texts: Sequence[NDArray[np.int32]], starts: Sequence[NDArray[np.intp]]
 ) -> NDArray[np.int64]:
-    """Find, for each piece, the longest run of pieces around it that a text has word for word.
+    """Find, for each piece, the longest run of pieces through it that a text has word for word.
 
     Args:
         ids: The pieces, shape ``(n,)``.
         texts: Pieces of each text.
-        starts: Index of the first piece of each line of each text; no run crosses a line's start.
+        starts: For each text, the index of the first piece of each line; runs stay in one line.
 
     Returns:
         Lengths in pieces, shape ``(n,)``; 0 where no text has the piece.
@@ -119,8 +115,8 @@ def longest_runs(
         base += len(text)
     begins[base] = True
     # Cell (i, j) is for piece i of the claim and piece j of the evidence; runs are diagonals. The
-    # first pass computes the length of the run up to each cell, row by row. The second carries the
-    # length at a run's end back, so that each cell has the length of the whole run through it.
+    # first pass computes the length of the run up to each cell. The second carries the length at a
+    # run's end back to all cells of the run.
     lengths = np.zeros((n + 1, len(whole) + 1), np.int16)
     same = ids[:, None] == whole[None, :]
     carry = ~begins[:-1]
@@ -141,12 +137,12 @@ def line_support(
 
     "Alice" may occur in the evidence, and yet not in the line that says who founded Acme. For each
     piece, the score of a line is the share of the piece's neighbours that the line has: up to
-    twelve on each side, weighted by IDF. The best score of all lines is compared with the best of
-    the lines that have the piece.
+    twelve on each side, weighted by IDF. The code depends on the best score of all lines, and on
+    the best score of the lines that have the piece.
 
     Returns:
-        Codes by :func:`_support_code`, shape ``(n,)``; 0 where a piece has no known neighbours,
-        and everywhere if there are no lines.
+        Codes of 0 to 23, shape ``(n,)``; 0 for a piece without known neighbours, or if there are no
+        lines.
     """
     n = len(ids)
     found = np.zeros(n, np.int64)

@@ -24,14 +24,6 @@ def row_of(
 
     Without a question, ``question [SEP]`` is left out.
 
-    Args:
-        claim: Word pieces of the claim, at most 254.
-        question: Word pieces of the question; may be empty. Of more than 32, the middle is left
-            out.
-        excerpts: The evidence, in canonical order.
-        cls_id: Id of ``[CLS]``, which begins the sequence.
-        sep_id: Id of ``[SEP]``, which ends each text.
-
     Returns:
         Ids and roles (:class:`TextRole`), both of shape ``(n,)``. The claim's pieces have the
         indices ``1`` to ``len(claim)``.

@@ -31,9 +31,9 @@ class CrossWeights:
     """Weights of a cross-encoder's logits in a sum where the reader's logits have weight 1.
 
     Attributes:
-        pieces: Weight of the cross-encoder's logits of each word piece.
-        claim: Weight of the cross-encoder's logits of the whole claim, which are added to each word
-            piece: a cross-encoder is better at finding wrong claims than at finding wrong words.
+        pieces: Weight of the logits of each word piece.
+        claim: Weight of the logits of the whole claim, which are added to each word piece: a
+            cross-encoder is better at finding wrong claims than at finding wrong words.
     """
 
     pieces: float = 1.0
@@ -42,11 +42,11 @@ class CrossWeights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartScores:
-    """Scores of a claim, or of a part of a long claim, that was read with some passages.
+    """Scores of a claim, or of a part of a long claim.
 
     Attributes:
         logits: Logits of each word piece: supported, unsupported, contradicted; shape ``(n, 3)``.
-        sentence: Logits of the part as a whole, in the same order, shape ``(3,)``.
+        sentence: Logits of the part as a whole, for the same labels, shape ``(3,)``.
         chosen: Indices of the passages that the part was read with.
     """
 
@@ -74,13 +74,9 @@ class PartScores:
         )
 
     def mixed_with(self, scores: RawScores | None, weights: CrossWeights) -> "PartScores":
-        """Add a cross-encoder's logits of the same part (a product of experts).
+        """Add a cross-encoder's logits of the same part (a product of experts), if there are any.
 
-        The part as a whole gets the logits of the cross-encoder alone.
-
-        Args:
-            scores: Scores of the cross-encoder; ``None`` returns these scores unchanged.
-            weights: Weights of the cross-encoder's logits.
+        The part as a whole then gets the logits of the cross-encoder alone.
         """
         if scores is None:
             return self
@@ -95,7 +91,7 @@ class PartScores:
 def least_supported(parts: Sequence[PartScores]) -> NDArray[np.float32]:
     """Return the logits of the part that is least supported as a whole, shape ``(3,)``.
 
-    They stand for the claim, because a claim is only supported if all its parts are.
+    A claim is only supported if all its parts are.
     """
     return min(parts, key=lambda part: part.support).sentence
 

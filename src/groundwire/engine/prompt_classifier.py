@@ -21,16 +21,16 @@ _NOT_NEEDED = re.compile("(needs)?nofactcheck(needed)?")
 def needed_label(config: Mapping[str, Any]) -> tuple[int, ...]:
     """Find the class of prompts that need a check, by the names of the classes in ``id2label``.
 
-    Of a name only the letters count, upper or lower case.
+    Only the letters of a name count, in upper or lower case.
 
     Args:
-        config: A model's ``config.json``.
+        config: The data of a model's ``config.json``.
 
     Returns:
         The index of that class, as a tuple of length 1.
 
     Raises:
-        ModelError: If the names do not say which class is which; ``LABEL_1`` may mean either.
+        ModelError: If there are not two classes, or their names do not say which is which.
     """
     labels = {int(index): str(name) for index, name in (config.get("id2label") or {}).items()}
     plain = {index: re.sub(r"[^a-z]", "", name.lower()) for index, name in labels.items()}
@@ -63,7 +63,7 @@ class PromptClassifier:
     """
 
     def __init__(self, model: str | Path, **options: Unpack[CheckpointOptions]) -> None:
-        """Load a checkpoint; arguments and errors are those of ``load_checkpoint``."""
+        """Load a checkpoint; arguments and errors are as in :func:`.load_checkpoint`."""
         self._classifier = opened = open_checkpoint(model, PROMPTS, **options)
         self.name, self.revision, self._frame = opened.name, opened.revision, opened.frame
         self._room = opened.max_length - len(self._frame.before) - len(self._frame.after)
@@ -76,8 +76,8 @@ class PromptClassifier:
         A prompt that is too long for one pass is read in windows; the highest probability counts.
 
         Raises:
-            DetectionError: If the model failed, or its output is NaN.
-            ModelError: If the graph does not have the classes of the configuration.
+            DetectionError: If the model failed, or its output is not a number.
+            ModelError: If the graph does not return two logits.
         """
         return max(map(self._read, self._windows(prompt)))
 

@@ -1,7 +1,7 @@
 """The gate's model: features of a prompt, and a head that maps them to P(needs a check).
 
-The embedding shows what a prompt is about. Whether the prompt asks for facts often depends on a few
-words, so words are counted as well.
+The embedding shows what a prompt is about. Whether a prompt asks for facts often depends on a few
+words, so words are counted too.
 """
 
 import math
@@ -22,10 +22,10 @@ from groundwire.text.cues import WIDE, cues, language, plain, words
 PROMPT_RULES = 2
 #: Number of components that counted features are hashed to.
 N_HASHED = 1 << 15
-#: In a long prompt, words are counted in this many characters at each end, since nearly all long
-#: prompts make their request at one end. The embedding reads the middle too.
+#: In a long prompt, words are counted in this many characters at each end only: nearly all long
+#: prompts make their request at one end.
 EDGE_CHARS = 600
-#: Weight of the embedding in each of its views; see :func:`_view_weights`.
+#: Weight of the embedding in each view; see :func:`_view_weights`.
 _VIEWS = (5.0, 1.5, 3.0, 3.0, 3.0)
 N_VIEWS = len(_VIEWS)
 #: Number of linear maps of a head.
@@ -50,9 +50,8 @@ class PromptFeatures:
     Attributes:
         views: Weight of the embedding in each view, shape ``(5,)``; see :func:`_view_weights`.
         places: Components of the counted features, each once, ascending, in ``[0, N_HASHED)``.
-        values: Values of these components: the sums of the counts of their features. Counts above 2
-            are read as 2; the counts of each kind of feature are scaled, as a vector, to a fixed
-            length.
+        values: Values of these components: counts of words, of parts of words and of cues, added
+            up. A count above 2 is read as 2, and each kind of count is scaled to a fixed length.
     """
 
     views: Floats
@@ -61,7 +60,7 @@ class PromptFeatures:
 
 
 def prompt_features(text: str) -> PromptFeatures:
-    """Return hashed counts of a prompt's words, parts of words and cues, and its views.
+    """Compute the features of a prompt, except its embedding.
 
     Cues are words that hint at the kind of request, such as "who".
     """
@@ -78,7 +77,7 @@ def prompt_features(text: str) -> PromptFeatures:
     ):
         counts = Counter([value % N_HASHED for value in kind])
         capped = {place: 1 if n == 1 else 2 for place, n in counts.items()}
-        # Summed in a fixed order and in double precision, so every machine computes the same bits.
+        # In a fixed order and in double precision, so that every machine computes the same bits.
         length = math.sqrt(sum(n * n for n in capped.values()))
         for place, n in capped.items():
             sums[place] = sums.get(place, 0.0) + weight * n / length
@@ -88,12 +87,11 @@ def prompt_features(text: str) -> PromptFeatures:
 
 
 def _view_weights(found: list[str], text: str, placed: list[tuple[int, str]]) -> Floats:
-    """Return the weight of a prompt's embedding in each of five views.
+    """Return the weight of a prompt's embedding in each of five views; 0 if it is not in the view.
 
-    A view is a class of prompts for which a head has separate weights: all English prompts; all
-    prompts in other languages; and English prompts that end with a question mark, that ask to write
-    something, and that ask to explain something. In a view that a prompt is not in, the weight is
-    0. Other languages have a view of their own because the encoder was trained on English.
+    A view is a class of prompts for which a head has separate weights: English prompts; prompts in
+    other languages, since the encoder was trained on English; and English prompts that end with a
+    question mark, that ask to write something, and that ask to explain something.
     """
     if language(found) != "en":
         return np.array([0, _VIEWS[1], 0, 0, 0], np.float32)
@@ -139,10 +137,10 @@ def _word_parts(found: list[str]) -> list[int]:
 
 
 def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> Iterator[str]:
-    """Name the features of a prompt's cues, pairs of cues, first and last words, and shape.
+    """Name the features of a prompt's cues, pairs of cues, first and last words, and form.
 
     ``found`` has the words of the prompt, ``placed`` its cues, each with the index of its first
-    word. Shape means length, punctuation, numbers, line breaks and script.
+    word. Features of its form are, for example, its length and its line breaks.
     """
     placed = list(placed)
     names = sorted({cue for _, cue in placed})
@@ -153,8 +151,8 @@ def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> It
         yield from (f"qq:{a}|{b}" for a, b in combinations(names, 2))
     numbers = min(sum(word.isdigit() for word in found), 8).bit_length()
     quotes = any(mark in text for mark in _QUOTES)
-    # Cues mean more together with the count of numbers, and with quotation marks: "how many" beside
-    # two numbers asks for a sum.
+    # Cues mean more together with numbers or quotation marks: "how many" beside two numbers asks
+    # for a sum.
     yield from (f"qn:{cue}|{numbers}" for cue in names)
     yield from (f"qu:{cue}|{quotes}" for cue in names)
     if found:
@@ -173,8 +171,8 @@ def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> It
 class PromptHead:
     """The map from a prompt's embedding and features to P(needs a check), calibrated.
 
-    It has three linear maps. The first is trained on hard prompts as people write them, the second
-    on prompts of public data sets. The third decides how much each of these two counts.
+    A head has three linear maps. The first is trained on hard prompts as people write them, the
+    second on prompts of public data sets. The third decides how much the first two count.
 
     Attributes:
         views: Weights of the embedding for each map and view, shape ``(3, 5, 384)``.
@@ -196,6 +194,7 @@ class PromptHead:
 
         Raises:
             OSError: If the file cannot be read.
+            KeyError: If weights are missing.
             ValueError: If the weights have wrong shapes, or belong to another version of the
                 features.
         """
@@ -230,8 +229,7 @@ class PromptHead:
 
     def logit(self, embedding: Floats, features: PromptFeatures) -> float:
         """Return the log-odds of P(needs a check); not finite if an input is not finite."""
-        # OpenBLAS at times warns of an invalid product although all inputs are finite: the warning
-        # comes from vector lanes that it does not use. The caller checks the result.
+        # OpenBLAS at times warns of an invalid product although all inputs are finite.
         with np.errstate(invalid="ignore"):
             seen = (self.views @ embedding) @ features.views
             sums = seen + self.hashed[:, features.places] @ features.values + self.offsets

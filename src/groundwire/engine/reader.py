@@ -1,4 +1,4 @@
-"""The reader, the default detector. It encodes passages once; a claim attends to a few of them."""
+"""The reader, the default detector: it encodes passages, and claims attend to some of them."""
 
 import logging
 import os
@@ -42,16 +42,14 @@ from groundwire.text.writing_system import is_readable
 
 log = logging.getLogger(__name__)
 
-#: The most passages that are read ahead, before any claim selects them; the passages that match the
-#: question best come first.
+#: The most passages that ReaderSession.prefetch reads before a claim selects them.
 PREFETCHED_PASSAGES = 32
-# The most word pieces of evidence that a cross-encoder reads with a claim in Reader.entailment.
+# The most word pieces of evidence that a cross-encoder reads in ReaderSession.score_whole.
 _ENTAILMENT_PIECES = 400
-# A text is a remark only if PartScores.doubt of each of its parts is below this number minus the
-# result of least_odds for the text.
+# In is_remark: PartScores.doubt of a remark is below this number minus the remark's least_odds.
 _REMARK_DOUBT = 1.0
 
-#: A part of a claim, and the earlier parts of the answer that it attends to.
+#: A part of a claim, and up to three parts of the answer before it.
 _Unit: TypeAlias = tuple[ClaimPart, tuple[ClaimPart, ...]]
 
 
@@ -61,7 +59,7 @@ class Reader:
 
     Attributes:
         name: Name of the detector in options and results.
-        revision: Hash of the model's files.
+        revision: Revision of the model, :attr:`.Manifest.revision`.
         operating_points: Thresholds by name, each in (0, 1].
         calibration: Maps logits of word pieces to probabilities.
         answers: Maps the highest P(not supported) in an answer to P(the answer is hallucinated);
@@ -69,15 +67,14 @@ class Reader:
         graph: The model's graph.
         pieces: The model's tokenizer.
         words: Weights of words, for ranking passages.
-        shared: Threads that read claims side by side, and caches of texts that were read.
+        shared: Threads and caches.
         sentences: Maps logits of a claim, read with selected passages, to probabilities.
         lines: Maps logits of a claim, read with a few lines and nothing else, to probabilities.
-        cross: The cross-encoder, whose logits are added to the reader's; ``None`` if the model has
-            none.
-        cross_weights: Weights of the cross-encoder's logits.
+        cross: The cross-encoder; ``None`` if the model has none.
+        cross_weights: Weights of the cross-encoder's logits beside the reader's.
         knows_remarks: Whether the cross-encoder was trained to distinguish claims and remarks.
         counter: Counts texts, claims and word pieces that were read.
-        finds_conflicts: Whether rules look for conflicts with the evidence.
+        finds_conflicts: Whether rules read claims too.
     """
 
     name: str
@@ -100,11 +97,7 @@ class Reader:
 
     @classmethod
     def load(cls, manifest: Manifest, shared: SharedResources) -> "Reader":
-        """Open a model folder whose files are verified.
-
-        Args:
-            manifest: Manifest of the folder.
-            shared: Threads and caches to use.
+        """Open the model folder of a manifest; its files are not verified here.
 
         Raises:
             ModelError: If the weights were trained on another version of the match features, the
@@ -143,21 +136,16 @@ class Reader:
     def load_alone(
         cls, manifest: Manifest, *, threads: int | None = None, cache_bytes: int
     ) -> "Reader":
-        """Open a model folder, as :meth:`load` does, with threads and caches of its own.
-
-        ``cache_bytes`` limits the cache of encoded texts; the cache of cut sources gets a tenth of
-        it in addition.
-        """
+        """Open a model folder, as :meth:`load` does, with threads and caches of its own."""
         shared = SharedResources(
             n_threads(threads), cache=ByteCache(cache_bytes), sources=ByteCache(cache_bytes // 10)
         )
         return cls.load(manifest, shared)
 
     def uncached(self) -> "Reader":
-        """Return this reader without caches, for private texts that are read once.
+        """Return this reader without caches.
 
-        With a shared cache, the time that a call takes could show one tenant which texts another
-        tenant has sent.
+        If tenants share a cache, the time that a call takes can show one which texts another sent.
         """
         return replace(self, shared=self.shared.with_caches(ByteCache(0), ByteCache(0)))
 
@@ -171,15 +159,15 @@ class Reader:
     ) -> "ReaderSession":
         """Begin the check of an answer: index the sources of its request.
 
-        A claim with a word piece whose P(not supported) is ``threshold`` or more is read again,
-        with the passages that match next best. ``tenant`` is part of the cache keys.
+        A claim with a word piece whose P(not supported) is ``threshold`` or more is read again with
+        the passages that match next best, if there are any. ``tenant`` is part of the cache keys.
         """
         cut = partial(self.shared.cut, pieces=self.pieces, owner=(tenant, self.revision))
         evidence = Evidence.of(sources, cut, self.words)
         return ReaderSession(self, evidence, question, threshold=threshold, tenant=tenant)
 
     def entailment(self, hypothesis: str, evidence: Sequence[EvidenceRef]) -> Entailment:
-        """Score a claim as a whole with some lines of evidence, without question and other claims.
+        """Score a claim as a whole with a few lines of evidence and nothing else.
 
         Raises:
             UnreadableError: If the claim or the lines have no words that the model can read.
@@ -190,8 +178,7 @@ class Reader:
     def claims_nothing(self, text: str) -> bool:
         """Return whether the cross-encoder finds no claim in a text that it reads without evidence.
 
-        If the cross-encoder fails, the text counts as a claim. Call this only if
-        ``knows_remarks`` is true.
+        Call this only if ``knows_remarks`` is true. If the cross-encoder fails, it returns false.
         """
         try:
             return self.open((), None, threshold=1.0, tenant="").is_remark(text)
@@ -210,9 +197,8 @@ class Reader:
 class ReaderSession:
     """The check of one answer by the reader, claim by claim.
 
-    The scores of a claim depend on its own text, the three parts before it (a claim is one part
-    unless it exceeds 254 word pieces), the question, the sources and the threshold. They do not
-    depend on the scores of other claims.
+    The scores of a claim depend on its text, on the text before it, and on question, sources and
+    threshold, but not on the scores of other claims.
     """
 
     is_incremental = True
@@ -254,7 +240,7 @@ class ReaderSession:
             if len(self._question_ids)
             else range(len(self.evidence.passages))
         )
-        # These passages take at most half of the cache; more could push the first ones out again.
+        # At most half of the cache is filled, so that passages do not push one another out.
         passage_bytes = self._reader.graph.sizes.bytes_per_piece * (PASSAGE_PIECES + 2)
         room = self._reader.shared.cache.stats.max_bytes // (2 * passage_bytes)
         self._reads_ahead = True
@@ -266,7 +252,7 @@ class ReaderSession:
         if self._is_open():
             self._texts.encode_ahead(passage.ids, is_wanted=self._is_open)
         if self._is_open():
-            # Computes this cached property, which the rules need later, while no user waits for it.
+            # Computes this cached property, which the rules need later.
             _ = passage.quantities
 
     def _is_open(self) -> bool:
@@ -277,10 +263,7 @@ class ReaderSession:
         self._closed.set()
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
-        """Score the next claims of the answer, in order.
-
-        A claim that cannot be scored gets a reason instead; the other claims are still scored.
-        """
+        """Score the next claims; one that cannot be scored gets a reason in place of scores."""
         claims: list[list[_Unit]] = []
         for segment in segments:
             parts = parts_of(answer, segment, self._reader.pieces)
@@ -304,7 +287,8 @@ class ReaderSession:
         """Score a claim as a whole with all of the evidence, which must be short.
 
         Returns:
-            Logits of supported, unsupported and contradicted, shape ``(3,)``.
+            Logits of supported, unsupported and contradicted, shape ``(3,)``; of a claim in several
+            parts, those of the least supported part.
 
         Raises:
             UnreadableError: If the claim or the evidence has no words that the model can read.
@@ -329,8 +313,8 @@ class ReaderSession:
     def is_remark(self, text: str) -> bool:
         """Return whether a text claims nothing; the session must have no evidence.
 
-        Without evidence, the cross-encoder scores every claim as unsupported, but a remark as
-        supported, because a remark needs no evidence.
+        The cross-encoder was trained to score a remark without evidence as supported, and a claim
+        without evidence as unsupported.
         """
         least = least_odds(text)
         if least is None:
@@ -344,7 +328,7 @@ class ReaderSession:
         )
 
     def _cross_encoder_scores(self, part: ClaimPart, chosen: Sequence[int]) -> PartScores:
-        """Score a part with the cross-encoder alone and the lines that are closest to the part."""
+        """Score a part with the cross-encoder alone, which reads its closest lines."""
         features = self._features(part, chosen)
         scores = self._read_with_lines(
             part, Query.of(part.ids), chosen, features, budget=_ENTAILMENT_PIECES
@@ -367,7 +351,7 @@ class ReaderSession:
         in_context = replace(self._query(*units[0]), main_ids=query.main_ids)
         selections = [self.evidence.select(self._query(part, earlier)) for part, earlier in units]
         before = units[0][1][-1].text if units[0][1] else ""
-        # The rules run while the model runs, which takes longer and does not need their findings.
+        # The rules run beside the model, which does not need their findings.
         find_conflicts = run_beside(
             self._reader.shared.workers,
             partial(self._findings, units[0][0], query, selections, before),
@@ -404,12 +388,11 @@ class ReaderSession:
     def _findings(
         self, part: ClaimPart, query: Query, selections: Sequence[Selection], before: str
     ) -> RuleFindings:
-        """Apply the rules to a claim, unless ``finds_conflicts`` is false.
+        """Apply the rules, unless ``finds_conflicts`` is false; the findings have answer offsets.
 
-        The offsets of the findings are those of the answer. The rules read the passages of the
-        first and the second selection of each part, or all passages if all are short together: a
-        rule that reports a missing value must know the second selection even if the model reads
-        only the first.
+        The rules read the passages of both selections even if the model reads only the first: a
+        rule that reports a missing value must know them. If all passages fit into one selection,
+        the rules read all of them.
         """
         if not self._reader.finds_conflicts:
             return RuleFindings()
@@ -434,12 +417,12 @@ class ReaderSession:
     def _score_part(
         self, part: ClaimPart, earlier: Sequence[ClaimPart], selection: Selection
     ) -> tuple[PartScores, tuple[NDArray[np.float32], ...]]:
-        """Read a part with the first selection; if it is found unsupported, also with the second.
+        """Read a part with the first selection; if the part is doubted, also with the second.
 
         A cross-encoder, if there is one, reads the closest lines of the two selections at once.
 
         Returns:
-            The scores of all models together, and the logits of each, uncalibrated.
+            The scores of all models together, and the logits for ``ClaimScores.logits``.
         """
         context = [self._texts.encode(TextRole.QUESTION, ids) for ids in self._question_parts]
         if self._reader.graph.sizes.recalls:
@@ -471,7 +454,7 @@ class ReaderSession:
         return bool(1 - labels[:, 0].min() >= self._threshold)
 
     def _features(self, part: ClaimPart, chosen: Sequence[int]) -> NDArray[np.int64]:
-        """Compute the match features of each word piece of a part for some passages, ``(n, 6)``."""
+        """Compute the match features of a part for the passages with these indices, ``(n, 6)``."""
         return match_features(
             part.ids,
             part.offsets,
@@ -491,12 +474,10 @@ class ReaderSession:
         *,
         budget: int = LINE_PIECES,
     ) -> RawScores | None:
-        """Read a part with the cross-encoder, together with its closest lines in some passages.
+        """Read a part with the cross-encoder and the closest lines of some passages.
 
-        The lines have at most ``budget`` word pieces together, headings included.
-
-        Returns:
-            The scores; ``None`` if the reader has no cross-encoder.
+        The lines have at most ``budget`` word pieces together, headings included. The result is
+        ``None`` if the reader has no cross-encoder.
         """
         reader = self._reader
         if reader.cross is None:
@@ -532,13 +513,13 @@ class ReaderSession:
 
 
 def _require_finite(scores: RawScores) -> None:
-    # Call this before calibration, which would turn an infinite logit into a confident verdict.
+    # Before calibration, which would turn an infinite logit into a confident verdict.
     if not (np.isfinite(scores.pieces).all() and np.isfinite(scores.sentence).all()):
         raise DetectionError("The model's output is not a number.")
 
 
 def n_threads(threads: int | None) -> int:
-    """Return the number of threads; ``None`` means one for each processor of this process."""
+    """Return the number of threads; ``None`` means one for each processor this process may use."""
     if threads is not None:
         return threads
     affinity = getattr(os, "sched_getaffinity", None)

@@ -1,17 +1,16 @@
-"""Roles of the texts that the reader reads, and where their positions begin."""
+"""Roles of the texts that the models read, and where the reader's positions begin."""
 
 from enum import IntEnum
 
-#: First position of a sentence that is checked; its positions end at 511. All other texts have the
-#: positions 0 to 255.
+#: First position of a sentence that the reader checks. Other texts have the positions 0 to 255.
 SENTENCE_START = 256
-#: Number of earlier sentences of the answer that a sentence attends to, in readers for which
+#: The most earlier sentences of the answer that a sentence attends to, in readers for which
 #: :attr:`.architecture.Architecture.recalls` is true.
 RECALLED_SENTENCES = 3
 
 
 class TextRole(IntEnum):
-    """Role of a text: an index into the reader's role embeddings."""
+    """Role of a text: an index into a model's role embeddings."""
 
     SOURCE = 0
     ANSWER = 1  # the sentence that is checked

@@ -1,4 +1,4 @@
-"""The reader's graph in ONNX Runtime: word pieces with past keys and values in, logits out."""
+"""Graphs of models in ONNX Runtime, and the keys, values and logits that the reader's returns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,23 +54,18 @@ class RawScores:
 
 
 class Graph:
-    """A graph of an embedded model, in one session that all threads share."""
+    """A graph in one session that all threads share."""
 
     def __init__(self, path: Path, *, threads: int) -> None:
-        """Open a graph on the CPU.
-
-        Args:
-            path: The ``.onnx`` file.
-            threads: CPU threads that one call may use.
+        """Open an ``.onnx`` file on the CPU; ``threads`` is how many threads one call may use.
 
         Raises:
-            ModelError: If ONNX Runtime cannot open it.
+            ModelError: If ONNX Runtime cannot open the file.
         """
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
-        # Idle threads that spin would take processor time from other programs, such as an LLM
-        # server.
+        # Idle threads that spin take processor time from other programs, such as an LLM server.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 3
         providers = ["CPUExecutionProvider"]
@@ -84,11 +79,7 @@ class Graph:
 
 
 class ReaderGraph(Graph):
-    """The reader's graph.
-
-    Attributes:
-        sizes: Sizes of the reader.
-    """
+    """The graph of a reader, which has the given ``sizes``."""
 
     def __init__(self, path: Path, sizes: Architecture, *, threads: int) -> None:
         super().__init__(path, threads=threads)
@@ -101,12 +92,7 @@ class ReaderGraph(Graph):
         return KeysValues(np.empty(shape, np.float16), np.empty(shape, np.float16))
 
     def read_source(self, ids: Sequence[int] | NDArray[np.int32], role: TextRole) -> KeysValues:
-        """Read a text that attends to no other text.
-
-        Args:
-            ids: At most 256 word pieces, special tokens included.
-            role: The role of the text.
-        """
+        """Read at most 256 word pieces, special tokens included, that attend to no other text."""
         n = len(ids)
         inputs = self._inputs(np.asarray(ids, np.int64), role, 0, self.nothing)
         inputs["features"] = np.full((n, N_FEATURES), TABLE_ROWS - 1, np.int64)

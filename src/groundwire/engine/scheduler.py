@@ -1,8 +1,8 @@
 """A scheduler of model calls: checks of answers come before sources that are read ahead.
 
-A turn is the right to run the model once. A user waits for the check of an answer; nobody waits
-for a source that is read ahead. The check of an answer itself reads the passages that it needs, on
-its own turns. Reading ahead can therefore wait as long as answers keep coming.
+A turn is the right to run a model once. A user waits for the check of an answer, which reads the
+passages that it needs on turns of its own; nobody waits for a source that is read ahead. So reading
+ahead may wait as long as answers keep coming.
 """
 
 from collections import deque
@@ -16,19 +16,15 @@ T = TypeVar("T")
 
 
 class Turns:
-    """Limits how many threads run the model at a time.
+    """Limits how many threads run a model at a time.
 
     Threads wait in two queues: one for answers, and one for sources that are read ahead, which is
-    served only while the first is empty. Each queue is first come, first served. During a turn, a
-    thread must not wait for another turn, or for a thread that may be waiting for one.
+    served only while the first is empty. During a turn, a thread must not wait for another turn, or
+    for a thread that may be waiting for one.
     """
 
     def __init__(self, n_turns: int) -> None:
-        """Begin with all turns free.
-
-        Args:
-            n_turns: Number of turns at a time, at least 1: one for each thread that computes.
-        """
+        """Begin with all turns free; there are ``n_turns``, at least 1."""
         self.n_turns = n_turns
         self._lock = Lock()
         self._n_free = n_turns
@@ -47,8 +43,8 @@ class Turns:
     def ahead(self, job: Callable[[], None]) -> None:
         """Run a job in the background; the job itself has to take a turn.
 
-        Jobs begin in the order given. An error in a job is ignored: a thread that needs the result
-        computes it again, and raises the error then.
+        Jobs begin in the order given. An error in a job is ignored: whoever needs the result
+        computes it again.
         """
         self._background.submit(job)
 
@@ -75,7 +71,7 @@ class Turns:
         try:
             mine.acquire()
         except BaseException:
-            # Interrupted while waiting. If this thread got a turn meanwhile, pass it on.
+            # Interrupted while waiting: if this thread has got a turn meanwhile, pass it on.
             with self._lock:
                 got_turn = mine not in row
                 if not got_turn:
@@ -94,11 +90,11 @@ class Turns:
 
 
 def run_beside(workers: ThreadPoolExecutor, job: Callable[[], T]) -> Callable[[], T]:
-    """Start a job on a worker thread.
+    """Give a job to a worker thread.
 
     Returns:
-        A function that gives the job's result. If no worker has begun the job, because all are busy
-        or the detector is closed, the function runs the job itself.
+        A function that returns the job's result. If no worker has begun the job, the function runs
+        it itself.
     """
     with suppress(RuntimeError):  # the pool takes no jobs once it is shut down
         future = workers.submit(job)

@@ -1,7 +1,4 @@
-"""Scores of a detector for word pieces and claims, from which spans are made.
-
-This module also calibrates scores, and changes them by the findings of rules.
-"""
+"""Scores of word pieces and claims, their calibration, and how findings of rules change them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,7 +10,7 @@ from numpy.typing import NDArray
 from groundwire.detection.rules import Conflict
 from groundwire.detection.values import Entailment, EvidenceRef, Label, Reason
 
-#: The highest P(not supported) that words keep if a rule finds that they plainly follow from the
+#: The highest P(not supported) of settled words: those that, by a rule, plainly follow from the
 #: evidence.
 SETTLED_PROBABILITY = 0.1
 #: Words with this P(not supported) or more, by the model, are not settled, whatever a rule finds:
@@ -31,8 +28,8 @@ _COLUMNS = {Label.SUPPORTED: 0, Label.UNSUPPORTED: 1, Label.CONTRADICTED: 2}
 class AnswerCalibration:
     """The fitted map from an answer's highest P(not supported) to P(the answer is hallucinated).
 
-    The highest probability of many word pieces is often high by chance, so it cannot itself be the
-    answer's probability.
+    The highest of many probabilities is often high by chance, so it is not itself the answer's
+    probability.
     """
 
     scale: float
@@ -47,10 +44,9 @@ class AnswerCalibration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentenceCalibration:
-    """The fitted map from a sentence's three logits to calibrated probabilities.
+    """The fitted map from a claim's three logits to calibrated probabilities.
 
-    The map is ``softmax(scale * logits + (0, unsupported, contradicted))``. The defaults make it a
-    plain softmax.
+    The map is ``softmax(scale * logits + (0, unsupported, contradicted))``, by default a softmax.
     """
 
     scale: float = 1.0
@@ -61,7 +57,7 @@ class SentenceCalibration:
         """Map logits ``(3,)`` of supported, unsupported and contradicted to probabilities.
 
         Raises:
-            ValueError: If a logit is not a number.
+            ValueError: If a logit is NaN or +inf.
         """
         moved = self.scale * logits.astype(np.float64)
         moved += (0.0, self.unsupported, self.contradicted)
@@ -82,8 +78,8 @@ class TokenScores:
 
     Attributes:
         offsets: Half-open character ranges in the answer, shape ``(n, 2)``, int32, ascending by
-            start. The tokenizer's own ranges: some begin with a space, some are empty, and several
-            pieces of one character have the same range.
+            start. They are the tokenizer's own: some begin with a space, some are empty, and pieces
+            of one character have the same range.
         probabilities: P(not supported), shape ``(n,)``, float32, in [0, 1]; NaN for a word piece
             that the model could not judge.
         question_shortened: Whether only the beginning and the end of the question were read.
@@ -104,13 +100,13 @@ class ClaimScores:
     Attributes:
         offsets: Half-open character ranges of the word pieces in the answer, shape ``(n, 2)``,
             int32.
-        labels: Calibrated probabilities of supported, unsupported and contradicted for each word
-            piece, shape ``(n, 3)``, float32: the model's own, until :meth:`with_rules` is called.
-        evidence: The evidence that the claim was checked with, best match first.
+        labels: Probabilities of supported, unsupported and contradicted for each word piece, shape
+            ``(n, 3)``, float32: the model's own, until :meth:`with_rules` is called.
+        evidence: Texts of the sources that match the claim best, best match first.
         reason: Why the claim was not judged, and so has no scores; ``None`` if it was judged.
-        n_unread: Characters of a judged claim that the model could not read.
-        similarity: Cosine to the nearest source, in [-1, 1], by the similarity detector, which
-            gives no scores of word pieces.
+        n_unread: Letters and digits of a judged claim that the model could not read.
+        similarity: Cosine to the nearest text of the sources, in [-1, 1]; ``None`` unless the
+            detector is the similarity detector.
         entailment: Probabilities of the claim as a whole; ``None`` if the detector gives none.
         conflicts: Conflicts with the evidence that rules find, with offsets in the answer; after
             :meth:`with_rules` only those that count.
@@ -120,8 +116,8 @@ class ClaimScores:
         logits: Logits before calibration, each of shape ``(n, 3)``: those of the reader, and with
             a cross-encoder also its logits of each piece and of the whole claim. Calibration is
             fitted on them. Empty for detectors other than the reader.
-        is_remark: Function that reads the claim without evidence and says whether it claims
-            nothing; ``None`` if the detector cannot tell.
+        is_remark: Function that returns whether the claim is only a remark; ``None`` if the
+            detector cannot tell.
     """
 
     offsets: NDArray[np.int32]
@@ -141,13 +137,13 @@ class ClaimScores:
     def compared(
         cls, similarity: float, evidence: tuple[EvidenceRef, ...], n_unread: int
     ) -> "ClaimScores":
-        """Make the scores of a claim for which a detector gives a similarity, not probabilities."""
+        """Make the scores of a claim with a similarity in place of probabilities."""
         no_offsets, no_labels = np.empty((0, 2), np.int32), np.empty((0, 3), np.float32)
         return cls(no_offsets, no_labels, evidence, None, n_unread, similarity)
 
     @classmethod
     def unread(cls, reason: Reason) -> "ClaimScores":
-        """Make the scores of a claim that was not judged: they are empty, but have a reason."""
+        """Make the empty scores of a claim that was not judged."""
         return cls(np.empty((0, 2), np.int32), np.empty((0, 3), np.float32), (), reason)
 
     @property
@@ -177,8 +173,7 @@ class ClaimScores:
         for conflict in sorted(self.conflicts, key=lambda found: (found.start, found.end)):
             touched = self._touched(conflict)
             is_free &= ~touched
-            # Use the model's own probabilities: one that another rule has raised is not a second
-            # opinion.
+            # The model's own probabilities: one that another rule has raised is no second opinion.
             highest = self.highest(conflict)
             if highest >= np.float32(conflict.floor):
                 probability = max(conflict.probability, combined_probability(highest))
@@ -199,14 +194,10 @@ class ClaimScores:
 
 
 def combined_probability(doubt: float) -> float:
-    """Return P(not supported) of words that both a rule and the model find wrong, in [0, 1].
+    """Return P(not supported) of words that a rule finds wrong.
 
-    The two together are more reliable than the model alone: of words that the model gives 0.73 and
-    that a rule finds wrong too, 85 % are wrong. The map is fitted on the 187 conflicts that count
-    in the validation answers (docs/conflicts.md).
-
-    Args:
-        doubt: The model's highest P(not supported) of these words.
+    ``doubt`` is the model's highest P(not supported) of these words: of words with 0.73, 85 % are
+    wrong. The map is fitted on the 187 conflicts that count in the validation answers.
     """
     p = min(max(doubt, 1e-6), 1 - 1e-6)
     return (1 + tanh((_COMBINED_SCALE * log(p / (1 - p)) + _COMBINED_OFFSET) / 2)) / 2
@@ -215,7 +206,7 @@ def combined_probability(doubt: float) -> float:
 def _raise(
     labels: NDArray[np.float32], touched: NDArray[np.bool_], probability: float, label: Label
 ) -> None:
-    """Raise P(not supported) of word pieces to ``probability``, all of it for ``label``."""
+    """Raise P(not supported) of word pieces to ``probability``, and give all of it to ``label``."""
     least = np.float32(probability)
     raised = touched & (1 - labels[:, 0] < least)
     labels[raised] = 0

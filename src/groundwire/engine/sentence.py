@@ -19,8 +19,7 @@ class ClaimPart:
     """A claim, or a part of a claim that is too long for one pass of the model.
 
     Attributes:
-        text: The whole claim as it is read: citations replaced by spaces, marks of emphasis
-            left out.
+        text: The whole claim, with spaces in place of citations, and without marks of emphasis.
         places: Position in the answer of each character of ``text``, shape ``(n_chars,)``.
         ids: Vocabulary ids of the part's word pieces, at most 254, shape ``(n,)``.
         offsets: Character ranges of the word pieces in ``text``, shape ``(n, 2)``.
@@ -37,29 +36,27 @@ class ClaimPart:
         starts, ends = self.offsets.T
         last = len(self.places) - 1
         starts_there = self.places[np.minimum(starts, last)]
-        # Look up the last character and add 1. The place of the next character could lie behind a
-        # mark of emphasis.
+        # The last character's place plus 1: the next character may lie behind a mark of emphasis.
         ends_there = np.where(ends > starts, self.places[np.maximum(ends, 1) - 1] + 1, starts_there)
         return np.stack([starts_there, ends_there], axis=1).astype(np.int32)
 
 
 def has_statement(answer: str, segment: Segment) -> bool:
-    """Return whether a segment may state anything; one of only citations, ``[1]``, does not."""
+    """Return whether a segment may state anything; one that is only a citation does not."""
     return not segment.citations or _ALNUM.search(without_citations(answer, segment)) is not None
 
 
 def n_unknown_chars(part: ClaimPart, unknown_id: int) -> int:
     """Count the letters and digits of words that the vocabulary has no pieces for.
 
-    Every such word becomes the same unknown piece, so the model cannot judge it. Other unknown
-    characters, such as an emoji, state nothing and are not counted.
+    Every such word becomes the same unknown piece, so the model cannot judge it.
     """
     unknown = part.offsets[part.ids == unknown_id].tolist()
     return sum(len(_ALNUM.findall(part.text[start:end])) for start, end in unknown)
 
 
 def parts_of(answer: str, segment: Segment, pieces: WordPieces) -> list[ClaimPart]:
-    """Cut a claim into parts of at most 254 word pieces; nearly every claim is a single part."""
+    """Cut a claim into parts of at most 254 word pieces; a claim without word pieces has none."""
     whole = without_citations(answer, segment)
     text, places = without_emphasis(whole), places_without_emphasis(whole) + segment.start
     encoded = pieces.encode(text)
@@ -84,9 +81,9 @@ def without_citations(answer: str, segment: Segment) -> str:
 
 
 def question_parts(ids: NDArray[np.int32]) -> list[NDArray[np.int32]]:
-    """Cut a question into at most two texts of 254 word pieces: its beginning and its end.
+    """Cut a question into at most two texts of at most 254 word pieces each.
 
-    A longer question loses its middle, because the request is nearly always at one of its ends.
+    Of a longer question, the middle is left out: the request is nearly always at one of the ends.
     """
     if not len(ids):
         return []

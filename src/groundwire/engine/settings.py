@@ -1,12 +1,11 @@
-"""Checks of settings: a wrong value raises an error that names the setting."""
+"""Checks of settings; the error for a wrong value names the setting."""
 
 import warnings
 from numbers import Real
 
 from groundwire.errors import SettingError
 
-#: The largest number of threads that can be set. All of them are started, so without a limit a
-#: mistyped number could bring the machine down.
+#: The largest number of threads that can be set, so that a typing error does no harm.
 MAX_THREADS = 256
 
 
@@ -18,17 +17,9 @@ def is_number(value: object) -> bool:
 def require_whole(
     name: str, value: object, low: int, high: int | None = None, *, otherwise: str = ""
 ) -> None:
-    """Refuse a value that is not a whole number in a range.
+    """Raise SettingError if a value is not a whole number from ``low`` to ``high`` (or more).
 
-    Args:
-        name: Name of the setting.
-        value: Value of the setting.
-        low: The smallest valid number.
-        high: The largest valid number; ``None`` if there is no limit.
-        otherwise: Other valid values, for the message.
-
-    Raises:
-        SettingError: If the value is not a whole number in this range.
+    ``otherwise`` is only for the message: it names other values that the caller accepts.
     """
     if (
         not isinstance(value, int)
@@ -41,7 +32,7 @@ def require_whole(
 
 
 def check_for_embedded(*, revision: str | None, device: str, max_length: int | None) -> None:
-    """Refuse settings that an embedded model does not have; warn if a device other than cpu is set.
+    """Refuse settings that an embedded model does not have; warn of a device other than ``cpu``.
 
     Raises:
         SettingError: If a revision or a maximum length is given, or the device has no valid name.

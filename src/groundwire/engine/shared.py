@@ -24,10 +24,10 @@ class SharedResources:
     Attributes:
         threads: How many texts are read at a time.
         workers: Threads that read claims side by side.
-        turns: Scheduler that limits how many texts the models read at a time.
+        turns: Scheduler of the models' runs.
         cache: Encoded texts: attention keys and values for the reader, vectors for the similarity
-            detector. The cache keys name the tenant and the model, so no tenant and no model gets
-            an entry of another.
+            detector. Each key has the tenant and the model, so that neither gets an entry of
+            another.
         sources: Sources that were cut into passages, also by tenant and model.
     """
 
@@ -35,7 +35,7 @@ class SharedResources:
         self, threads: int, *, cache: ByteCache[Any], sources: ByteCache[CutSource]
     ) -> None:
         self.threads = threads
-        # One more than the model runs allowed at a time, to prepare the next claim meanwhile.
+        # One thread more than may run models, to prepare the next claim meanwhile.
         self.workers = ThreadPoolExecutor(threads + 1, "groundwire")
         self.turns = Turns(threads)
         self.cache, self.sources = cache, sources
@@ -45,8 +45,7 @@ class SharedResources:
     def of(cls, threads: int, *, cache_mb: float, ttl_s: float) -> Self:
         """Make threads and caches; ``cache_mb`` is the total size of the caches, in 10^6 bytes."""
         budget = int(cache_mb * 1e6)
-        # A source's word pieces take a hundredth of the memory of its attention keys and values, so
-        # a tenth of the budget is enough.
+        # The word pieces of a source take far less memory than its attention keys and values.
         for_sources = budget // 10
         return cls(
             threads,
@@ -70,11 +69,8 @@ class SharedResources:
     ) -> CutSource:
         """Cut a source into passages, or return the passages from the cache.
 
-        Args:
-            source: The source.
-            pieces: The tokenizer.
-            owner: Tenant and model of the source, as part of the cache key.
-            reads: Function that returns whether the model can read a line.
+        ``owner``, part of the cache key, is tenant and model. ``reads`` returns whether the model
+        can read a line.
         """
         text = blake2b(repr((source.title, source.text)).encode(), digest_size=16).digest()
         return self.sources.get(
@@ -82,7 +78,7 @@ class SharedResources:
         )
 
     def map(self, job: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
-        """Return the result of a job for each item; the jobs of several items run side by side."""
+        """Return the result of a job for each item; the jobs run side by side."""
         return list(map(job, items) if len(items) < 2 else self.workers.map(job, items))
 
     def read(self, key: Hashable, compute: Callable[[], V]) -> V:
@@ -100,18 +96,17 @@ class SharedResources:
     ) -> V | None:
         """Compute the value of a text before the check of an answer asks for it.
 
-        Returns:
-            The value; ``None`` if it is cached or being computed already, or if it is no longer
-            wanted when its turn comes.
+        The result is ``None`` if the value is cached or being computed, or is no longer wanted
+        when its turn comes.
         """
         if not self.cache.lacks(key):
             return None
         with self.turns.source():
-            # Ask only now: the answer may have been finished while this thread waited.
+            # Asked only now: the answer may have been finished while this thread waited.
             return self.cache.read_ahead(key, compute) if is_wanted() else None
 
     def close(self) -> None:
-        """Take no more work, and wait for the work that has begun."""
+        """Take no more work, drop reading ahead that has not begun, and wait for all other work."""
         self.is_closed = True
         self.turns.close()
         self.workers.shutdown()

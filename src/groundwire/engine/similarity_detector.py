@@ -1,4 +1,4 @@
-"""The similarity detector: it compares the vector of each claim with the vectors of all sources."""
+"""The similarity detector: it compares the vectors of claims with those of sources or of lines."""
 
 import logging
 from collections import Counter
@@ -30,12 +30,11 @@ from groundwire.text.segment import Segment
 
 log = logging.getLogger(__name__)
 
-#: A source of at most this many sentences, fields or rows is compared as a whole, as in DVARA,
-#: whose guide asks for sources of 1 to 3 sentences. The vector of a longer text mixes too many
-#: topics, so a longer source is compared line by line (docs/similarity.md has the numbers).
+#: A source of more sentences, fields or rows is compared line by line: the vector of a longer text
+#: mixes too many topics (docs/similarity.md has the numbers).
 WHOLE_LINES = 3
 
-#: Size of the largest vectors, those of the hash embedder.
+#: Size in bytes of the largest vectors, those of the hash embedder.
 _VECTOR_BYTES = 4 * HASH_DIMENSION
 
 
@@ -68,12 +67,7 @@ class SimilarityBackend:
 
     @classmethod
     def load(cls, name: str, shared: SharedResources) -> "SimilarityBackend":
-        """Open the embedder of an embedded model whose files are verified.
-
-        Args:
-            name: One of :data:`groundwire.engine.models.EMBEDDERS`.
-            shared: Threads and caches to use.
-        """
+        """Open a detector in :data:`.models.EMBEDDERS`; its files are not verified here."""
         tables = find_model(DEFAULT_MODEL).folder
         pieces = WordPieces(tables / "tokenizer.json")
         embedder: Embedder
@@ -124,7 +118,7 @@ class SimilarityBackend:
         return self.shared.read(self._key(text, tenant), partial(self._embed, text))
 
     def vector_ahead(self, text: str, tenant: str, *, is_wanted: Callable[[], bool]) -> None:
-        """Embed a source or line before an answer asks for it, if it is still wanted then."""
+        """Embed a source or line into the cache before a claim needs it, if it is wanted then."""
         compute = partial(self._embed, text)
         self.shared.read_ahead(self._key(text, tenant), compute, is_wanted=is_wanted)
 
@@ -138,7 +132,7 @@ class SimilarityBackend:
 
 @dataclass(frozen=True, slots=True)
 class ComparedUnit:
-    """A text to compare claims with: a short source, or a line of a long one.
+    """A text to compare claims with: a source, or a line of one.
 
     Attributes:
         text: The text that is embedded.
@@ -170,10 +164,7 @@ def _unit(text: str, source: Source, start: int, end: int) -> ComparedUnit:
 
 
 class SimilaritySession:
-    """The check of one answer by similarity: its claims are compared with the sources.
-
-    The similarity of a claim depends only on its own text and on the sources.
-    """
+    """The check of one answer by similarity, claim by claim."""
 
     is_incremental = True
 
@@ -212,8 +203,7 @@ class SimilaritySession:
         """Compare the next claims with the sources; if one claim fails, the others are compared."""
         texts = [answer[segment.start : segment.end] for segment in segments]
         if any(is_compared(text) and self._backend.embedder.reads(text) for text in texts):
-            # Embed the sources now, before the claims occupy the workers. Without their vectors,
-            # no claim is compared.
+            # Before the claims occupy the workers. Without these vectors, no claim is compared.
             try:
                 self._embed_sources()
             except Exception as error:  # noqa: BLE001 - whatever went wrong, nothing was compared

@@ -38,7 +38,7 @@ class TokenClassifierBackend:
 
     @classmethod
     def load(cls, model: str, **options: Unpack[CheckpointOptions]) -> "TokenClassifierBackend":
-        """Load a checkpoint; arguments and errors are those of ``Detector.load``."""
+        """Load a checkpoint; options and errors are as in :func:`.load_checkpoint`."""
         if not model.strip() or ("/" not in model and not Path(model).exists()):
             raise UnknownModelError(model, DETECTORS)
         classifier = load_checkpoint(model, **options)
@@ -61,7 +61,7 @@ class TokenClassifierBackend:
         self, sources: Sequence[Source], question: str | None, *, threshold: float, tenant: str
     ) -> "TokenClassifierSession":
         """Index the sources of a request; ``threshold`` and ``tenant`` have no effect here."""
-        # A checkpoint may read any script, so lines in any script are kept: each may be quoted.
+        # A checkpoint may read any script, so lines in any script may be quoted.
         cut = partial(cut_source, pieces=self.pieces, reads=bool)
         return TokenClassifierSession(
             self, sources, Evidence.of(sources, cut, self.words), question
@@ -88,7 +88,7 @@ class TokenClassifierSession:
 
     @staticmethod
     def join(sources: Sequence[Source]) -> str:
-        """Join sources to one context, sorted and without duplicates: order must not matter."""
+        """Join sources to one context, sorted and without duplicates; their order has no effect."""
         texts = {"\n".join(filter(None, (source.title, source.text))) for source in sources}
         return "\n\n".join(sorted(texts))
 

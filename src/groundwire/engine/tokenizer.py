@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-# Number of texts in one batch. tokenizers keeps all encodings of a batch in memory, some hundred
-# bytes for each piece, so the sentences of a large source are encoded batch by batch.
+# The most texts in one batch of WordPieces.encode_batch: the encodings of a batch are in memory.
 _BLOCK = 512
 
 

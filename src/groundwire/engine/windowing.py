@@ -1,7 +1,7 @@
 """Published token classifiers, which read context, question and answer in one sequence.
 
 The models of LettuceDetect, HaluGate and Director-AI read the context and after it the whole
-answer, in one pass. Texts that do not fit into one pass are read in windows, never cut off.
+answer, in one pass. Contexts and answers that do not fit into one pass are read in windows.
 """
 
 import re
@@ -16,12 +16,12 @@ from groundwire.engine.classifier import Classifier, shares_of
 from groundwire.engine.scores import TokenScores
 from groundwire.errors import ModelError
 
-#: The most word pieces that two neighbouring windows share.
+#: Word pieces by which neighbouring windows usually overlap; small windows overlap less.
 OVERLAP = 64
 #: The least share of a window for a context that does not fit as a whole. An answer that does not
-#: fit beside it is cut into windows as well.
+#: fit beside the context is cut into windows as well.
 CONTEXT_SHARE = 1 / 3
-#: The largest share of a window for the question; of a longer question, the middle is left out.
+#: The largest share of a pass for the question; of a longer question, the middle is left out.
 QUESTION_SHARE = 1 / 4
 
 # Names of classes, in lower case and without characters other than letters and digits.
@@ -47,7 +47,7 @@ def plan_windows(n_context: int, n_answer: int, *, room: int) -> tuple[Window, .
     """Plan windows in which each part of the answer is read with each part of the context.
 
     The answer is kept whole if it leaves :data:`CONTEXT_SHARE` of the room to the context, or all
-    of the context fits beside it. Neighbouring windows share up to :data:`OVERLAP` word pieces.
+    of the context fits beside it.
 
     Args:
         n_context: Number of word pieces of the context; with 0, the answer is read alone.
@@ -78,11 +78,10 @@ def not_supported_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
 
     These are all classes that have no name such as ``supported``, ``entailment`` or ``O``. If a
     model has two classes and neither has such a name, it is the class with a name such as
-    ``hallucinated``; if the names say nothing (``LABEL_0``, ``LABEL_1``), it is the second class,
-    as in all published detectors.
+    ``hallucinated``; if the names say nothing (``LABEL_0``, ``LABEL_1``), it is the second class.
 
     Args:
-        config: A model's ``config.json``, with the names in ``id2label``.
+        config: The data of a model's ``config.json``, with the names in ``id2label``.
 
     Returns:
         The indices of these classes, ascending; P(not supported) is the sum of their probabilities.
@@ -127,12 +126,11 @@ class TokenClassifier:
         """Score each word piece of an answer.
 
         Args:
-            context: All sources as one text. If it does not fit beside question and answer, it is
-                read in windows. One window that supports a word is enough, so a word's probability
-                is the minimum over windows. (The maximum would flag every fact that only one
-                window states.)
-            question: The user's question; ``None`` or blank if there is none.
-            answer: The text to score. If it is blank, the model is not called.
+            context: All sources as one text. If it is read in windows, a word's probability is the
+                minimum over the windows. (The maximum would flag every fact that only one window
+                states.)
+            question: The user's question; ``None`` or empty if there is none.
+            answer: The text to score. If it is blank, there are no word pieces.
 
         Returns:
             The probability and the character range of every word piece.
@@ -151,8 +149,7 @@ class TokenClassifier:
         for window in windows:
             (a, b), (c, d) = window.context, window.answer
             read = self._run(context_ids[a:b], asked, pieces.ids[c:d])
-            # np.minimum keeps NaN: a word that one window could not judge stays without a
-            # probability, whatever another window says.
+            # np.minimum keeps NaN: a word that one window could not judge has no probability.
             probabilities[c:d] = np.minimum(probabilities[c:d], read)
         offsets = np.array(pieces.offsets, np.int32).reshape(-1, 2)
         return TokenScores(offsets, probabilities, is_shortened)
@@ -164,7 +161,7 @@ class TokenClassifier:
     def context_room(self, question: str | None, answer: str) -> int:
         """Return how many word pieces of context fit in one pass beside a question and an answer.
 
-        The number is zero or negative if the whole question and answer fill the pass.
+        The number is zero or negative if question and answer fill the pass.
         """
         n_question = self.count(question) if question and question.strip() else 0
         return self._room(n_question) - self.count(answer)

@@ -1,4 +1,4 @@
-"""Counters of model calls, for tests and benchmarks that count calls instead of measuring time."""
+"""Counters of what models have read."""
 
 from collections import Counter
 from threading import Lock
@@ -12,7 +12,7 @@ class Work:
         self._counts: Counter[str] = Counter()
 
     def add(self, **counts: int) -> None:
-        """Add to the counters of these names; a new counter begins at 0."""
+        """Add to the counters of these names."""
         with self._lock:
             self._counts.update(counts)
 

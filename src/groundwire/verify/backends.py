@@ -28,14 +28,10 @@ _loading = Lock()
 def opened(settings: Verify, scope: Scope = ANYONE) -> Iterator[Verifier]:
     """Open the verifier ``local`` or ``openai``, and close its connections afterwards.
 
-    Args:
-        settings: Settings of the verification.
-        scope: Tenant of the claims, and a check whether the caller has given up.
-
     Raises:
         NotVerifiedError: If the endpoint has no usable key, or its URL is not allowed.
         MissingExtraError: If the extra that the verifier needs is not installed.
-        ModelError: If the embedded model cannot be used.
+        ModelError: If the model of the verifier ``local`` cannot be used.
     """
     if settings.verifier == OPENAI:
         from groundwire.verify.client import ChatClient
@@ -61,7 +57,7 @@ def opened(settings: Verify, scope: Scope = ANYONE) -> Iterator[Verifier]:
 
 @cache
 def local_verifier() -> "LocalVerifier":
-    """Return the embedded verifier, loaded once per process; it caches the spans that it reads."""
+    """Return the verifier ``local``, which is loaded once per process."""
     from groundwire.verify.local import LocalVerifier
 
     return LocalVerifier.load()
@@ -71,7 +67,7 @@ def wanted_key(settings: Verify) -> str:
     """Return the API key of an endpoint or service, from the settings or ``OPENAI_API_KEY``.
 
     Raises:
-        NotVerifiedError: If there is no key, or it has characters that an HTTP header cannot have.
+        NotVerifiedError: If there is no key, or it is not printable ASCII.
     """
     own = settings.api_key
     key = (own.reveal() if isinstance(own, Secret) else os.environ.get(KEY_VARIABLE, "")).strip()
@@ -87,11 +83,9 @@ def wanted_key(settings: Verify) -> str:
 
 
 def wanted_url(settings: Verify, name: str) -> str | None:
-    """Return the URL in a setting, or else in its environment variable; ``None`` without either.
+    """Return the URL in ``base_url`` or ``service_url``, or else in its environment variable.
 
-    Args:
-        settings: Settings of the verification.
-        name: ``base_url`` or ``service_url``.
+    The result is ``None`` if neither has a URL.
 
     Raises:
         NotVerifiedError: If the value is not a URL, or uses plain HTTP to a machine other than

@@ -1,10 +1,8 @@
-"""Finds citations in brackets that can be recognized only with the ids of the spans.
+"""Finds citations in brackets that :mod:`.text.segment` does not find.
 
-:mod:`.text.segment` reads ``[S0]``, ``[1, 3-5]`` and similar citations in every text. Ids of spans
-show that more brackets are citations: ``[intro]`` and ``[doc-1]`` if they name spans, ``[doc-9]``
-if a span's id has this shape, and ``[S0, nope]`` if one part names a span; the other part is then
-an unknown id. A range that is too long or runs backwards is one unknown id. A single word is an id
-beside a citation or at the end of a sentence, except for an editor's words such as ``[sic]``.
+Ids of spans show that brackets are citations: ``[intro]`` and ``[doc-1]`` if they name spans,
+``[doc-9]`` if a span's id has this shape, and ``[S0, nope]`` if one part names a span; the other
+part is then an unknown id. A range that is too long or runs backwards is one unknown id.
 """
 
 import re
@@ -38,7 +36,7 @@ _EDITORIAL = re.compile(
     "paraphrased|abridged|link|here|pdf|video|audio|image|figure|table|ok|x",
     re.IGNORECASE,
 )
-# These patterns are matched against text in which NUL characters replace the known citations.
+# These patterns are matched against a text with NUL characters in place of known citations.
 # A citation after a word has a blank before its bracket: list[str] is code.
 _AFTER_WORD = re.compile(r"[\w\"'”’)*%][ \t\u00a0]+\Z")
 _AFTER_CITATION = re.compile(r"(?:\0|[.!?…。])[ \t\u00a0]*\Z")
@@ -52,15 +50,16 @@ def bracketed(
     """Find the citations in brackets that ``parse_citations`` does not find.
 
     A single word beside a citation or at the end of a sentence, such as ``[intro]``, is a citation
-    even if no span has this id, unless it is an editor's word such as ``[sic]``.
+    even if no span has this id, unless it is an editor's word such as ``[sic]``. Brackets in code
+    are no citations.
 
     >>> [each.ids for each in bracketed("A [intro]. B [S0, nope].", frozenset({"S0"}), taken=())]
     [('intro',), ('S0', 'nope')]
 
     Args:
         text: The answer.
-        known: Ids of the spans of evidence.
-        taken: Citations that :func:`~groundwire.text.segment.parse_citations` found in the answer.
+        known: Ids of the spans.
+        taken: Citations that ``parse_citations`` found in the answer.
     """
     if "[" not in text:
         return ()
@@ -82,13 +81,7 @@ def bracketed(
 
 
 def masked(text: str, citations: Iterable[Citation], fill: str = "\0") -> str:
-    """Replace each citation by fill characters of the same length, so that offsets stay valid.
-
-    Args:
-        text: The text.
-        citations: Its citations, in order.
-        fill: The fill character.
-    """
+    """Replace citations, given in order, by fill characters, so that offsets stay valid."""
     parts, position = [], 0
     for each in citations:
         parts += [text[position : each.start], fill * (each.end - each.start)]
@@ -97,10 +90,7 @@ def masked(text: str, citations: Iterable[Citation], fill: str = "\0") -> str:
 
 
 def _is_where_citations_stand(hidden: str, match: re.Match[str]) -> bool:
-    """Return whether a bracket is beside a citation, after a sentence, or at the end of one.
-
-    The end of a line or of a table's cell counts as the end of a sentence.
-    """
+    """Return whether a bracket is beside a citation, after a sentence, or at the end of one."""
     before = hidden[max(0, match.start() - 8) : match.start()]
     if _AFTER_CITATION.search(before):
         return not hidden[match.end() : match.end() + 1].isalnum()
@@ -114,9 +104,9 @@ class _Grammar:
 
     Attributes:
         plain: The map from written ids to spans, for an answer that does not count from 1.
-        named: Matches an id that cannot be an ordinary word, with or without a place in its source
-            (``S1: p. 3``), or a range of such ids.
-        one: Matches one id; plain numbers are ids too.
+        named: Matches an id of a usual form, or of the form of a span's id; a place in the source
+            may follow (``S1: p. 3``). It also matches a range of such ids.
+        one: Matches such an id, or a number with or without letters before it.
         several: Matches a range of ids that ``one`` matches, such as ``S1-S3``.
     """
 
@@ -133,18 +123,14 @@ class _Grammar:
         self.several = re.compile(rf"({numbered}){joiner}({numbered})")
 
     def ids(self, inside: str) -> tuple[str, ...]:
-        """Return the ids that a bracket names; empty if it may be prose.
-
-        Args:
-            inside: The text between the brackets.
-        """
+        """Return the ids in the text inside a bracket; empty if it may be prose."""
         if inside.strip() in self.plain.known:
             return (inside.strip(),)
         parts = self._parts(_LED_BY.sub("", _tidy(inside), count=1))
         if not parts or not self._is_citation(parts):
             return ()
         ids = tuple(dict.fromkeys(id_ for part in parts for id_ in self._written_out(part)))
-        # With more ids than one citation may have, each range stays one unknown id, as written.
+        # With more ids than one citation may have, each range stays as written, as one id.
         return ids if len(ids) <= MAX_CITED_IDS else tuple(dict.fromkeys(parts))
 
     def _parts(self, inside: str) -> list[str]:
@@ -174,8 +160,8 @@ _grammar_of = lru_cache(maxsize=16)(_Grammar)
 def _tidy(inside: str) -> str:
     """Normalize the text of a bracket, so that ids can be compared.
 
-    Full-width characters become plain ones; invisible characters, carets before ids (``^1``), and
-    a dagger with the text after it (``1†source``) are removed.
+    Invisible characters, carets before ids (``^1``), and a dagger with the text after it
+    (``1†source``) are removed.
     """
     plain = unicodedata.normalize("NFKC", inside)
     seen = "".join(char for char in plain if unicodedata.category(char) != "Cf")

@@ -5,10 +5,9 @@ the target τ; evidence that moves it from p₀ to p₁ brings KL(p₁ ‖ p₀)
 evidence against a claim brings bits as well, which is why :mod:`~groundwire.verify.rule` does not
 decide by it unless asked to.
 
-Probabilities are given as intervals, and results as bounds: whichever values in the intervals are
-the true ones, the result lies between its bounds. The divergence is convex in both probabilities
-and 0 where they are equal. So its least value is 0 if the intervals overlap, and otherwise lies
-where the two probabilities are nearest; its greatest lies at a pair of ends of the intervals.
+Probabilities are given as intervals, and results as bounds. The divergence is convex in both
+probabilities, and 0 where they are equal. So its bounds are found at ends of the intervals, except
+that the lower bound is 0 if the intervals overlap.
 """
 
 from collections.abc import Callable
@@ -70,8 +69,7 @@ def observed(
 def required(target: float, prior: ProbabilityInterval, units: Units = Units.BITS) -> Amount:
     """Return bounds of the information that a claim needs, KL(τ ‖ p₀).
 
-    A claim whose prior is above the target needs no information, but the result is positive even
-    then, because KL has no sign.
+    The result is positive even if the prior is above the target, because KL has no sign.
     """
     return observed(ProbabilityInterval.exactly(target), prior, units)
 

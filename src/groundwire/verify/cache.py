@@ -15,16 +15,12 @@ MAX_CALLS = 4096
 _SALT = secrets.token_bytes(32)
 
 
-#: Key of a call → its answers, for all verifications of this process; no prompts are kept.
+#: Key of a call → its answers, without prompts, for all verifications of this process.
 SHARED: LRUCache[bytes, tuple[Readout, ...]] = LRUCache(MAX_CALLS)
 #: Lock of ``SHARED``, which is not safe to share between threads.
 LOCK = Lock()
 
 
 def key_of(*parts: object) -> bytes:
-    """Return a cache key for a call; it reveals nothing about the parts.
-
-    Args:
-        parts: All values that the answer depends on, such as tenant, model and prompt.
-    """
+    """Return a cache key for a call, from all that its answer depends on; it reveals none of it."""
     return hashlib.blake2b(repr(parts).encode(), key=_SALT, digest_size=32).digest()

@@ -23,7 +23,7 @@ class CitationStatus(StrEnum):
     PARTIAL = "partial"  # the cited spans support a part of the claim, an uncited span the rest
     MISATTRIBUTED = "misattributed"  # an uncited span supports the claim, the cited ones do not
     CONTRADICTED = "contradicted"  # the cited spans contradict the claim
-    UNSUPPORTED = "unsupported"  # no span supports the claim
+    UNSUPPORTED = "unsupported"  # the spans do not support the claim
     FABRICATED_ID = "fabricated_id"  # the claim cites an id that no span has
     UNCITED = "uncited"  # the claim cites nothing
     UNCHECKED = "unchecked"  # the verifier failed
@@ -34,16 +34,14 @@ class CitationThresholds:
     """Thresholds of the findings, chosen by ``benchmarks/citations.py``.
 
     Attributes:
-        supports: Least P(YES) at which spans support a claim. The default is the documented target
-            of a verification; a verification with another target uses its own.
+        supports: Least P(YES) at which spans support a claim; in a verification, its target.
         adds_bits: Least rise of the probability, in bits, by which a cited span adds something to
             the other cited spans.
-        corroborates: Least P(YES) with a cited span alone at which the span is not decorative,
-            although it adds nothing to the other cited spans.
+        corroborates: Least P(YES) with a cited span alone at which the span is not decorative.
         attributes: Least gain in log-odds, in nats, of an uncited span alone over the cited spans,
-            for the claim to be misattributed.
+            for the status ``misattributed``.
         completes: Least gain in log-odds, in nats, of the cited spans and an uncited span together
-            over each of the two alone, for the claim to be partly supported by its citations.
+            over each of the two alone, for the status ``partial``.
     """
 
     supports: float = 0.95
@@ -76,7 +74,7 @@ class ClaimProbabilities:
 
     @property
     def bits(self) -> dict[str, float]:
-        """The bits that each cited span adds to the rest of them; negative if it adds doubt."""
+        """The bits that each cited span adds to the other cited ones; negative if it adds doubt."""
         cited = self.cited
         if cited is None:
             return {}
@@ -101,9 +99,9 @@ class CitationFinding(JsonRecord):
         decorative: Cited spans that add nothing.
         bits: Id of a cited span → bits it adds to the other cited spans, KL(all ‖ without it);
             negative if the claim is likelier without it.
-        unsupported: Stretches of the claim that its citations do not support; empty if the status
-            is supported, decorative or uncited, or if the verifier does not read word by word.
-        probability: P(YES) with all cited spans; ``None`` if the verifier gave none.
+        unsupported: Stretches of the claim that its citations do not support, if the verifier reads
+            word by word; empty for a claim that its citations support.
+        probability: Lower bound of P(YES) with all cited spans; ``None`` if it is not known.
         error: Why the citations could not be checked; ``None`` unless the status is ``unchecked``.
     """
 
@@ -159,8 +157,8 @@ def classify(
 def agreeing(finding: CitationFinding, status: ClaimStatus) -> CitationFinding:
     """Return a finding that does not call a contradicted or not entailed claim supported.
 
-    Finding and status can disagree where ``context_mode`` adds uncited spans to the evidence: the
-    cited spans may support the claim, although all spans together do not.
+    Finding and status can disagree if the evidence has uncited spans too: the cited spans may
+    support the claim, although all spans together do not.
     """
     refuted = {
         ClaimStatus.CONTRADICTED: CitationStatus.CONTRADICTED,
@@ -175,10 +173,10 @@ def agreeing(finding: CitationFinding, status: ClaimStatus) -> CitationFinding:
 def _decorative(
     claim: VerifiableClaim, readings: ClaimProbabilities, thresholds: CitationThresholds
 ) -> tuple[str, ...]:
-    """Return the cited spans that add nothing to the rest of them, nor support the claim alone.
+    """Return the cited spans that add nothing to the other ones, nor support the claim alone.
 
-    If two spans state the claim, neither adds anything to the other, but each supports the claim
-    alone, so neither is decorative. If this rule would return all cited spans, none is returned.
+    If two spans state the claim, each supports it alone, so neither is decorative. If all cited
+    spans would be decorative, none is returned.
     """
     bits = readings.bits
     idle = tuple(
@@ -195,8 +193,8 @@ def _completing(
 ) -> str | None:
     """Return the uncited span that completes the support of the cited ones; ``None`` without one.
 
-    The span and the cited spans together must make the claim clearly likelier than the span alone
-    does, and than the cited spans do.
+    With both, the claim must be clearly likelier than with the cited spans alone, and than with the
+    uncited span alone.
     """
     if not readings.beside:
         return None
@@ -209,7 +207,7 @@ def _completing(
 def _best_support(
     claim: VerifiableClaim, readings: ClaimProbabilities, thresholds: CitationThresholds
 ) -> tuple[str, ...]:
-    """Return the uncited span that alone supports the claim best; empty if none supports it."""
+    """Return the uncited span that alone supports the claim best; empty without such a span."""
     alone = {sid: p for sid, p in readings.alone.items() if sid not in claim.cites}
     best = max(alone, key=lambda sid: alone[sid], default=None)
     return () if best is None or alone[best] < thresholds.supports else (best,)

@@ -3,8 +3,7 @@
 An id means the span with this id. If there is no such span, ``[12]`` may mean ``S12``, and
 ``[S12]`` the span ``12``. If there is no such span either, ``[12]`` may be counted from 1 and mean
 ``S11``. This is assumed only if there is a span ``S0``, all citations of the answer are plain
-numbers, and none of them names a span in one of the ways above. Each id that is not taken
-literally is recorded.
+numbers, and none of them names a span in one of the ways above.
 """
 
 import re
@@ -37,16 +36,12 @@ class IdMap:
 
     @classmethod
     def of(cls, known: Iterable[str], written: Iterable[str]) -> "IdMap":
-        """Make the map for an answer, and find out whether the answer counts the spans from 1.
+        """Make the map for an answer, from the ids of the spans and the ids that the answer writes.
 
         >>> IdMap.of(["S0", "S1"], ["2"]).meaning("2")
         'S1'
         >>> IdMap.of(["S0", "S1"], ["1", "2"]).meaning("2") is None
         True
-
-        Args:
-            known: Ids of the spans.
-            written: All ids that the answer writes.
         """
         names = frozenset(known)
         plain = cls(names)

@@ -1,9 +1,8 @@
 """Divides an answer into claims, and finds the spans that each claim cites.
 
-Claims are the segmenter's sentences, or lines. A citation belongs to the claim around it. After a
-full stop, it belongs to the sentence before it; if it is alone on a line, to the line before.
-``[S0]``, ``[1]``, ``[S0, S1]`` and ``[S1-S3]`` are citations, and so are the brackets that
-:mod:`groundwire.verify.brackets` reads. A caller may replace all these forms by a regular
+Claims are sentences or lines. A citation belongs to the claim around it, or else usually to the
+claim before it. ``[S0]``, ``[1]``, ``[S0, S1]`` and ``[S1-S3]`` are citations, and so are the
+brackets that :mod:`groundwire.verify.brackets` finds. A caller may replace all forms by a regular
 expression with a group ``id``.
 """
 
@@ -24,10 +23,9 @@ from groundwire.verify.brackets import bracketed, masked
 from groundwire.verify.citing import IdMap, Normalization
 from groundwire.verify.errors import invalid_argument
 
-#: Limit on a compiled citation pattern, in bytes: citations need less, and untrusted patterns that
-#: would fill the memory are refused.
+#: Limit on a compiled citation pattern, in bytes; the pattern may come from strangers.
 _MAX_PATTERN_BYTES = 2**20
-# A line such as "[S1]: https://..." is the address of a source: neither a claim nor a citation.
+# A line such as "[S1]: https://...". If S1 is a span, it is neither a claim nor a citation.
 _DEFINITION = re.compile(
     r"^[ \t]*\[\^?([^\[\]\n]{1,64})\]:[ \t]*<?[a-z][a-z0-9+.-]{1,16}://[^\s<>]+>?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
@@ -46,14 +44,14 @@ class VerifiableClaim:
     """One statement of an answer, or one step of a trace.
 
     Attributes:
-        idx: Number of the claim, counted from 0; for a step, its ``idx``, if the caller gave one.
+        idx: Number of the claim, from 0; for a step, its ``idx``, if the caller gave one.
         text: The statement, without citations.
         raw_text: The statement as written, with its citations.
-        cites: Ids of the spans it cites, each once, in order.
+        cites: Ids of the spans that the claim cites, each once, in order.
         raw_cites: The ids as written, each once.
         normalizations: Ids that were not taken literally.
         unknown: Ids that name no span.
-        target: Probability that this claim has to reach; ``None`` for the default target.
+        target: Probability that the claim has to reach; ``None`` for the default target.
     """
 
     idx: int
@@ -67,7 +65,7 @@ class VerifiableClaim:
 
     @property
     def has_citations(self) -> bool:
-        """Whether the claim cites anything, be it a span or an unknown id."""
+        """Whether the claim cites anything, a span or an unknown id."""
         return bool(self.raw_cites)
 
     def resolved(self, ids: IdMap) -> Self:
@@ -88,8 +86,7 @@ class ReadAnswer:
 
     Attributes:
         claims: The claims, in order.
-        asides: Parts that claim nothing, such as headings, each with its kind. They are not
-            verified.
+        asides: Parts that claim nothing, such as headings, each with its kind.
     """
 
     claims: tuple[VerifiableClaim, ...]
@@ -111,7 +108,7 @@ def read_claims(
     claim_split: str = "sentences",
     citation_regex: str | None = None,
 ) -> tuple[VerifiableClaim, ...]:
-    """Read all sentences or lines of an answer as claims, headings and greetings included.
+    """Read all sentences or lines with words as claims, headings and greetings included.
 
     >>> [(c.text, c.cites) for c in read_claims("It is tall. [S0] It is old [1].", span_ids=["S0"])]
     [('It is tall.', ('S0',)), ('It is old.', ())]
@@ -120,8 +117,8 @@ def read_claims(
         answer: The answer.
         span_ids: Ids of the spans that may be cited.
         claim_split: ``sentences`` or ``lines``.
-        citation_regex: Pattern of a citation, with a group ``id``, for RE2, which matches in linear
-            time; ``None``: the forms that this module describes.
+        citation_regex: Pattern of a citation in RE2's syntax, with a group ``id``; ``None`` for the
+            forms that this module describes.
 
     Raises:
         NotVerifiedError: If the regular expression cannot be used.
@@ -133,13 +130,7 @@ def read_claims(
 
 
 def read_answer(answer: str, spans: Sequence[Source], settings: Verify) -> ReadAnswer:
-    """Divide an answer into claims and asides.
-
-    Args:
-        answer: The answer.
-        spans: The evidence.
-        settings: Settings of the verification, of which ``claim_split`` and ``citation_regex`` are
-            used as in :func:`read_claims`.
+    """Divide an answer into claims and asides, by ``claim_split`` and ``citation_regex``.
 
     Raises:
         NotVerifiedError: If the regular expression cannot be used.
@@ -205,10 +196,7 @@ def find_citations(
 
 
 def _round_ids(text: str, known: frozenset[str]) -> frozenset[str]:
-    """Return the ids that are citations when they are in round brackets.
-
-    They are the ids of spans, and unknown ids with the same letters as an id that the text cites.
-    """
+    """Return the ids that are citations in round brackets: those of spans, and similar ones."""
     ids = round_ids(known)
     letters = {
         id_.rstrip("0123456789") for each in parse_citations(text, known=ids) for id_ in each.ids
@@ -228,8 +216,8 @@ def _read(answer: str, known: frozenset[str], settings: Verify) -> tuple[str, li
     """Divide an answer into pieces with words, each with its citations.
 
     Returns:
-        The answer with square brackets in place of East Asian ones and blanks in place of lines
-        with addresses of spans; and the pieces, whose offsets are valid in ``answer`` as well.
+        The answer with East Asian brackets and addresses of spans replaced, and the pieces, whose
+        offsets are valid in ``answer`` as well.
     """
     read = _without_definitions(answer.translate(_AS_BRACKETS), known)
     marks = find_citations(read, known, settings.citation_regex)
@@ -267,7 +255,7 @@ def _assigned(pieces: list[_Piece], marks: Iterable[Citation], text: str) -> lis
     """Give each citation to the piece that contains it, or else to the piece before it.
 
     A citation belongs to the piece after it if no piece is before it, or if it opens the line in
-    which that piece begins.
+    which that piece begins. Pieces are extended to include their citations.
     """
     at = 0
     for mark in marks:
@@ -291,7 +279,7 @@ def _assigned(pieces: list[_Piece], marks: Iterable[Citation], text: str) -> lis
 
 
 def _with_text(pieces: Iterable[_Piece]) -> list[_Piece]:
-    """Drop pieces without words, and give their citations to the piece before, if any, or after."""
+    """Drop pieces without words, and give their citations to the piece before or after them."""
     kept: list[_Piece] = []
     waiting: list[Citation] = []
     for piece in pieces:

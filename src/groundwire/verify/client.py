@@ -1,7 +1,7 @@
 """Calls endpoints over HTTP with OpenAI's official client, and limits the time and size of replies.
 
 The official client's timeout is for one read, so an endpoint that sends a byte now and then could
-keep its caller waiting without end. Here each try has a deadline for the whole reply.
+keep its caller waiting without end. Here the whole reply of each try has a deadline too.
 """
 
 import re
@@ -15,7 +15,7 @@ from groundwire.errors import needs_extra
 from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.verifier import ANYONE, FailureKind, Scope
 
-#: Limit on the bytes of a reply. A longer reply is cut, and then is not valid JSON.
+#: Limit on the bytes of a reply; a longer reply is cut.
 MAX_REPLY_BYTES = 16 * 2**20
 
 #: The two names of the limit on a reply's tokens; a model may accept only one of them.
@@ -30,7 +30,7 @@ NO_LOGPROBS = (
 
 
 class ChatClient:
-    """Calls one endpoint; it sends nothing to any other URL. Threads may share it."""
+    """Calls one endpoint, and follows no redirects. Threads may share it."""
 
     def __init__(
         self,
@@ -48,8 +48,7 @@ class ChatClient:
             base_url: URL of the endpoint.
             api_key: Key that is sent with each call.
             timeout_s: Seconds that one try may take.
-            max_retries: How often a call is repeated after 429, 5xx, and connections that fail or
-                take too long.
+            max_retries: How often a call is repeated, for instance after status 429 or 5xx.
             what: Feature that needs the official client, for the error if it is missing.
             scope: Check whether the caller has given up; nothing is sent after that.
 
@@ -79,8 +78,7 @@ class ChatClient:
         """Ask for a chat completion, and return the body of the reply, decompressed.
 
         If the model refuses ``max_tokens``, the call is repeated with ``max_completion_tokens``,
-        and later calls use this name from the start. In the same way, ``max_tokens`` replaces a
-        refused ``max_completion_tokens``.
+        or the other way round. If that succeeds, later calls use this name from the start.
 
         Raises:
             Exception: Whatever the official client raises.
@@ -122,7 +120,7 @@ def _with_limit_as(body: Mapping[str, Any], name: str | None) -> Mapping[str, An
 
 
 def _other_limit(body: Mapping[str, Any], error: Any) -> str | None:  # noqa: ANN401
-    """Return the token limit's other name if the endpoint refuses the one sent; else ``None``."""
+    """Return the other name of the token limit if the endpoint refuses the one that was sent."""
     said = f"{error.body} {error.message}"[:10_000]
     refused = next((name for name in _LIMITS if name in body), None)
     if refused is None or error.status_code not in (400, 422) or refused not in said:
@@ -172,12 +170,8 @@ def _bounded(timeout_s: float, scope: Scope, **options: Any) -> Any:  # noqa: AN
 def call_failure(error: Exception, who: str) -> NotVerifiedError:
     """Return the error that reports show for an exception of the official client.
 
-    The error quotes only single words of the endpoint's reply, such as an error code: longer
-    texts may contain the key or the evidence.
-
-    Args:
-        error: The exception of the official client.
-        who: The called server: ``endpoint`` or ``service``.
+    The error quotes only single words of the reply, such as an error code: longer texts may contain
+    the key or the evidence. ``who`` is ``endpoint`` or ``service``.
     """
     import openai
 

@@ -1,4 +1,4 @@
-"""Chooses the evidence of a claim, and the evidence that is left without the cited spans."""
+"""Chooses the evidence of a claim, and takes the cited spans away from it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Contexts:
 
     @classmethod
     def of(cls, spans: Iterable[Source], *, mode: str, placeholder: str) -> "Contexts":
-        """Clean the spans of a verification, and keep them with the mode and the placeholder."""
+        """Clean the spans of a verification."""
         return cls({span.id: _evidence(span) for span in spans}, mode, placeholder)
 
     def sids(self, claim: VerifiableClaim) -> tuple[str, ...]:

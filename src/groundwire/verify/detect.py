@@ -1,7 +1,7 @@
 """``detect_hallucination`` and ``audit_trace_budget``, which verify texts by their citations.
 
 If an agent passes arguments that cannot be used, or a verifier fails, the report says so and is
-flagged. An error is raised only for a mistake in the calling program.
+flagged. Errors are raised for mistakes in the calling program, and for a missing extra.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,17 +25,18 @@ class TraceArguments(TypedDict, total=False):
         context_mode: Evidence that a claim is read with: ``cited``, ``all``, or ``auto`` (all if
             the claim cites nothing).
         timeout_s: Seconds for one call of an endpoint or a service.
-        verifier: ``local`` (the embedded model; nothing leaves this machine), ``openai`` (an
-            endpoint with logprobs), ``service``, or an object that is a verifier.
+        verifier: ``local`` (a model on this machine), ``openai`` (an endpoint with logprobs),
+            ``service``, or an object that is a verifier.
         rule: ``signed``, or ``kl``, which compares required and observed information; information
             has no sign, so evidence against a claim adds to it as well.
         citation_regex: Pattern of a citation (RE2's syntax), with a group ``id``.
         units: Units of information: ``bits`` or ``nats``.
         placeholder: Text in place of evidence that is taken away.
-        min_log_odds_gain: Least gain in log-odds that the evidence must bring, in nats, 0 or more.
+        min_log_odds_gain: Least gain in log-odds that the evidence must bring by the rule
+            ``signed``, in nats, 0 or more.
         temperature: Temperature of an endpoint, 0 to 2.
         top_logprobs: Number of likeliest tokens that an endpoint is asked for, 1 to 20.
-        max_concurrency: The most calls at a time, 1 to 64.
+        max_concurrency: The most calls of an endpoint at a time, 1 to 64.
         use_cache: Whether answers of an endpoint at temperature 0 are cached in this process.
         group_claims: Whether claims with the same evidence share a call.
         max_group_size: The most claims in a shared call, 1 to 64.
@@ -91,9 +92,9 @@ def detect_hallucination(
 ) -> VerificationReport:
     """Verify an answer claim by claim: does the evidence state it, and does it need the evidence?
 
-    Each claim is read with its evidence (the posterior) and with the cited evidence taken away (the
-    prior). By the rule ``signed`` it passes if the posterior reaches the target and the prior does
-    not. See ``docs/verify.md`` for how to read the report.
+    A claim is read with its evidence (the posterior) and with the cited evidence taken away (the
+    prior). By the rule ``signed`` it passes only if the posterior reaches the target and the prior
+    does not. See ``docs/verify.md`` for how to read the report.
 
     Args:
         answer: The answer, with citations such as ``[S0]``.
@@ -102,7 +103,7 @@ def detect_hallucination(
         arguments: See :class:`AnswerArguments`. The default verifier is ``local``.
 
     Returns:
-        The report. If nothing was verified, it is flagged and has ``error`` and ``error_type``.
+        The report. If the verification failed, it is flagged and has ``error`` and ``error_type``.
 
     Raises:
         SettingError: A ``ValueError``, if ``verifier``, ``rule``, ``max_group_size`` or
@@ -129,8 +130,8 @@ def audit_trace_budget(
         arguments: See :class:`TraceArguments`.
 
     Returns:
-        The report, whose summary counts ``steps_scored`` and ``flagged_steps``. A trace without
-        steps is not flagged; one without spans is.
+        The report, whose summary counts ``steps_scored`` and ``flagged_steps``. Without spans, it
+        is flagged. With spans but without steps, it is not.
 
     Raises:
         SettingError, MissingExtraError, TypeError: As :func:`detect_hallucination` raises them.

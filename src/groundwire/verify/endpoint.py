@@ -15,7 +15,7 @@ from groundwire.verify.verifier import FailureKind
 #: Base URL of the official client's default endpoint.
 OPENAI_URL = "https://api.openai.com/v1"
 
-#: How often a call is repeated after status 429 or 5xx, or if the connection fails or is too slow.
+#: How often a call of the verifier ``openai`` is repeated, for instance after status 429 or 5xx.
 MAX_RETRIES = 2
 
 
@@ -27,7 +27,7 @@ class Completion:
         text: Text of the answer.
         positions: Tokens of the answer, in order, with their logprobs.
         prompt_tokens: Tokens read, as the endpoint counts them; 0 if it does not say.
-        completion_tokens: Tokens written.
+        completion_tokens: Tokens written, counted in the same way.
     """
 
     text: str
@@ -37,10 +37,10 @@ class Completion:
 
 
 def complete(endpoint: ChatClient, prompt: Prompt, *, model: str, settings: Verify) -> Completion:
-    """Send a prompt to an endpoint, and return its answer.
+    """Send a prompt to an endpoint, and return the answer.
 
     Raises:
-        NotVerifiedError: If the call fails, or its answer is not a chat completion with logprobs.
+        NotVerifiedError: If the call fails, or the answer is not a chat completion with logprobs.
     """
     body: dict[str, Any] = {
         "model": model,
@@ -93,6 +93,6 @@ class ChatReply(BaseModel):
 
 
 def _count(value: object) -> int:
-    """Return a number of tokens that an endpoint reports; 0 if the value is not a valid count."""
+    """Return a count that an endpoint reports; 0 if the value is not a valid count."""
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
     return value if is_count else 0  # type: ignore[return-value] # it is a number

@@ -1,10 +1,10 @@
-"""Defines the error for a verification that cannot take place, or a call without an answer."""
+"""The error of verifications."""
 
 
 class NotVerifiedError(ValueError):
     """Raised if a verification cannot take place, or a call has no usable answer.
 
-    Reports show its type and message, which quote no claim, evidence or key.
+    Reports show type and message, which quote no claim, evidence or key.
 
     Attributes:
         error_type: The kind of problem in one word, such as ``no_spans`` or ``timeout``.

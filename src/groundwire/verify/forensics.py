@@ -2,8 +2,8 @@
 
 A verifier reads a claim with all its cited spans, without each of them, and with each of them
 alone. If the cited spans do not support the claim, it reads the claim with each uncited span too,
-alone and together with the cited spans. If the claim has no citations or an unknown id, each
-uncited span is read alone only. :mod:`groundwire.verify.citations` decides by the answers.
+alone and together with the cited spans; if the claim has no citations or an unknown id, only alone.
+:mod:`groundwire.verify.citations` decides by the answers.
 """
 
 from collections import Counter
@@ -33,7 +33,7 @@ class CitationReport:
 
     Attributes:
         findings: One finding for each claim, in the order of the claims.
-        cost: Cost of the questions about citations, without the cost of verifying the claims.
+        cost: Cost of the questions about citations.
     """
 
     findings: tuple[CitationFinding, ...]
@@ -57,17 +57,9 @@ def check_citations(
     *,
     thresholds: CitationThresholds = citations.DEFAULTS,
 ) -> tuple[CitationFinding, ...]:
-    """Find out what is wrong with the citations of claims.
+    """Find out what is wrong with the citations of claims; return a finding for each.
 
-    Args:
-        claims: The claims, with the ids they cite.
-        spans: Id of a span → span, in the order they were given.
-        verifier: The verifier. An endpoint answers up to 2 n + 1 questions for each claim, with n
-            spans; a claim that its citations support takes fewer.
-        thresholds: Thresholds of the findings.
-
-    Returns:
-        One finding for each claim, in their order; ``unchecked`` if the verifier failed.
+    The verifier gets at most 2 n + 1 questions about each claim, with n spans.
     """
     cases = read_citations(claims, spans, verifier, thresholds)
     return tuple(case.finding(thresholds) for case in cases)
@@ -79,11 +71,7 @@ def read_citations(
     verifier: Verifier,
     thresholds: CitationThresholds,
 ) -> "list[CitationCase]":
-    """Ask the verifier about each claim with the sets of spans that decide its finding.
-
-    Returns:
-        A case for each claim, with the answers of the verifier.
-    """
+    """Ask the verifier about claims with different sets of spans; return a case for each claim."""
     cases = [CitationCase(claim, spans) for claim in claims]
     _ask(verifier, cases, CitationCase.first)
     _ask(verifier, cases, lambda case: case.second(thresholds))
@@ -99,7 +87,7 @@ class CitationCase:
         self.answers: dict[frozenset[str], Judged] = {}
 
     def first(self) -> list[frozenset[str]]:
-        """Return the sets of cited spans to ask about first: all, all but one, and each alone."""
+        """Return the sets of cited spans to ask about first: all, all but each one, each alone."""
         cites = self.claim.cites
         if not cites:
             return []
@@ -171,10 +159,7 @@ def _ask(
     cases: Sequence[CitationCase],
     wanted: Callable[[CitationCase], Sequence[frozenset[str]]],
 ) -> None:
-    """Ask about the wanted sets of spans of all claims at once, and keep the answers in the cases.
-
-    Sets that a case has an answer for are not asked about again.
-    """
+    """Ask about the wanted sets of spans that have no answer yet; keep the answers in the cases."""
     pairs = [(case, sids) for case in cases for sids in wanted(case) if sids not in case.answers]
     pairs = list(dict.fromkeys(pairs))
     answers = ask(verifier, [case.question(sids) for case, sids in pairs])

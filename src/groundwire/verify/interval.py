@@ -1,4 +1,4 @@
-"""Ranges of probabilities; a probability that was measured exactly is a point."""
+"""Ranges in which probabilities lie."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -31,7 +31,7 @@ class ProbabilityInterval:
 
     @classmethod
     def exactly(cls, probability: float) -> Self:
-        """Return the range of a probability that is known exactly: both ends are equal to it."""
+        """Return the range of a probability that is known exactly."""
         return cls(probability, probability)
 
     def overlaps(self, other: "ProbabilityInterval") -> bool:

@@ -1,4 +1,4 @@
-"""Judges claims: by rules that need no verifier, then with their evidence and without it."""
+"""Judges claims: by rules that need no verifier, and by a verifier's answers."""
 
 from collections.abc import Callable, Sequence
 from itertools import compress
@@ -30,7 +30,7 @@ def judge_claims(
     for at, posterior in enumerate(posteriors):
         if posterior is not None:
             decisions[at] = rule.after_posterior(posterior, target=targets[at], rule=decides_by)
-    # The priors of flagged claims are read too: the report says how much information they lack.
+    # The priors of flagged claims too: the report says how much information these claims lack.
     was_read = [isinstance(each, Readout) for each in posteriors]
     priors = _answers(verifier, claims, was_read, contexts.prior)
     reports = []
@@ -63,7 +63,7 @@ def judge_claims(
 def before_reading(
     claim: VerifiableClaim, contexts: Contexts, settings: Verify
 ) -> ClaimDecision | None:
-    """Return the first decision that applies without a verifier; ``None`` if one is needed."""
+    """Return the first decision that needs no verifier; ``None`` if there is no such decision."""
     is_missing = settings.require_citations and not claim.has_citations
     sids = contexts.sids(claim)
     has_evidence = any(contexts.evidence[sid].text for sid in sids)
@@ -84,6 +84,6 @@ def _answers(
     wanted: Sequence[bool],
     question: Callable[[VerifiableClaim], ClaimQuestion],
 ) -> list[Judged | None]:
-    """Ask the verifier about the claims in ``wanted``; the other claims have ``None`` as answer."""
+    """Ask the verifier about the wanted claims; the answer for any other claim is ``None``."""
     answers = iter(ask(verifier, [question(each) for each in compress(claims, wanted)]))
     return [next(answers) if is_wanted else None for is_wanted in wanted]

@@ -1,21 +1,18 @@
-"""The default verifier: the embedded reader, on this machine. Equal questions have equal answers.
+"""The default verifier: an installed reader, on this machine. Equal questions have equal answers.
 
 The reader reads a claim as in a detection, but with the given spans alone: without a question and
-without earlier sentences. Spans are cut into passages, and a passage is read once for all claims.
-If there are more passages than are read at a time, the reader first selects those that match the
-claim best, and in a second look the next ones.
+without earlier sentences. Spans are cut into passages. The reader reads those that match the claim
+best, and in a second look the next ones, if there are any.
 
-*With evidence*, P(YES) is calibrated for answers with few unsupported claims (the ``provenance`` of
-the map says how few). *Without evidence*, the claim is read alone. The model does not know
-the world, so P(YES) then does not show whether the claim is true, but how much it needs evidence:
-it is near 0 for "It was built in 1950", and higher for "Here is a summary". Its mean is fitted to
-be low, because no claim follows from nothing.
+*With evidence*, P(YES) is calibrated for answers with few unsupported claims. *Without evidence*,
+the claim is read alone. The model does not know the world, so P(YES) then does not show whether the
+claim is true, but how much it needs evidence: it is near 0 for "It was built in 1950", and higher
+for "Here is a summary".
 
 The model may overlook a "not", so rules read the claim as well (:mod:`.detection.rules`). If a rule
-finds a conflict with the evidence, the answer is NO, whatever the model says. Conflicts of some
-rules are used only if the model doubts the same words. If a line of the evidence states the claim
-word for word, the answer is YES. Words that the evidence lacks are no conflict: the map weighs
-the model's doubts about them, since a right claim may use names from elsewhere.
+finds a conflict with the evidence, the answer is NO; some rules count only if the model doubts the
+same words. If a line of the evidence states the claim word for word and no conflict counts, P(YES)
+is high.
 """
 
 from collections import deque
@@ -45,19 +42,17 @@ from groundwire.verify.interval import ProbabilityInterval
 from groundwire.verify.measured import ClaimMap, Measured
 from groundwire.verify.verifier import ANYONE, ClaimQuestion, Doubt, Judged, Readout, Scope, Verdict
 
-# Names of model files. A `ClaimMap` was fitted on the scores of one of them: of the first that the
-# manifest lists.
+# Names of model files. A `ClaimMap` is fitted on the scores of the first one that the model has.
 _GRAPHS = (CROSS_GRAPH, "reader.onnx")
-#: Limit on the claims that a verification queues at the reader's threads. Detections use the same
-#: threads, and must not wait for all claims of a verification.
+#: Limit on the claims that a verification queues at a time: detections use the same threads.
 _MAX_WAITING = 8
-#: A conflict whose rule needs the model's doubt is used if the highest P(not supported) of its
-#: words is at least this. In validation answers, annotators marked 92 to 100 % of the numbers,
-#: dates and fields in such conflicts.
+#: A conflict that does not stand alone is used if the highest P(not supported) of its words is at
+#: least this. In validation answers, annotators marked 92 to 100 % of the numbers, dates and fields
+#: in such conflicts.
 _DOUBTED = 0.6
-#: The highest P(YES) of a claim with a conflict, lower than any usual target.
+#: The highest P(YES) of a claim with a conflict that makes the answer NO.
 DENIED = 0.1
-#: The lowest P(YES) of a claim without a conflict that a line of the evidence states word for word.
+#: The lowest P(YES) of any other claim that a line of the evidence states word for word.
 REPEATED = 0.97
 
 
@@ -69,8 +64,8 @@ class Looked:
         claim: The text of the claim.
         scores: The scores of the reader, uncalibrated.
         measured: The measures of these scores that the map weighs.
-        judged: The scores as in a detection: calibrated, with conflicts that make the answer NO.
-            Without evidence there are no conflicts.
+        judged: The scores as in a detection: calibrated, with the conflicts that make the answer
+            NO.
     """
 
     claim: str
@@ -85,12 +80,10 @@ class Looked:
 
 
 def ruled(yes: float, *, is_denied: bool, is_line: bool) -> float:
-    """Return P(YES) of a claim: the value of the map, within the limits that rules set.
+    """Return P(YES) of a claim by map and rules: ``yes`` is P(YES) by the map.
 
-    Args:
-        yes: P(YES) by the map.
-        is_denied: Whether the claim has a conflict that makes the answer NO.
-        is_line: Whether a line of the evidence states the claim word for word.
+    ``is_denied``: the claim has a conflict that makes the answer NO. ``is_line``: a line of the
+    evidence states the claim word for word.
     """
     if is_denied:
         return min(yes, DENIED)
@@ -98,24 +91,17 @@ def ruled(yes: float, *, is_denied: bool, is_line: bool) -> float:
 
 
 class LocalVerifier:
-    """The verifier ``local``, which judges claims with the embedded reader. Threads may share it.
+    """The verifier ``local``, which judges claims with a reader. Threads may share it.
 
     Attributes:
         name: Name of the verifier: ``local``.
-        claim_map: The map from the reader's scores to probabilities; the map's ``provenance`` has
-            measures of how good it is.
+        claim_map: The map from the reader's scores to probabilities.
     """
 
     name = "local"
 
     def __init__(self, reader: Reader, claim_map: ClaimMap, *, scope: Scope = ANYONE) -> None:
-        """Make a verifier from its parts; :meth:`load` is the usual way.
-
-        Args:
-            reader: The reader.
-            claim_map: The map from its scores to probabilities.
-            scope: Tenant of the claims, and a check whether the caller has given up.
-        """
+        """Make a verifier from its parts; :meth:`load` is the usual way."""
         self._reader, self.claim_map, self._scope = reader, claim_map, scope
         # The map is fitted on uncalibrated scores, so it stays valid if a calibration changes.
         self._plain = replace(
@@ -146,7 +132,7 @@ class LocalVerifier:
 
     @classmethod
     def of(cls, detector: Detector, *, model: str | Path | None = None) -> Self:
-        """Make a verifier that shares the reader of a detector, and its cache of sources.
+        """Make a verifier that shares the reader of a detector, and its caches.
 
         Args:
             detector: The detector with the reader.
@@ -154,7 +140,7 @@ class LocalVerifier:
 
         Raises:
             ModelError: If the detector has no reader, its reader is not that of ``model``, or the
-                reader has no map for claims.
+                reader has no usable :class:`.ClaimMap`.
         """
         reader = detector.backend
         if not isinstance(reader, Reader):
@@ -173,10 +159,7 @@ class LocalVerifier:
         return cls(reader, _map_of(manifest))
 
     def within(self, scope: Scope) -> Self:
-        """Return a verifier for another scope with the same model.
-
-        No text that was read for one tenant is used for another.
-        """
+        """Return a verifier for another scope with the same model."""
         return type(self)(self._reader, self.claim_map, scope=scope)
 
     @property
@@ -194,7 +177,7 @@ class LocalVerifier:
         return self._reader.knows_remarks and self._reader.claims_nothing(text)
 
     def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
-        """Return an answer to each question, in their order; equal questions are read once."""
+        """Return an answer to each question, in the order of the questions."""
         distinct = list(dict.fromkeys(map(_key, questions)))
         answers = dict(zip(distinct, self._answers(distinct), strict=True))
         return [answers[_key(question)] for question in questions]
@@ -211,17 +194,17 @@ class LocalVerifier:
     def look(self, claim: str, texts: Sequence[str]) -> Looked | Reason:
         """Read a claim with texts of evidence; return the reason if it cannot be read.
 
-        The reason ``language`` means that the claim, a word of it or all of the evidence is in a
-        script that the model cannot read; ``detector_failed`` means that the model failed.
+        The reason is ``language`` if the model can read no line of the evidence, or not every word
+        of the claim; it is ``detector_failed`` if the model failed.
         """
         sources = [
             Source(id=str(i), text=text) for i, text in enumerate(texts) if ALNUM.search(text)
         ]
-        # With threshold 0, each claim gets a second look if there are passages left to read.
+        # With threshold 0, the claim is read again if there are passages for a second look.
         reading = self._plain.open(sources, None, threshold=0.0, tenant=self._scope.tenant)
         if sources and not reading.evidence.passages:
             return Reason.LANGUAGE
-        # Citations were removed from the claim, so any bracket in it is part of its text.
+        # The claim has no citations: they were removed.
         (scores,) = reading.read(claim, [Segment(start=0, end=len(claim), citations=())])
         if scores.reason is not None:
             return scores.reason
@@ -317,8 +300,8 @@ def _label(looked: Looked, span: FlaggedSpan) -> Label:
 def _verdict(doubts: Sequence[Doubt], yes: float) -> Verdict:
     """Return the verdict on a claim without conflicts: by its gravest doubt, or else by P(YES).
 
-    The verdict need not be the likeliest of the three: few claims are wrong, so YES is likelier
-    than NO even where a word is contradicted.
+    The verdict need not be the likeliest one: few claims are wrong, so YES may be likelier than NO
+    even if a word is contradicted.
     """
     if doubts:
         gravest = max(doubts, key=lambda doubt: doubt.probability)
@@ -330,10 +313,7 @@ _Key = tuple[str, tuple[str, ...]]
 
 
 def _key(question: ClaimQuestion) -> _Key:
-    """Return the claim and the distinct texts that are evidence, sorted.
-
-    So neither the order of the spans nor a repeated span changes the answer.
-    """
+    """Return the claim and its distinct texts of evidence; equal questions have equal keys."""
     texts = (each.text for each in question.evidence if not each.is_redacted)
     return question.claim, tuple(sorted({text for text in texts if ALNUM.search(text)}))
 
@@ -369,5 +349,5 @@ def _map_of(manifest: Manifest) -> ClaimMap:
 
 
 def graph_hash(manifest: Manifest) -> str:
-    """Return the SHA-256 of the model file that a map of claims belongs to."""
+    """Return the SHA-256 of the model file on whose scores the :class:`.ClaimMap` is fitted."""
     return next(manifest.files[name].sha256 for name in _GRAPHS if name in manifest.files)

@@ -25,13 +25,9 @@ def read_answers(text: str, positions: Sequence[TokenPosition], n: int) -> tuple
     """Read the answers about ``n`` claims from a reply.
 
     The answer about a single claim is the first token that is not white space. About several
-    claims, the reply must have exactly ``n`` verdicts, one a line, and each must be one token. With
-    one verdict too many or too few, claims could get the verdicts of their neighbours.
-
-    Args:
-        text: The text of the reply.
-        positions: Its tokens, at least one.
-        n: The number of claims.
+    claims, the reply must have exactly ``n`` verdicts, one a line, and each must be one token.
+    Otherwise, claims could get the verdicts of their neighbours. ``positions`` are the tokens of
+    the reply, at least one.
 
     Raises:
         NotVerifiedError: If a reply about several claims does not have one verdict for each.
@@ -52,8 +48,8 @@ def readout(written: TokenPosition) -> Readout:
     """Read P(yes), P(no) and P(unsure) at one token, as sums over the spellings of each verdict.
 
     Tokens that the endpoint did not list may be further spellings, so the upper bound of each
-    verdict includes the probability of all of them. If the endpoint listed no likeliest tokens at
-    all, a verdict that was not written may have any probability.
+    verdict includes the probability of all these tokens. If the endpoint listed no tokens, a
+    verdict that was not written may have any probability.
     """
     top = written.top_logprobs or ()
     listed = (*top, written) if written.token not in {each.token for each in top} else top

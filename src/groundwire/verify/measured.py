@@ -1,7 +1,7 @@
 """Measures of a claim that a reader has read, and the fitted map from these to P(supported).
 
-The reader's sentence output judges the claim as a whole, its word outputs judge each word. Both
-together judge better than one alone, so a logistic map weighs both.
+The reader's sentence output judges the claim as a whole, and its word outputs judge each word. Both
+together judge better than one alone.
 """
 
 import json
@@ -18,7 +18,7 @@ from groundwire.errors import ModelError
 
 #: Name of the file with the map, beside a model's manifest.
 FILE_NAME = "verify.json"
-#: Smallest probability that is distinguished from 0: the precision of the reader's outputs.
+#: Probabilities are raised to at least this in Measured.of, so that their logarithms are finite.
 _LEAST = 1e-6
 
 
@@ -29,7 +29,7 @@ class Measured:
     Attributes:
         whole: Log-odds, by the sentence output, that the claim is supported.
         words: Logarithm of the mean odds that a word piece of the claim is not supported.
-        unsupported: Highest log-probability of ``unsupported`` among its word pieces.
+        unsupported: Highest log-probability of ``unsupported`` among the word pieces.
         is_bare: Whether the claim was read without any evidence.
     """
 
@@ -40,7 +40,7 @@ class Measured:
 
     @classmethod
     def of(cls, scores: ClaimScores, *, is_bare: bool) -> Self:
-        """Measure a claim by the uncalibrated scores of a reader, which has judged it."""
+        """Measure a claim by the uncalibrated scores of a reader that has judged it."""
         assert scores.entailment is not None  # the claim was judged
         supported = np.clip(scores.entailment.entailment, _LEAST, 1 - _LEAST)
         labels = np.clip(scores.labels.astype(np.float64), _LEAST, 1.0)
@@ -77,14 +77,10 @@ class ClaimMap(BaseModel):
 
     @classmethod
     def read(cls, folder: Path, *, graph: str) -> Self:
-        """Read the map of a model folder.
-
-        Args:
-            folder: The folder of the model.
-            graph: SHA-256 of the graph that the map has to belong to.
+        """Read the map of a model folder; ``graph`` is the :func:`.local.graph_hash` of the model.
 
         Raises:
-            ModelError: If the map is missing or cannot be read, or was fitted for another graph.
+            ModelError: If the map is missing, cannot be read, or was fitted for another model file.
         """
         path = folder / FILE_NAME
         remedy = (
@@ -105,7 +101,7 @@ class ClaimMap(BaseModel):
         return cls(**stored.model_dump(exclude={"graph"}))
 
     def write(self, folder: Path, *, graph: str) -> None:
-        """Write the map into a model folder; the arguments are those of :meth:`read`."""
+        """Write the map into a model folder; ``graph`` is as in :meth:`read`."""
         text = json.dumps({"graph": graph, **self.model_dump()}, indent=2)
         (folder / FILE_NAME).write_text(text + "\n", "utf-8")
 

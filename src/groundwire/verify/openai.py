@@ -1,7 +1,6 @@
-"""The verifier ``openai``: any endpoint with chat completions and logprobs, asked for one letter.
+"""The verifier ``openai``: any endpoint with chat completions and logprobs, asked for letters.
 
-Answer and evidence leave this machine, so only ``verifier="openai"`` chooses it; a key in the
-environment alone does not.
+Answer and evidence are sent to the endpoint, so a key in the environment alone never selects it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,12 +23,12 @@ from groundwire.verify.verifier import ClaimQuestion, FailureKind, Judged, Verif
 class OpenAIVerifier:
     """Asks an endpoint about claims: equal questions once, claims with equal evidence together.
 
-    If a call about several claims has no usable answer, each of them is asked about alone. Settings
-    limit the size of the groups, or turn them off.
+    If the endpoint refuses a call about several claims, or its answer cannot be read, each of them
+    is asked about alone. Settings limit the size of the groups, or turn them off.
 
     Attributes:
         endpoint: The endpoint to ask.
-        settings: Settings of the verification, such as model, temperature and group sizes.
+        settings: Settings of the verification.
         api_key: Key of the endpoint. Answers cached under one key are not used under another.
         scope: Tenant of the claims, and a check whether the caller has given up.
     """
@@ -38,7 +37,7 @@ class OpenAIVerifier:
     settings: Verify
     api_key: str = field(repr=False)
     scope: verifier.Scope
-    # Error of the key, the model or the budget, after which no other call can succeed.
+    # An error of a kind in _FINAL, after which no call is made.
     _final: NotVerifiedError | None = None
     name: ClassVar[str] = "openai"
 
@@ -48,7 +47,7 @@ class OpenAIVerifier:
         return self.settings.model or DEFAULT_MODEL
 
     def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
-        """Return an answer to each question, in their order."""
+        """Return an answer to each question, in the order of the questions."""
         unique, own = list(dict.fromkeys(questions)), self.settings
         size = own.max_group_size if own.group_claims else 1
         groups = list(plan_groups(unique, max_size=size, max_chars=own.max_group_prompt_chars))
@@ -78,8 +77,8 @@ class OpenAIVerifier:
     def _ask(self, group: tuple[ClaimQuestion, ...]) -> tuple[Judged, ...]:
         """Make one call about claims with the same evidence, or take its answers from the cache.
 
-        Each claim gets the failure as its answer if the call fails. The call is not made if an
-        earlier one failed in a way of ``_FINAL``, or the caller has given up.
+        If the call fails, each claim gets the failure. No call is made after a failure of a kind in
+        ``_FINAL``, or if the caller has given up.
         """
         n, own, cost = len(group), self.settings, verifier.CallCost()
         is_cached = own.use_cache and own.temperature == 0
@@ -116,7 +115,7 @@ class OpenAIVerifier:
         return tuple(replace(each, prompt=prompt.text, cost=cost) for each in readouts)
 
 
-#: Failures after which no other call of the same verification can succeed.
+#: Failures after which any further call would fail too.
 _FINAL = (FailureKind.AUTHENTICATION, FailureKind.BUDGET_EXCEEDED, FailureKind.NOT_FOUND)
 
 #: Failures of a call for several claims after which each claim is asked about alone.
@@ -143,13 +142,10 @@ def _each_once(
 def plan_groups(
     questions: Sequence[ClaimQuestion], *, max_size: int, max_chars: int
 ) -> Iterator[tuple[ClaimQuestion, ...]]:
-    """Divide questions into groups with the same evidence, one for each call.
+    """Divide distinct questions into groups with the same evidence, one for each call.
 
-    Args:
-        questions: The questions, no two of them equal.
-        max_size: Limit on the questions in a group.
-        max_chars: Limit on the characters of a group's prompt. A question with a longer prompt is
-            a group by itself.
+    A group has at most ``max_size`` questions. The prompt of a group of several questions has at
+    most ``max_chars`` characters.
     """
     by_evidence: dict[object, list[ClaimQuestion]] = {}
     for question in questions:

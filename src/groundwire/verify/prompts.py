@@ -1,8 +1,8 @@
 """Prompts of the verifier ``openai``: strict entailment, with claim and evidence as quoted data.
 
-Claim and evidence are untrusted. The prompt has them as JSON strings, one a line, after the rules.
-Quotes, line breaks, control characters and angle brackets are escaped, so that no text can end its
-string, begin a line of its own, or spell a control token of a chat template.
+Claim and evidence are untrusted. The prompt has them as JSON strings, after the rules. Quotes, line
+breaks, control characters and angle brackets are escaped, so that no text can end its string, begin
+a new line, or spell a control token such as ``<|im_end|>``.
 """
 
 import json
@@ -55,12 +55,12 @@ class Prompt:
 
     @property
     def max_tokens(self) -> int:
-        """Limit on the tokens of a reply: 1, or for several claims, room for a line for each."""
+        """Limit on the tokens of a reply: 1, or for several claims, enough for a line for each."""
         return 1 if self.n == 1 else 4 * self.n + 4
 
 
 def prompt_for(claims: Sequence[str], evidence: Sequence[EvidenceText]) -> Prompt:
-    """Return the prompt about one claim, or about several claims with the same evidence."""
+    """Return the prompt about one or several claims with the same evidence."""
     lines = ["EVIDENCE"]
     lines += [f'{{"sid": {quoted(each.sid)}, "quote": {quoted(each.shown)}}}' for each in evidence]
     if len(claims) == 1:

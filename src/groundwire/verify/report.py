@@ -1,6 +1,6 @@
 """Reports of verifications, as frozen values and as the documented JSON.
 
-In JSON, a value that was not measured is ``null``, such as the budget gap without a prior.
+In the JSON of a claim, what was not measured is ``null``, or has ``null`` as its bounds.
 """
 
 from collections import Counter
@@ -27,8 +27,8 @@ class ClaimReport:
         target: Probability that the claim had to reach.
         decision: Status of the claim, with reasons.
         measures: Measures of the verifier's answers, such as required and observed information.
-        posterior: The verifier's answer with the evidence; ``None`` if there is none.
-        prior: The verifier's answer without the cited spans; ``None`` if there is none.
+        posterior: The verifier's answer with the evidence; ``None`` if it is not known.
+        prior: The verifier's answer without the cited spans; ``None`` if it is not known.
         is_missing_citations: Whether the claim cites nothing although citations are required.
         has_empty_context: Whether the claim had no spans as its evidence.
         evidence: Ids of the spans that are its evidence; empty in the report of a service.
@@ -58,7 +58,7 @@ class ClaimReport:
 
     @property
     def answers(self) -> tuple[Judged, ...]:
-        """The verifier's answers about the claim, as far as it was asked."""
+        """The verifier's answers about the claim: none, one or two."""
         return tuple(each for each in (self.posterior, self.prior) if each is not None)
 
     @property
@@ -67,12 +67,7 @@ class ClaimReport:
         return next((e.error for e in self.answers if isinstance(e, VerifierFailure)), None)
 
     def to_dict(self, settings: Verify) -> dict[str, Any]:
-        """Return the report as JSON data.
-
-        Args:
-            settings: Settings of the verification; they say whether prompts are shown, and how
-                many characters of each.
-        """
+        """Return the report as JSON data; ``settings`` decide how much of the prompts it has."""
         claim, measures, units = self.claim, self.measures, self.units
         found: dict[str, Any] = {
             "idx": claim.idx,
@@ -128,8 +123,7 @@ class VerificationSetup:
         rule: Rule of the decisions; ``service`` if a service made them.
         settings: All settings of the verification.
         noun: Name of the things that are verified: ``claims`` or ``steps``.
-        passing: Set of labelled claims → shares of its ``right`` and ``wrong`` claims that the
-            verifier passes at the default target; empty if that was not measured.
+        passing: :attr:`.ClaimMap.passing` of the verifier; empty if the verifier has no such map.
         asides: Parts of the answer that claim nothing and are not verified, each with its kind.
     """
 
@@ -150,12 +144,12 @@ class VerificationReport:
         setup: Settings and verifier.
         details: One report for each claim that was scored, in the order of the claims.
         unscored: Claims beyond ``max_claims``; any of them flags the report.
-        has_unscored: Whether a service did not report on some claims.
+        has_unscored: Whether a service left out claims.
         n_lost: Number of claims that should have been scored and have no report.
-        lost: Failures of the verifier about claims that have no report; each is counted as a call.
+        lost: Failures of the verifier about claims that have no report.
         citations: Findings about the citations, which never flag the report; ``None`` if the call
-            did not ask for them, or nothing was verified.
-        error: Why nothing was verified; ``details`` is then empty. ``None`` without an error.
+            did not ask for them, or the verification failed.
+        error: Why the verification failed; ``details`` is then empty. ``None`` if it did not fail.
         error_type: The kind of error, one word.
     """
 
@@ -171,7 +165,7 @@ class VerificationReport:
 
     @property
     def flagged(self) -> bool:
-        """Whether some claim did not pass or was not verified."""
+        """Whether the verification failed, a claim did not pass, or claims were left out."""
         return self.error is not None or self.truncated or any(d.flagged for d in self.details)
 
     @property
@@ -181,7 +175,7 @@ class VerificationReport:
 
     @property
     def cost(self) -> CallCost:
-        """The cost of all answers about claims; the cost of ``citations`` is not included."""
+        """The cost of all answers about claims, without that of ``citations``."""
         return sum((each.cost for each in self._judged()), FREE)
 
     @property
@@ -229,7 +223,7 @@ class VerificationReport:
         return [*(answer for each in self.details for answer in each.answers), *self.lost]
 
     def _counts(self) -> dict[str, Any]:
-        """Return the calls and tokens that the verification took, as JSON data."""
+        """Return numbers of calls, results and tokens, as JSON data."""
         costs, total = [each.cost for each in self._judged()], self.cost
         n_asked = len(self.lost) + sum(each.posterior is not None for each in self.details)
         # Without groups, each answer would have taken a whole call.
@@ -248,10 +242,7 @@ class VerificationReport:
 
 
 def passing_of(verifier: object) -> Mapping[str, Mapping[str, float]]:
-    """Return the shares of right and of wrong claims that a verifier passes.
-
-    The mapping is empty for a verifier that has no fitted map.
-    """
+    """Return :attr:`.ClaimMap.passing` of a verifier; empty if the verifier has no such map."""
     claim_map = getattr(verifier, "claim_map", None)
     return {} if claim_map is None else claim_map.passing
 

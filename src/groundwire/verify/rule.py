@@ -1,10 +1,9 @@
-"""Decides the status of each claim by the verifier's answers: the first status that applies.
+"""Decides the status of each claim by the verifier's answers.
 
 By the rule ``signed`` (default), a claim passes if it is believed with its evidence and not without
 it: P(yes) reaches the target, the verdict is not NO, the prior stays below the target, and the
 evidence raises the log-odds enough. The rule ``kl`` only compares amounts of information, which
-have no sign: a claim that its evidence contradicts passes if the contradiction is informative
-enough. By neither rule does a claim pass without an answer of the verifier.
+have no sign: a claim that its evidence contradicts can pass.
 """
 
 from dataclasses import dataclass
@@ -111,10 +110,7 @@ def measure(
     min_gain: float = 0.0,
     units: Units = Units.BITS,
 ) -> Measures:
-    """Compute the measures of posterior and prior.
-
-    A measure is ``None`` if the verifier did not answer a question that the measure needs.
-    """
+    """Compute the measures of posterior and prior."""
     post = posterior if isinstance(posterior, Readout) else None
     before = prior if isinstance(prior, Readout) else None
     supports = None if post is None else post.yes.low >= target

@@ -59,8 +59,8 @@ def run(
         arguments: Arguments of the call, without the verifier.
         verifier: The name of a verifier, or an object that is one.
         with_citations: Whether the report also has findings about the citations of claims.
-        opens: Function that opens a verifier by its name.
-        through: Function that wraps the verifier, for instance to count its calls.
+        opens: Function that opens the verifier ``local`` or ``openai``.
+        through: Function that wraps the opened verifier, for instance to count its calls.
 
     Raises:
         SettingError: If ``verifier`` or another setting in ``OF_THE_PROGRAM`` is invalid.
@@ -96,9 +96,11 @@ def run(
 
 
 def _without_remarks(job: _Job, judge: Verifier) -> tuple[_Job, tuple[tuple[AsideKind, str], ...]]:
-    """Make asides of the uncited claims of an answer that, by the verifier, claim nothing.
+    """Make asides of uncited claims of an answer that, by the verifier, claim nothing.
 
-    Nothing changes for a trace, or if the verifier has no method ``claims_nothing``.
+    Returns:
+        The job without these claims, and the asides. Nothing changes for a trace, or if the
+        verifier has no method ``claims_nothing``.
 
     Raises:
         NotVerifiedError: If no claim is left.
@@ -130,7 +132,7 @@ def refused(subject: Subject, backend: str, *, error_type: str, error: str) -> V
 def _unverified(
     setup: VerificationSetup, job: _Job | None, *, error: str, error_type: str
 ) -> VerificationReport:
-    """Return the report of a verification in which no claim was verified."""
+    """Return the report of a verification that failed."""
     return VerificationReport(
         setup=setup,
         unscored=job.unscored if job else (),
@@ -199,7 +201,7 @@ def _citations(
 
 
 def _by_service(job: _Job, setup: VerificationSetup) -> VerificationReport:
-    """Ask a service for the report; it decides by its own rule. Without claims, nothing is sent."""
+    """Return the report of a service. Without claims, nothing is sent."""
     if not job.claims:
         return VerificationReport(setup=setup)
     from groundwire.verify.service import ask_service

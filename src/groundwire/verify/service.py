@@ -1,11 +1,9 @@
 """The verifier ``service``: a server that verifies an answer or a trace, and returns the report.
 
 The calls are ``POST {url}/detect_hallucination`` and ``/audit_trace_budget``, with the key as a
-bearer token and spans as ``{"id", "text"}``. Answer, evidence and key leave this machine, so a
-service is used only where ``verifier="service"`` says so. Plain HTTP is refused except to this
-machine and to ``plain_http_host``, and no redirect is followed. Values that the service's report
-leaves out stay unknown. A claim is flagged if the service flags it, or if any value in the report
-speaks against a pass.
+bearer token and spans as ``{"id", "text"}``. Plain HTTP is refused except to this machine and to
+``plain_http_host``, and no redirect is followed. A claim is flagged if the service flags it, or if
+any value in the report speaks against a pass.
 """
 
 from collections.abc import Mapping, Sequence
@@ -113,13 +111,9 @@ def ask_service(
     claims: Sequence[VerifiableClaim],
     setup: VerificationSetup,
 ) -> VerificationReport:
-    """Call the service, without a second try, and read its report.
+    """Call the service once, and read its report.
 
-    Args:
-        subject: The answer or the trace.
-        spans: The evidence.
-        claims: The claims that Groundwire reads in the subject; the service has to score them.
-        setup: Settings and verifier, for the report.
+    ``claims`` are the claims of the subject, as Groundwire reads them, that have to be scored.
 
     Raises:
         NotVerifiedError: If the service has no usable URL or key, the call fails, or the response
@@ -171,14 +165,10 @@ def read_report(
     *,
     is_numbered: bool,
 ) -> VerificationReport:
-    """Read a service's report.
+    """Read a service's report, in JSON, about ``claims``.
 
-    Args:
-        response: JSON of the service.
-        setup: Settings and verifier, for the report.
-        claims: The claims that Groundwire reads in the subject; the service has to score them.
-        is_numbered: Whether the claims are numbered steps of a trace, each of which the report must
-            have. An answer is sent whole, and the service divides it in its own way.
+    ``is_numbered``: the claims are steps of a trace, each of which the report must have. An answer
+    is divided into claims by the service, in its own way.
 
     Raises:
         NotVerifiedError: If the response is not a report, reports an error, or is about steps
@@ -196,7 +186,7 @@ def read_report(
     if is_numbered and sorted(each.claim.idx for each in read) != sorted(targets):
         raise _malformed("its steps are not those that were sent")
     is_cut = summary.truncated or (summary.claims_total or 0) > len(details)
-    # If the report is flagged and none of its claims is, it has left out a flagged claim.
+    # If the report is flagged and none of its claims is, it may have left out a flagged claim.
     is_cut = is_cut or (reported.flagged and not any(each.flagged for each in read))
     n_missing = 0 if _tells_all(read, claims) else len(claims) - len(read)
     return VerificationReport(
@@ -211,10 +201,7 @@ def _malformed(problem: str) -> NotVerifiedError:
 
 
 def _tells_all(read: Sequence[ClaimReport], claims: Sequence[VerifiableClaim]) -> bool:
-    """Return whether a report covers all claims of an answer.
-
-    It does if it has at least as many claims, or if its claims contain the text of each claim.
-    """
+    """Return whether a report has as many claims as an answer, or contains the text of each."""
     reported = _squeezed(" ".join(each.claim.raw_text for each in read))
     # Some services return claims with citations, others without.
     return len(read) >= len(claims) or all(
@@ -295,9 +282,9 @@ def _decision(
 ) -> ClaimDecision:
     """Return the decision about a claim.
 
-    A flagged claim never passes: it gets the service's status, or one that is chosen here if the
-    service gave a pass, an unknown status or none. A claim that is not flagged passes, unless its
-    posterior is below the target or says no.
+    A flagged claim gets the service's status, or one that is chosen here if the service gave a
+    pass, an unknown status or none. Any other claim passes, unless its posterior is below the
+    target or says no.
     """
     if not is_flagged:
         if posterior is None:

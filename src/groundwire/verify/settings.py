@@ -1,7 +1,6 @@
 """Reads the settings of a verification from the arguments of a call.
 
-Their types and defaults are defined in one place, the section ``verify`` of
-:mod:`groundwire.config.tree`.
+:class:`groundwire.config.tree.Verify` has their types and defaults.
 """
 
 from collections.abc import Mapping
@@ -21,8 +20,8 @@ DEFAULT_MODEL = "gpt-4o-mini"
 #: Argument → setting, where the names differ.
 RENAMED = {"verifier_model": "model", "default_target": "target"}
 
-#: Settings that the calling program chooses: an invalid value raises an error. The other settings
-#: may be chosen by agents, so an invalid value is reported instead.
+#: Settings that the calling program chooses: an invalid value raises a SettingError. Other settings
+#: may be chosen by agents: an invalid value is reported.
 OF_THE_PROGRAM = frozenset({"max_group_size", "max_group_prompt_chars", "rule", "verifier"})
 
 
@@ -34,7 +33,7 @@ def read_settings(arguments: Mapping[str, Any]) -> Verify:
         SettingError: If a setting in ``OF_THE_PROGRAM`` has an invalid value.
     """
     values = {RENAMED.get(name, name): value for name, value in arguments.items()}
-    # Settings in OF_THE_PROGRAM are read first, so that their error is raised in any case.
+    # Settings in OF_THE_PROGRAM are read first, so that their error comes before any other.
     ordered = sorted(values, key=lambda name: name not in OF_THE_PROGRAM)
     return Verify(**{name: _read(name, values[name]) for name in ordered})
 

@@ -1,4 +1,4 @@
-"""Reads the spans of evidence that callers pass, and gives an id to each that has none."""
+"""Reads the spans of evidence that callers pass, and gives ids to spans without one."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -54,8 +54,8 @@ def _read(span: object, at: int) -> tuple[str, str]:
     text = span if isinstance(span, str) else text_of(document)
     if text is None or not text.strip():
         raise _malformed(f"span {at} has no text. {_NEXT}")
-    # Answers cite only ids of mappings and sources. The id of another object, such as a retrieved
-    # document, is a key of its store; answers cite such an object by its place.
+    # Only ids of mappings and sources are cited. The id of another object, such as a retrieved
+    # document, is a key of its store.
     is_named = isinstance(document, Mapping | Source)
     sid = _id(id_of(document), at) if is_named else ""
     try:

@@ -56,18 +56,18 @@ class AnswerSubject:
         return found
 
     def payload(self, claims: Sequence[VerifiableClaim], target: float) -> dict[str, Any]:
-        """Return the fields, as JSON data, that pass the answer to a verification service."""
+        """Return the fields, as JSON data, that pass the answer to a service."""
         return {"answer": str(self.answer)}
 
 
 @dataclass(frozen=True, slots=True)
 class TraceSubject:
-    """A plan or a reasoning trace to verify. A trace without steps passes.
+    """A plan or a reasoning trace to verify.
 
     Attributes:
-        steps: The steps as the caller passes them: a list of mappings with ``claim`` and perhaps
-            ``idx``, ``cites`` and ``confidence`` (the probability that the step has to reach, above
-            0 and below 1), or a mapping that has such a list as ``steps``.
+        steps: The steps as the caller passes them: a list of mappings with the fields of
+            :class:`TraceStep`, or a mapping that has such a list as ``steps``. ``confidence`` is
+            the probability that the step has to reach, above 0 and below 1.
         call, noun, is_limited: As in :class:`AnswerSubject`.
     """
 
@@ -79,13 +79,12 @@ class TraceSubject:
     def read(self, spans: Sequence[Source], settings: Verify) -> ReadAnswer:
         """Read the steps of the trace as claims, sorted by ``idx``.
 
-        A step without ``idx`` is numbered by its place, from 0. Every step cites the spans in its
-        ``cites``, and those in the citations of its text.
+        A step without ``idx`` is numbered by its place, from 0. A step cites the spans in its
+        ``cites`` and in its text.
 
         Raises:
-            NotVerifiedError: ``malformed_steps`` if the steps are not a list, one cannot be read,
-                or two have the same ``idx``; ``invalid_argument`` if ``citation_regex`` cannot be
-                used.
+            NotVerifiedError: If the steps are not a list, one cannot be read, two have the same
+                ``idx``, or ``citation_regex`` cannot be used.
         """
         steps = self.steps.get("steps") if isinstance(self.steps, Mapping) else self.steps
         if isinstance(steps, str | bytes) or not isinstance(steps, Sequence):
@@ -99,10 +98,7 @@ class TraceSubject:
         return ReadAnswer(claims=tuple(claims))
 
     def payload(self, claims: Sequence[VerifiableClaim], target: float) -> dict[str, Any]:
-        """Return the fields, as JSON data, that pass the steps to a verification service.
-
-        Each step has its target.
-        """
+        """Return the fields, as JSON data, that pass the steps and their targets to a service."""
         return {
             "steps": [
                 {

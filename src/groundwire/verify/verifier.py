@@ -1,7 +1,7 @@
 """The interface of verifiers, which answer yes, no or unsure: does evidence support a claim?
 
-``local`` and ``openai`` are built in; any object with the members of :class:`Verifier` works as
-well. A verifier only answers questions: :mod:`groundwire.verify.rule` decides by its answers.
+Any object with the members of :class:`Verifier` is a verifier. It only answers questions:
+:mod:`groundwire.verify.rule` decides by the answers.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ _AROUND = " \t\r\n.,;:!?\"'`*()[]{}<>_-\u2581\u0120\u010a"  # the last 3 mean sp
 
 
 def verdict_of(text: str) -> Verdict | None:
-    """Return the verdict that a word or token means, whatever its case and punctuation.
+    """Return the verdict that a word or token means, whatever its capitals and punctuation.
 
     >>> verdict_of(" yes."), verdict_of("Unknown"), verdict_of("Yet")
     (<Verdict.YES: 'YES'>, <Verdict.UNSURE: 'UNSURE'>, None)
@@ -48,8 +48,8 @@ class EvidenceText:
         sid: Id of the span.
         text: The part of the span that is evidence, without sentences such as questions and
             instructions; empty if there is none, or if the span was taken away.
-        shown: The text for prompts: a mark replaces each sentence that is not evidence, except for
-            denials, and the placeholder replaces a span that was taken away.
+        shown: The text for prompts: with a mark in place of most sentences that are not evidence,
+            or the placeholder in place of a span that was taken away.
         is_redacted: Whether the span was taken away, to read the claim without it.
     """
 
@@ -74,7 +74,7 @@ class ClaimQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCost:
-    """The cost of one answer. Answers from one call about several claims share the call's cost.
+    """The cost of one answer, a share of the call's cost if the call was about several claims.
 
     Attributes:
         calls: Requests to an endpoint, retries not counted; 0 from a cache or a local model.
@@ -82,8 +82,7 @@ class CallCost:
         completion_tokens: Tokens written.
         is_cached: Whether the answer came from the cache, or from an equal question.
         is_grouped: Whether the answer came from a call about several claims.
-        fell_back: Whether a shared call was refused or its answer could not be read, so that a call
-            for this claim alone was made.
+        fell_back: Whether a shared call failed, so that a call for this claim alone was made.
     """
 
     calls: float = 0.0
@@ -205,13 +204,12 @@ Judged = Readout | VerifierFailure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """The tenant of a verification, and a check whether the caller has given up.
+    """The tenant of a verification, and a check whether its caller has given up.
 
     Attributes:
         tenant: Cache namespace: nothing that was read or answered for one tenant is used for
             another.
-        is_over: Function that returns whether the caller has given up. It is called before each
-            claim is read; once it returns true, no further claim is read.
+        is_over: Function that returns whether the caller has given up.
     """
 
     tenant: str = ""

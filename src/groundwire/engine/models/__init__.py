@@ -1,7 +1,7 @@
 """The models that are installed: their manifests, and a check that their files are intact.
 
-A model is a folder with weights and a ``manifest.json``, which names every file with its SHA-256
-and its size. This module reads no weights.
+A model is a folder with weights and a ``manifest.json``, which lists its files with their SHA-256
+and sizes. This module loads no weights.
 """
 
 import hashlib
@@ -17,14 +17,14 @@ from typing import Any, Self
 from groundwire.errors import CorruptModelError, ModelError, UnknownModelError
 
 DEFAULT_MODEL = "reader"
-#: Names of the embedded reader alone, and of the embedded reader with a cross-encoder. ``reader``
-#: means ``reader-base`` if it is installed, otherwise ``reader-small``.
+#: Names of the embedded reader alone, and of the embedded reader with a cross-encoder. In options,
+#: ``reader`` means ``reader-base`` if it is installed, otherwise ``reader-small``.
 READER_SMALL, READER_BASE = "reader-small", "reader-base"
 READERS = (DEFAULT_MODEL, READER_SMALL, READER_BASE)
 #: The environment variable that changes what ``reader`` means: ``reader-small``, ``reader-base``
 #: or the folder of a model.
 READER_VARIABLE = "GROUNDWIRE_READER"
-#: The package with the weights of ``reader-base``; it contains only data.
+#: The package with the weights of ``reader-base``.
 BASE_PACKAGE = "groundwire_reader_base"
 ENCODER = "minilm"
 GATE = "gate"
@@ -51,7 +51,7 @@ class Manifest:
 
     Attributes:
         folder: The model folder.
-        name: Name of the model in options and results, such as ``reader``.
+        name: Name of the model, such as ``reader``.
         version: Version of the weights.
         kind: Kind of model, such as ``reader`` or ``encoder``.
         licence: Licence of the model, an SPDX identifier.
@@ -80,8 +80,7 @@ class Manifest:
         """Read the manifest of a model folder.
 
         Raises:
-            ModelError: If the manifest is missing or not valid JSON, or a key is missing or has a
-                value that is not possible.
+            ModelError: If the manifest cannot be read, or a key is missing or has an invalid value.
         """
         path = folder / MANIFEST_NAME
         try:
@@ -129,7 +128,7 @@ class Manifest:
 
 
 def list_models(root: Path | None = None) -> list[Manifest]:
-    """List the models of a folder, sorted by name; by default the models that are installed.
+    """List the models in a folder, sorted by name; by default the installed models.
 
     Raises:
         ModelError: If a manifest cannot be read.
@@ -145,7 +144,7 @@ def find_model(name: str = DEFAULT_MODEL, root: Path | None = None) -> Manifest:
     """Find a model by its name, in a folder of models or by default among the installed models.
 
     Raises:
-        UnknownModelError: If there is no such model; the message lists the models that there are.
+        UnknownModelError: If there is no such model.
         ModelError: If a manifest cannot be read.
     """
     models = {manifest.name: manifest for manifest in list_models(root)}
@@ -158,13 +157,13 @@ def find_reader(model: str | Path | None = None) -> Manifest | None:
     """Return the manifest of a reader; ``None`` if ``model`` does not name a reader.
 
     Args:
-        model: ``None`` or ``"reader"`` for the reader that the environment variable
-            ``GROUNDWIRE_READER`` names, or if it is not set the best reader that is installed;
-            ``"reader-small"``; ``"reader-base"``; or a folder with a manifest.
+        model: ``None`` or ``"reader"`` for the best installed reader, unless the environment
+            variable ``GROUNDWIRE_READER`` names another; ``"reader-small"``, ``"reader-base"``, or
+            a folder with a manifest.
 
     Raises:
-        ModelError: If the folder has a manifest that cannot be read or names another kind of model,
-            ``reader-base`` is not installed, or ``GROUNDWIRE_READER`` names no reader.
+        ModelError: If a manifest cannot be read, the model is of another kind, ``reader-base`` is
+            not installed, or ``GROUNDWIRE_READER`` names no reader.
         UnknownModelError: If the embedded reader is missing.
     """
     name = DEFAULT_MODEL if model is None else str(model)
@@ -218,12 +217,7 @@ def _base() -> Manifest | None:
 
 
 def verify(manifest: Manifest) -> None:
-    """Hash every file of a model and compare it with the manifest.
-
-    Raises:
-        CorruptModelError: At the first file that is missing, cannot be read or has another
-            hash.
-    """
+    """Raise CorruptModelError if a file is missing, unreadable or not that of the manifest."""
     for name, file in sorted(manifest.files.items()):
         path = manifest.folder / name
         try:
