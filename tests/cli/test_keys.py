@@ -296,5 +296,5 @@ def test_what_is_done_and_could_not_be_recorded_ends_with_1(
     result = keys("create", "--admin", folder=tmp_path)
     assert result.exit_code == 1
     assert result.stdout.startswith("gwa_")
-    assert "it is done, and could not be recorded" in result.stderr
+    assert "it is done, but could not be recorded" in result.stderr
     assert n_keys(tmp_path) == 1

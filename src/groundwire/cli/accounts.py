@@ -28,7 +28,7 @@ def accounts() -> None:
 
     Exit status:
         0  done
-        1  done, and could not be recorded in the audit trail
+        1  done, but could not be recorded in the audit trail
         2  nothing was done
     """
 

@@ -66,7 +66,7 @@ def keys() -> None:
 
     Exit status:
         0  done
-        1  done, and could not be recorded in the audit trail
+        1  done, but could not be recorded in the audit trail
         2  nothing was done
     """
 

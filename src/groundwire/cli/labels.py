@@ -34,7 +34,7 @@ def labels(
 
     Exit status:
         0  done
-        1  done, and could not be recorded in the audit trail
+        1  done, but could not be recorded in the audit trail
         2  nothing was printed, or not all
     """
     require_gateway()

@@ -52,7 +52,7 @@ def run(config: "Config", work: _Work[_T], events: _Events[_T] | None = None) ->
 def end(ctx: click.Context, done: StoreChange[Any]) -> None:
     """End the command with a warning and exit status 1 if its work could not be recorded."""
     if not done.is_recorded:
-        say("warning: it is done, and could not be recorded in the audit log.")
+        say("warning: it is done, but could not be recorded in the audit log.")
         ctx.exit(ExitStatus.FLAGGED)
 
 

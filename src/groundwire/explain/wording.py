@@ -65,7 +65,7 @@ def quote(text: str) -> str:
 
 
 def shortened(text: str, *, around: str) -> tuple[str, int, int]:
-    """Shorten a text that is too long to the stretch that has most in common with ``around``.
+    """If a text is too long, shorten it to the stretch that has most in common with ``around``.
 
     A ``…`` marks text that is left out. Double quotes become single ones.
 

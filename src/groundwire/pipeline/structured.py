@@ -291,7 +291,7 @@ def _is_claim(leaf: Leaf, schema: Schema, sources: Sequence[Source]) -> bool:
     choices = json_leaves.choices_at(schema, leaf.path)
     is_listed = bool(choices) and not any(_is_named(each, sources) for each in choices)
     if isinstance(value, str):
-        # Without a schema no choices are listed: the form of the value and its key must tell.
+        # A schema would list choices. Without one, the form of the value and its key show a label.
         is_listed |= not schema and _is_label(value, words)
         if is_listed and value.lower() not in _DENIALS:
             is_listed = not _stating_key(leaf.path, schema)

@@ -170,7 +170,7 @@ class AsideFinder:
         rest = _PLACE.sub(" ", _URL.sub(" ", text)).replace("^", " ")
         listed = WORD.findall(rest)
         others = [word.casefold() for word in listed if not self._names([word])]
-        # An entry that names exactly one source may have any address: it is where that source is.
+        # An entry that names exactly one source may have any address: the place of that source.
         # In other entries, each address must be in a source, or in an earlier claim's citation.
         is_of_one = len(listed) - len(others) == 1 and "," not in text
         if not is_of_one and not all(url in self._links or self._known.writes(url) for url in urls):
@@ -186,7 +186,11 @@ class AsideFinder:
         )
 
     def _is_plain_code(self, line: str) -> bool:
-        """Return whether a line of code claims nothing: an import, input, output, title comment."""
+        """Return whether a line of code claims nothing.
+
+        Such lines are imports of known names, calls for input or output, and comments that are
+        titles.
+        """
         if comment := _COMMENT.fullmatch(line):
             return self._phrases.is_title(comment[1])
         if _IO.fullmatch(line):

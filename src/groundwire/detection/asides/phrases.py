@@ -155,10 +155,11 @@ class Phrases:
         """Return whether a text is a title: it names the text after it, and states nothing.
 
         Args:
-            text: A heading, a bold line, or a cell.
-            is_bare: Whether no mark shows that the text is a heading, so that its words decide.
+            text: A heading, a bold line, a cell, a comment in code, or a line without marks.
+            is_bare: Whether the text has no mark of a heading. Then it is a title only if its words
+                are function words or words that are common in titles.
             is_new: Whether the text may be the answer itself, such as the name that was asked for.
-                Then it is a title only if the question has all its content words.
+                Then the question must have all content words that are not common in titles.
         """
         bare = text[lead.end() :] if (lead := _TITLE_LEAD.match(text)) else text
         bare = bare.strip(MARKS + ":.")

@@ -184,7 +184,7 @@ class HeldStream:
     """
 
     def __init__(self, head: Mapping[str, Any], *, trace_id: str, withholds: bool) -> None:
-        """Prepare an empty buffer; the upstream's first chunk replaces values of ``head``."""
+        """Prepare an empty buffer; the upstream's chunks later replace the fields of ``head``."""
         self.withholds, self._trace_id = withholds, trace_id
         self._front: list[bytes] = []
         self._tail: list[bytes] = []
