@@ -115,7 +115,7 @@ class Decoded:
 
 
 def decode(text: str, start: int, end: int) -> Decoded:
-    """Decode the string literal ``text[start:end]``, quotes included; unknown escapes stay."""
+    """Decode a string literal, ``text[start:end]`` with its quotes; unknown escapes stay."""
     parts: list[str] = []
     positions, origins = [0], [start + 1]
     length, last = 0, start + 1

@@ -102,7 +102,10 @@ class Phrases:
         return kinds[-1] if kinds and all(kinds) else None
 
     def farewell(self, text: str) -> AsideKind | None:
-        """Return the kind of a farewell with a name on the next line; ``None`` for other texts."""
+        """Return the kind of aside of a signed phrase; ``None`` for other texts.
+
+        It is a line that ends with a comma, such as "Best regards,", and a name on the next line.
+        """
         first, _, rest = text.partition("\n")
         is_signed = len(rest.split()) <= 5 and is_name(rest) and bool(rest)
         return self.kind_of(first) if is_signed and first.rstrip().endswith(",") else None

@@ -71,7 +71,7 @@ class Streamed(Response):
         self.background = None
         self._chunks, self._stall_timeout_s = chunks, stall_timeout_s
         self._ended = ended
-        # When the server got the piece that it is still sending, if it is sending one.
+        # Time at which the server was given the piece that it is sending; ``None`` between pieces.
         self._gave_at: float | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

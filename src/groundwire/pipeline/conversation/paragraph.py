@@ -72,10 +72,11 @@ def states_nothing(text: str, ranges: list[tuple[int, int]], *, is_user: bool) -
 def evidence_runs(
     start: int, ranges: list[tuple[int, int]], of_task: list[bool]
 ) -> Iterator[tuple[Wording, int, int]]:
-    """Yield wording, start and end of each run of evidence, and of each sentence to the model.
+    """Divide a paragraph into runs of evidence and sentences that address the model.
 
-    ``start`` is the offset of the first run, ``ranges`` are those of the sentences, and ``of_task``
-    tells which of them speak to the model about its task.
+    Yields the wording, start and end of each, in order; a run may be empty. ``start`` is the offset
+    of the first run, ``ranges`` are the ranges of the sentences, and ``of_task`` says for each
+    sentence whether it speaks to the model about its task.
     """
     for (first, last), is_of_task in zip(ranges, of_task, strict=False):
         if is_of_task:

@@ -59,7 +59,7 @@ def read_hour_in_words(text: str, start: int, end: int, hour: float) -> Quantity
     if match is None or not 1 <= hour <= 12:
         return None
     if match[1] is not None and "." not in match[0] and not match[0].isupper():
-        return None  # "two am" may be a verb
+        return None  # "am" may be a verb, and "pm" is treated alike
     quantity = Quantity(start, match.end(), QuantityKind.TIME, minutes_of_day(hour, 0.0, match[1]))
     found = FoundQuantity(quantity, raw=hour, states_half=match[1] is not None)
     return QuantityReading(match.end(), (found,))
