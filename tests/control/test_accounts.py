@@ -1,8 +1,11 @@
 """Accounts and sessions, on both kinds of database."""
 
 import asyncio
+import threading
+from typing import Literal
 
 import pytest
+from argon2 import PasswordHasher
 from sqlalchemy import select, update
 
 from groundwire.control.accounts import (
@@ -50,6 +53,31 @@ async def test_a_session_lasts_until_it_ends_or_the_account_changes(store: Store
     async with store.writing() as connection:
         await connection.execute(update(sessions).values(expires_at=now()))
     assert await accounts.signed_in(third) is None
+
+
+class SlowHasher(PasswordHasher):
+    """A hasher that says when it verifies a password, and waits until it may go on."""
+
+    def __init__(self) -> None:
+        super().__init__(time_cost=1, memory_cost=8, parallelism=1)
+        self.has_begun, self.may_end = threading.Event(), threading.Event()
+
+    def verify(self, hash: str | bytes, password: str | bytes) -> Literal[True]:
+        self.has_begun.set()
+        assert self.may_end.wait(10)
+        return super().verify(hash, password)
+
+
+async def test_a_password_that_is_replaced_while_it_is_verified_is_wrong(store: Store) -> None:
+    hasher = SlowHasher()
+    accounts = Accounts(store, hasher=hasher)
+    await accounts.save("anna", password=PASSWORD)
+    signing_in = asyncio.create_task(accounts.sign_in("anna", PASSWORD))
+    assert await asyncio.to_thread(hasher.has_begun.wait, 10)
+    await accounts.save("anna", password="another battery")
+    hasher.may_end.set()
+    assert await signing_in is None
+    assert await accounts.sign_in("anna", "another battery") is not None
 
 
 async def test_a_removed_account_takes_its_sessions_along(store: Store) -> None:

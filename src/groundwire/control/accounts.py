@@ -140,7 +140,7 @@ class Accounts:
         *,
         role: AccountRole | None = None,
         password: str | None = None,
-        is_new: bool = False,
+        is_new: bool | None = None,
         is_reset: bool = True,
         keeps_session: str = "",
         keeps_admin: bool = False,
@@ -151,7 +151,8 @@ class Accounts:
             name: The name to sign in with.
             role: The new role; ``None`` leaves the role, and makes a new account a viewer.
             password: The new password; ``None`` leaves the password. A new account needs one.
-            is_new: Whether to raise an error if there is an account of this name already.
+            is_new: ``True``: raise an error if there is an account of this name; ``False``: if
+                there is none.
             is_reset: Whether the new password also replaces that of an existing account.
             keeps_session: The token of the only session that does not end; empty: all end.
             keeps_admin: Whether to raise an error if no admin would be left.
@@ -159,7 +160,8 @@ class Accounts:
         Raises:
             InvalidAccountError: If the name or the password is not valid, or the change is refused
                 by ``is_new`` or ``keeps_admin``.
-            UnknownAccountError: If there is no account of this name, and no password to make one.
+            UnknownAccountError: If there is no account of this name, and none may be made, because
+                there is no password or ``is_new`` is ``False``.
         """
         name = read_name(name)
         hashed = None
@@ -182,7 +184,7 @@ class Accounts:
                 await connection.execute(update(accounts).where(_is(name)).values(values))
                 others = sessions.c.sha256 != key_hash(keeps_session)
                 await connection.execute(delete(sessions).where(sessions.c.account == name, others))
-            elif hashed is None:
+            elif hashed is None or is_new is False:
                 raise UnknownAccountError
             else:
                 made = {"name": name, "created_at": account.created_at}
@@ -212,21 +214,27 @@ class Accounts:
 
     async def is_right(self, name: str, password: str) -> bool:
         """Return whether a password is right; an unknown name takes as long as a wrong password."""
+        return await self._verified(name, password) is not None
+
+    async def _verified(self, name: str, password: str) -> str | None:
+        """Return the stored hash of a password; ``None`` if the password is wrong."""
         async with self._store.reading() as connection:
             stored = await connection.scalar(select(accounts.c.password).where(_is(name)))
-        return await self._in_thread(
+        is_right = await self._in_thread(
             lambda: self._matches(stored or self._dummy_hash, password[:MAX_PASSWORD_CHARS])
         )
+        return stored if is_right else None
 
     async def sign_in(self, name: str, password: str) -> tuple[Account, str] | None:
         """Begin a session; return account and token, or ``None`` if name or password is wrong."""
-        if not await self.is_right(name, password):
+        verified = await self._verified(name, password)
+        if verified is None:
             return None
         async with self._store.writing() as connection:
-            account = await _stored(connection, name)
-            if account is None:  # it was removed a moment ago
-                return None
-            return account, await _begin(connection, name)
+            # Meanwhile the account may have been removed, or have got another password.
+            same = select(accounts).where(_is(name), accounts.c.password == verified)
+            row = (await connection.execute(same)).first()
+            return None if row is None else (_account(row), await _begin(connection, name))
 
     async def sign_in_as(self, identity: Identity, role: AccountRole) -> tuple[SavedAccount, str]:
         """Begin a session for a person whom a provider has identified; return account and token.

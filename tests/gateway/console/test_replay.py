@@ -114,7 +114,7 @@ def test_answers_without_evidence_are_tried_and_those_that_cannot_be_are_counted
     (bare,) = (each for each in found.answers if each.now.outcome == "unverified")
     assert (bare.now.action, bare.then.action) == ("log", "block")
     assert (found.n_stored, found.n_left_out) == (3, 2)
-    assert "Not tried: 2, since they are JSON" in tried(anna, action="block")
+    assert "Not tried either: 2, since they are JSON" in tried(anna, action="block")
 
 
 def test_another_detector_is_not_compared_by_its_threshold(anna: Desk) -> None:

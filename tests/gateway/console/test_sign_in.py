@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from groundwire.control.accounts import AccountRole
+from groundwire.control.audit.control_events import login_failed
 from groundwire.gateway.console import budget, people, tenants
 from groundwire.gateway.console.services import MAX_OF_ADDRESS, MAX_OF_NAME, Throttle
 from tests.gateway.console.desk import PASSWORD, Desk, desk
@@ -156,6 +157,9 @@ def test_an_admin_adds_changes_and_removes_people_and_each_is_on_record(console:
         ("ACCOUNT_REMOVED", "reviewer", None),
     ]
     assert password not in str(found)
+    for form in ({"do": "password"}, {"do": "role", "role": "admin"}):
+        assert console.post("/people/otto@example.com", form).status_code == 404
+    assert "otto@example.com" not in console.get("/people").text
 
 
 def test_nobody_removes_or_demotes_themselves(console: Desk) -> None:
@@ -186,6 +190,9 @@ def test_people_change_their_own_password_which_ends_other_sessions(tmp_path: Pa
         ):
             answer = console.post("/account", {"password": password, "new": new})
             assert (answer.status_code, words in answer.text) == (422, True)
+        console.run(console.control.audit.settle([login_failed("elsewhere", 1, trace_id="")]))
+        failed = [each["payload"]["address"] for each in console.events("ADMIN_LOGIN_FAILED")]
+        assert failed == ["127.0.0.1", "elsewhere"]
         answer = console.post("/account", {"password": PASSWORD, "new": "a new password"})
         assert answer.headers["location"] == "/console/account?done=password"
         assert "other sessions have ended" in console.get("/account?done=password").text

@@ -134,15 +134,17 @@ def _filter(asked: Mapping[str, str]) -> Filter:
     types = tuple(each for each in EventType if each == asked["type"])
     if asked["type"] == _CHANGES:
         types = _CHANGE_TYPES
-    elif asked["action"] not in ("", Action.NONE) and not types:
-        types = _DONE_WITH
+    elif asked["outcome"] in _OUTCOMES:
+        types = types or _OUTCOMES[Outcome(asked["outcome"])]
+    elif asked["action"] not in ("", Action.NONE):
+        types = types or _DONE_WITH
     groups = [
         [f'"{name}":{json.dumps(asked[name])}'] for name in ("model", "action") if asked[name]
     ]
-    if asked["outcome"] in _OUTCOMES:
-        types = types or _OUTCOMES[Outcome(asked["outcome"])]
-        if types != _FOUND:
-            groups.append([f'"outcome":"{asked["outcome"]}"'])
+    # Events about hallucinated answers do not state the outcome, which their type tells.
+    is_told = asked["outcome"] == Outcome.HALLUCINATED and set(types) <= set(_FOUND)
+    if asked["outcome"] in _OUTCOMES and not is_told:
+        groups.append([f'"outcome":"{asked["outcome"]}"'])
     if asked["severity"].isdecimal():
         groups.append([f'"max_severity":{n}' for n in range(min(int(asked["severity"][:1]), 4), 5)])
     if asked["text"]:

@@ -182,6 +182,8 @@ async def _change_password(visit: Visit) -> Response:
     if visit.own.throttle.is_over(name, f"account {name}"):
         return visit.page("account", status=429, problem=_TOO_MANY)
     if not await own.is_right(name, visit.form.get("password", "")):
+        address = address_of(visit.request.scope)
+        visit.control.note_failed_login(address, trace_id=trace_id(visit.request))
         problem = "The current password is another one."
         return visit.page("account", status=422, problem=problem)
     visit.own.throttle.forget(name, f"account {name}")

@@ -131,7 +131,6 @@ async def _grounding(
         limit_s=LIMIT_S,
         detector=await detector_of(visit, visit.control.directory.get(record.id)),
         are_texts_kept=keeping.text is AuditText.FULL and keeping.keeps_detail,
-        sample=keeping.sample,
         others=others if visit.person.is_admin else visit.events.redacted({"": others})[""],
         seen=json.dumps({each.name: each.own for each in fields}),
     )
