@@ -7,7 +7,7 @@ import pytest
 
 from groundwire.control.accounts import AccountRole
 from groundwire.control.audit.control_events import login_failed
-from groundwire.gateway.console import budget, people, tenants
+from groundwire.gateway.console import audit, budget, people, review, sign_in, tenants
 from groundwire.gateway.console.services import MAX_OF_ADDRESS, MAX_OF_NAME, Throttle
 from tests.gateway.console.desk import PASSWORD, Desk, desk
 
@@ -102,6 +102,17 @@ def test_forms_of_other_websites_do_nothing(
     console.sign_in()
     form = {"role": "viewer", "do": "role"} | ({} if token == "" else {"token": token or ""})
     assert console.post("/people/vic", form, headers=headers).status_code == status
+
+
+def test_no_form_of_any_page_is_taken_without_its_token(console: Desk) -> None:
+    console.sign_in()
+    modules = (audit, budget, people, review, sign_in, tenants)
+    found = [each for module in modules for each in module.routes if "POST" in each.methods]
+    assert len(found) > 15
+    for route in found:
+        path = re.sub(r"\{\w+\}", "acme", route.path.removeprefix("/console"))
+        if path != "/sign-in":  # whoever signs in has no session yet
+            assert console.post(path, {"token": "0" * 64}).status_code == 403, path
 
 
 def test_a_form_with_too_many_fields_is_refused(console: Desk) -> None:
