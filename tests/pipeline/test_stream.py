@@ -1,6 +1,5 @@
 """An answer in flight comes out exactly as the same answer at rest."""
 
-import asyncio
 from itertools import pairwise
 from typing import Any
 
@@ -126,15 +125,6 @@ def test_sources_are_indexed_before_the_answer() -> None:
     pipeline = piped(judge)
     with pipeline.stream(pipeline.open(asked(QUESTION, FACTS))):
         assert judge.work == {"opened": 1}
-
-
-def test_the_forms_for_event_loops_give_the_same() -> None:
-    pipeline, body = piped(), asked(QUESTION, FACTS)
-
-    async def check() -> Checked:
-        return await pipeline.acheck(await pipeline.aopen(body, tenant="a"), WRONG)
-
-    assert asyncio.run(check()) == pipeline.check(pipeline.open(body, tenant="a"), WRONG)
 
 
 # An answer that breaks off.

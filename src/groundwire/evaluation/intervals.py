@@ -115,17 +115,7 @@ class Bootstrap:
         drawn = np.concatenate([drawn @ of_context for drawn in self._draws()])
         return Sums(values.sum(axis=0), drawn, of_context, self)
 
-    def of_weights(self, statistic: Callable[[Floats], float]) -> "Replicates":
-        """Resample a score that is not a function of sums over answers, such as AUROC.
-
-        Args:
-            statistic: Takes the number of times that each answer is in a resample, shape
-                ``(n_answers,)``, and returns the score.
-        """
-        (found,) = self.of_weights_each(lambda rows: np.array([statistic(row) for row in rows]))
-        return found
-
-    def of_weights_each(self, *statistics: Callable[[Floats], Floats]) -> "tuple[Replicates, ...]":
+    def of_weights(self, *statistics: Callable[[Floats], Floats]) -> "tuple[Replicates, ...]":
         """Resample several scores that are not functions of sums, with the same draws for all.
 
         Args:

@@ -61,7 +61,7 @@ def of_answers(answers: Columns, bootstrap: Bootstrap) -> dict[str, Replicates]:
     """Compute the scores of whole answers, such as F1 and AUROC, with their resamples."""
     sums = bootstrap.sums(answer_sums(answers.flagged, answers.hallucinated, answers.failed))
     ranks = rankings(answers)
-    drawn = bootstrap.of_weights_each(*ranks.values())
+    drawn = bootstrap.of_weights(*ranks.values())
     return {
         **{name: score(name, sums) for name in STATISTICS},
         **dict(zip(ranks, drawn, strict=True)),
@@ -69,7 +69,7 @@ def of_answers(answers: Columns, bootstrap: Bootstrap) -> dict[str, Replicates]:
 
 
 def rankings(answers: Columns) -> dict[str, Callable[[Floats], Floats]]:
-    """Return AUROC and AUPRC as functions for :meth:`.intervals.Bootstrap.of_weights_each`.
+    """Return AUROC and AUPRC as functions for :meth:`.intervals.Bootstrap.of_weights`.
 
     Answers without a verdict are left out: they have no probability to be sorted by.
     """

@@ -1,6 +1,5 @@
 """Joins the stages: gate, evidence, decisions, detector, explainer, policy."""
 
-import asyncio
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -273,10 +272,6 @@ class Pipeline:
         status = GateStatus.BYPASSED if is_bypassed else GateStatus.ASKED
         return GateReport(status=status, result=result)
 
-    async def aopen(self, body: object, **asked: Unpack[AskerArguments]) -> RequestContext:
-        """Run :meth:`open` in a thread."""
-        return await asyncio.to_thread(self.open, body, **asked)
-
     def open_answer(
         self,
         sources: Sequence[Source] = (),
@@ -405,10 +400,6 @@ class Pipeline:
             if answer.kind is AnswerKind.TEXT:
                 flow.feed(answer.text)
             return flow.finish(answer)
-
-    async def acheck(self, context: RequestContext, answer: Answer | str) -> Checked:
-        """Run :meth:`check` in a thread."""
-        return await asyncio.to_thread(self.check, context, answer)
 
     def check_response(self, context: RequestContext, body: object) -> CheckedResponse:
         """Check all answers of a chat completion.

@@ -128,7 +128,7 @@ def balanced_accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
 
 def auroc(answers: Columns, drawn: Bootstrap) -> Replicates:
     """Compute P(a hallucinated answer is doubted more than a grounded one); ties count half."""
-    (found,) = drawn.of_weights_each(rankings(answers)["auroc"])
+    (found,) = drawn.of_weights(rankings(answers)["auroc"])
     return found
 
 
