@@ -102,7 +102,7 @@ async def _nothing(visit: Visit) -> Response:
 
 async def _problem_page(request: Request, error: Exception) -> Response:
     problem = admin_problem(error)
-    # At status 500 or above, nobody is looked up: the database with the sessions may be failing.
+    # At status 500 or above, the person is not looked up: the database of sessions may be failing.
     person = await person_of(request) if problem.status < 500 else None
     page = Visit(request=request, person=person).page(
         "problem", status=problem.status, problem=problem, trace=trace_id(request)

@@ -36,8 +36,9 @@ class FormField:
         options: All valid values, if they can be listed.
         suggestions: Valid values to suggest, if others are valid too.
         legal: The valid values in words that follow "must be"; may be empty.
-        warning: The reason why the tenant's stored value is invalid, if it is.
-        problem: The reason why the value that was sent is refused, if it is.
+        warning: Why the tenant's stored value is ignored, or its detector cannot be used; may be
+            empty.
+        problem: Why the value that was sent is refused; empty if it is not.
     """
 
     name: str
@@ -179,7 +180,7 @@ def _text(value: object) -> str:
 
 
 def _control(config: Config, name: str) -> dict[str, Any]:
-    """Return the attributes of :class:`FormField` that follow from the kind of the setting."""
+    """Return the attributes of :class:`FormField` that say which values a setting may have."""
     if name == "detector":
         return {"suggestions": config.detectors.names}
     branches = KINDS[name].schema()
