@@ -1,4 +1,4 @@
-"""Pages about budgets: the greatest share of right answers that a tenant's policy may block."""
+"""Pages about a tenant's budget: the greatest share of right answers that its policy may block."""
 
 import asyncio
 import time
@@ -28,7 +28,7 @@ from groundwire.policy.policy import Action, Policy, decide, resolve, stronger
 
 _BUDGET = "false_block_budget"
 
-#: ``_drift`` warns only if at least this many answers were checked after the last labelled day.
+#: ``_drift`` warns only if at least this many answers were checked after those with labels.
 _MIN_ANSWERS = 200
 
 #: The most tenants whose budgets the overview computes.
@@ -129,7 +129,7 @@ async def _compute_states(visit: Visit) -> None:
 
 
 def _policies(visit: Visit, tenant: str) -> list[Policy]:
-    """Return a tenant's policies: without a decision, and for each decision with a plugin."""
+    """Return a tenant's policies: without a decision, and with each decision that has a policy."""
     config, own = visit.control.config, visit.control.directory.get(tenant)
     plugins = [(), *((each.plugin,) for each in config.decisions if each.plugin is not None)]
     return [resolve(config.policy, plugins=each, tenant=own) for each in plugins]
@@ -199,7 +199,7 @@ def _hallucinated(outcomes: dict[str, int]) -> Share:
 
 
 async def _save(visit: Visit) -> Response:
-    """Save the threshold in the form, or else its budget in per cent; without both, unset it."""
+    """Save the form's threshold, or else its budget in per cent; with neither, unset the budget."""
     record = await visit.control.registry.tenant(visit.part("tenant"))
     try:
         await change_policy(visit, _changes(visit))

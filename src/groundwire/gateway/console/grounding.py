@@ -116,7 +116,7 @@ def read_form(form: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def changed_fields(form: Mapping[str, str]) -> dict[str, str]:
-    """Return the fields of a form whose values differ from those stored when the form was made."""
+    """Return the values in a form, by field, that differ from those stored when it was made."""
     try:
         seen = json.loads(form.get("seen", "{}"))
     except ValueError:
@@ -173,7 +173,7 @@ def _own(record: TenantRecord) -> dict[str, str]:
 
 
 def _text(value: object) -> str:
-    """Return a value as the text of a form field."""
+    """Return a value as the text of a form field; empty for ``None``."""
     if value is None or isinstance(value, bool):
         return "" if value is None else str(value).lower()
     return str(written(value))

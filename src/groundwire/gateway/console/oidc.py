@@ -56,7 +56,7 @@ class Provider:
     """An OpenID Connect provider, at which people sign in.
 
     Attributes:
-        issuer: The URL of the provider, as in identities of accounts.
+        issuer: The URL of the provider, which the identities of accounts have too.
     """
 
     def __init__(self, settings: OpenIdConnect) -> None:

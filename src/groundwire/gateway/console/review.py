@@ -33,7 +33,7 @@ _SAMPLE = "sample"
 
 
 async def _queue(visit: Visit) -> list[tuple[Doubt, FoundRecord]]:
-    """Return answers that the person has not labelled, the most doubtful first.
+    """Return the latest answers that the person has not labelled, the most doubtful first.
 
     If the query asks for the random sample, the order is random: the first few answers are then a
     random sample too.

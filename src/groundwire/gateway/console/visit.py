@@ -71,7 +71,7 @@ class Visit:
 
     Attributes:
         request: The HTTP request.
-        person: The person who asks; ``None`` if this is not known.
+        person: The person who asks; ``None`` if they are not known.
         form: The fields of the form that the person sent; empty if there is none.
     """
 
