@@ -1,4 +1,4 @@
-"""The endpoints for keys of tenants and of the admin plane; a secret is shown once, when made."""
+"""The endpoints for keys of tenants and of the admin plane; only a new key's secret is shown."""
 
 from collections.abc import Sequence
 
