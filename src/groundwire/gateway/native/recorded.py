@@ -47,8 +47,8 @@ async def recorded(
 
     Raises:
         Problem: If the check takes too long, or if its record is required but cannot be written.
-        Exception: Any exception of ``work``, of which nothing is recorded, or the ``failure`` of
-            its result.
+        Exception: Any exception of ``work``, in which case nothing is recorded; or the
+            ``failure`` of its result.
     """
     own, who = services(request), caller(request)
     recorder = Recorder(own, trace_id=trace_id(request))
