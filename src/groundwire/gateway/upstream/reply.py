@@ -122,7 +122,7 @@ class UpstreamReply:
         raise self._broken(Breakage.TIMEOUT)
 
     def _rest(self) -> bytes:
-        """Return the bytes that were not read before the body broke off; empty if it has not.
+        """Return the bytes that were not read before the body broke off; empty if it did not.
 
         aiohttp's own functions raise the error in place of returning these bytes.
         """
