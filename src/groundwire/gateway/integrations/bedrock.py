@@ -42,7 +42,7 @@ class GuardrailRequest(checks.HostModel):
     """The content to guard, with the question and the sources.
 
     Attributes:
-        source: ``INPUT`` for content that goes to a model, which is not checked; ``OUTPUT`` for
+        source: ``INPUT`` for content that goes to a model (it is not checked); ``OUTPUT`` for
             content from a model.
         content: The texts, each with its use.
     """
