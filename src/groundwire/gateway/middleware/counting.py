@@ -20,7 +20,11 @@ class Counting:
     """Counts the start and the end of each request, even if the app fails, and logs the end."""
 
     def __init__(self, app: ASGIApp, *, began: Callable[[], None], ended: Ended) -> None:
-        """Wrap an app. ``began`` is called first; ``ended`` last, with path, status, duration."""
+        """Wrap an app.
+
+        ``began`` is called when a request begins; ``ended``, with the path, status and duration,
+        when it has ended.
+        """
         self._app, self._began, self._ended = app, began, ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
