@@ -315,7 +315,7 @@ def marked_answer(detection: Detection) -> "Markup":
 
 
 def find_shown(detection: Detection, words: str, *, nth: int = 1) -> tuple[int, int] | None:
-    """Return the range of words in an answer; ``None`` if they are blank or not found.
+    """Return the range of some words in an answer; ``None`` if they are blank or not found.
 
     ``words`` are as a page shows them, without Markdown. White space is ignored. ``nth`` is the
     number of the occurrence to find, counted from 1.
