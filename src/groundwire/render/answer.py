@@ -83,8 +83,8 @@ class Finding(NamedTuple):
 class Statement:
     """A claim with its evidence and its findings.
 
-    Evidence that the page does not show has number 0. The evidence of a claim with findings is that
-    of its findings.
+    Each line of evidence has its number on the page; 0 if the page does not show it. The evidence
+    of a claim with findings is that of its findings.
     """
 
     number: int
@@ -160,7 +160,8 @@ _Evidence = list[tuple[EvidenceRef, list[str]]]
 def _evidence_of(detection: Detection, whys: Sequence[Why]) -> list[_Evidence]:
     """Return the lines of evidence of each claim; for a claim with findings, those of its findings.
 
-    The line of a finding is the one that its reason names; else those of its span, or of its claim.
+    The evidence of a finding is the line that its reason names, else that of its span, else that of
+    its claim.
     """
     found: list[_Evidence] = []
     n_spans = 0
@@ -187,7 +188,11 @@ def _lines_of(evidence: Iterable[_Evidence]) -> dict[str, list[_Line]]:
 def _panels(
     sources: Sequence[Source], evidence: Mapping[str, list[_Line]], numbers: dict[_Place, int]
 ) -> Iterator[Panel]:
-    """Lay out the sources, those with evidence first."""
+    """Yield up to :data:`MAX_SOURCES` sources, those with evidence first.
+
+    If no sources are given, the lines of evidence are yielded in their place. The number of each
+    line is stored in ``numbers``.
+    """
     for source in sorted(sources, key=lambda source: source.id not in evidence)[:MAX_SOURCES]:
         lines = [line for line in evidence.get(source.id, ()) if line.end <= len(source.text)]
         parts = tuple(_parts(source, lines, numbers))
@@ -233,7 +238,11 @@ def _spaced(lights: Iterable[str]) -> str:
 def _between(
     text: str, start: int, end: int, *, is_first: bool, is_last: bool = False
 ) -> Iterator[Part]:
-    """Yield the text between two positions, without what is far from lines of evidence."""
+    """Yield the text between two positions, without what is far from lines of evidence.
+
+    ``is_first``: no such line comes before the text. ``is_last``: none comes after it. If both, the
+    text is shown from its beginning.
+    """
     first = start if is_first and not is_last else start + _CONTEXT_CHARS
     last = end if is_last else end - _CONTEXT_CHARS
     if last - first <= _CONTEXT_CHARS:
@@ -306,9 +315,9 @@ def marked_answer(detection: Detection) -> "Markup":
 
 
 def find_shown(detection: Detection, words: str, *, nth: int = 1) -> tuple[int, int] | None:
-    """Return the range of words in an answer; ``None`` if they are blank or not found.
+    """Return the range of some words in an answer; ``None`` if they are blank or not found.
 
-    The words are those of a page, which shows no Markdown. White space is ignored. ``nth`` is the
+    ``words`` are as a page shows them, without Markdown. White space is ignored. ``nth`` is the
     number of the occurrence to find, counted from 1.
     """
     letters: list[Piece] = []

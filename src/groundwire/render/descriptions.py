@@ -163,7 +163,7 @@ AnyMarked = TypeVar("AnyMarked", bound=MarkedStretch)
 
 
 def pieces(answer: str, spans: Iterable[AnyMarked]) -> Iterator[tuple[str, AnyMarked | None]]:
-    """Cut the answer at its spans, in their order; yield each stretch with its span, if any."""
+    """Cut the answer at its spans, in their order; yield each stretch with its span or ``None``."""
     position = 0
     for span in spans:
         yield answer[position : span.start], None

@@ -15,7 +15,7 @@ from groundwire.verify.report import ClaimReport, VerificationReport
 from groundwire.verify.rule import ClaimStatus
 from groundwire.verify.verifier import Judged, Readout
 
-#: The most unverified claims that the report lists; it says how many others there are.
+#: The most claims beyond ``max_claims`` that the report lists; it says how many others there are.
 MAX_UNSCORED_SHOWN = 20
 _ID_CHARS = 40
 _NOTHING = "-"
@@ -136,7 +136,7 @@ def describe_settings(report: VerificationReport) -> str:
 
 
 def describe_verifier(report: VerificationReport) -> str:
-    """Describe the verifier, the calls that it made, and which claims it passes."""
+    """Describe the verifier, its calls, and the shares of claims that it passes."""
     cost = report.cost if report.citations is None else report.cost + report.citations.cost
     took = ""
     if cost.calls:
@@ -149,7 +149,8 @@ def describe_verifier(report: VerificationReport) -> str:
 def describe_passing(report: VerificationReport) -> str:
     """Describe which shares of right and of wrong claims the verifier passes.
 
-    Empty if no claim passed, or if these shares were not measured for this verifier.
+    The shares are those at the default target. Empty if no claim passed, or if they were not
+    measured for this verifier.
     """
     sets = report.setup.passing.values()
     if not sets or all(each.flagged for each in report.details):

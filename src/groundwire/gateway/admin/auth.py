@@ -91,7 +91,7 @@ def reads(scope: Scope) -> bool:
 
 
 def address_of(scope: Scope) -> str:
-    """Return the address of a connection, or ``unknown``; headers about it are not trusted."""
+    """Return the address of the client, or ``unknown``; headers about it are not trusted."""
     client = scope.get("client")
     return str(client[0]) if client else "unknown"
 

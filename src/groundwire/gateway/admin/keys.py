@@ -1,4 +1,4 @@
-"""The endpoints for keys of tenants and of the admin plane; a secret is shown once, when made."""
+"""The endpoints for keys of tenants and of the admin plane; only a new key's secret is shown."""
 
 from collections.abc import Sequence
 
@@ -94,7 +94,7 @@ async def me(request: Request) -> Me:
 
 
 def _page(found: Sequence[KeyRecord], after: str | None, limit: int) -> KeyPage:
-    """Return the page of keys after the key with the id ``after``, or the first page."""
+    """Return the page of keys after the key with the id ``after``; ``None``: the first page."""
     ids = [each.id for each in found]
     if after is not None and after not in ids:
         raise InvalidCursorError

@@ -136,7 +136,7 @@ async def _version(
         ),
     ] = None,
 ) -> IfVersion | None:
-    """Read from the header If-Match the version that a change is for; ``None`` without a header."""
+    """Return the version in If-Match, or ``"*"`` for any version; ``None`` without this header."""
     if if_match is None:
         return None
     if if_match.strip() == "*":
@@ -158,7 +158,7 @@ async def _after(
         str | None, Query(description="`next` of the page before; without it, the first page.")
     ] = None,
 ) -> str | None:
-    """Read from a cursor the id of the last entry of the page before."""
+    """Return the id of the last entry of the page before, from a cursor; ``None`` without one."""
     return None if cursor is None else str(read_cursor(cursor, str)[0])
 
 

@@ -36,7 +36,7 @@ class AdminPlane:
     """The ASGI app of the admin port: the admin API, and the console for browsers."""
 
     def __init__(self, control: ControlPlane, *, readiness: Readiness, metrics: Metrics) -> None:
-        """Make both apps; the lifespan of the data plane opens ``control``.
+        """Make the apps of the API and of the console; the data plane's lifespan opens ``control``.
 
         Raises:
             MissingExtraError: If ``oidc.issuer`` is set, and the extra ``oidc`` is not installed.
@@ -102,7 +102,7 @@ async def _nothing(visit: Visit) -> Response:
 
 async def _problem_page(request: Request, error: Exception) -> Response:
     problem = admin_problem(error)
-    # At status 500 or above, nobody is looked up: the database with the sessions may be failing.
+    # At status 500 or above, the person is not looked up: the database of sessions may be failing.
     person = await person_of(request) if problem.status < 500 else None
     page = Visit(request=request, person=person).page(
         "problem", status=problem.status, problem=problem, trace=trace_id(request)

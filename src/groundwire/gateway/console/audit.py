@@ -1,4 +1,4 @@
-"""Pages of the audit trail, which list, show, export and verify events."""
+"""Pages of the audit trail: they list, show and export its events, and verify the trail."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ _YESTERDAY = "yesterday"
 
 _FOUND = (EventType.HALLUCINATION_DETECTED, EventType.HALLUCINATION_DETECTED_STREAMING)
 
-#: Outcome of an answer → the types of the audit events that report it.
+#: Outcome of an answer → the types of audit events that report it, besides the random sample.
 _OUTCOMES = {
     Outcome.HALLUCINATED: _FOUND,
     **dict.fromkeys(
@@ -47,8 +47,8 @@ _CHANGE_TYPES = (
     *(EventType.ACCOUNT_REMOVED, EventType.ANSWER_LABELLED, EventType.RECORDS_EXPORTED),
 )
 
-#: The types of events that a filter by action searches. Events of the random sample are left out,
-#: because they would list an answer a second time.
+#: The types of events to search for an action other than ``none``, unless a type is chosen.
+#: Events of the random sample are left out, because they would list an answer a second time.
 _DONE_WITH = (*_FOUND, EventType.CHECK_INCOMPLETE)
 
 #: The worst answers are chosen from at most this many hallucinated ones, the newest.
@@ -198,7 +198,7 @@ def _words(name: str) -> str:
 
 
 def _summary(record: FoundRecord) -> str:
-    """Return a line about an event: its first unsupported claim, or who did what."""
+    """Return a line about an event: its first unsupported claim, else its actor and other facts."""
     payload = record.event["payload"]
     if not isinstance(payload, Mapping):
         return ""
@@ -267,7 +267,8 @@ async def _show(visit: Visit) -> Response:
 async def _may_see_verdicts(visit: Visit, found: FoundRecord) -> bool:
     """Return whether the person may see the verdicts in an event.
 
-    Others' verdicts are hidden from a reviewer who can judge the answer, and has not done so yet.
+    Verdicts of others are hidden from people who may review, can judge the answer that the event is
+    about, and have not done so yet.
     """
     assert visit.person is not None
     payload = found.event["payload"]

@@ -1,4 +1,4 @@
-"""Pages about budgets, which limit the share of right answers that a tenant's policy blocks."""
+"""Pages about a tenant's budget: the greatest share of right answers that its policy may block."""
 
 import asyncio
 import time
@@ -28,13 +28,13 @@ from groundwire.policy.policy import Action, Policy, decide, resolve, stronger
 
 _BUDGET = "false_block_budget"
 
-#: ``_drift`` reports a change only if at least this many later answers were checked.
+#: ``_drift`` warns only if at least this many answers were checked after those with labels.
 _MIN_ANSWERS = 200
 
 #: The most tenants whose budgets the overview computes.
 _MAX_TENANTS = 200
 
-#: Seconds after which lines about budgets are computed again, and that the overview waits for them.
+#: Seconds for which lines about budgets are kept, and for which the overview waits for new ones.
 _KEPT_S, _WAIT_S = 60, 0.02
 
 #: All pairs of label and severity that a finding can have; the explainer may lower a severity.
@@ -129,7 +129,7 @@ async def _compute_states(visit: Visit) -> None:
 
 
 def _policies(visit: Visit, tenant: str) -> list[Policy]:
-    """Return a tenant's policies: without a decision, and for each decision with a plugin."""
+    """Return a tenant's policies: without a decision, and with each decision that has a policy."""
     config, own = visit.control.config, visit.control.directory.get(tenant)
     plugins = [(), *((each.plugin,) for each in config.decisions if each.plugin is not None)]
     return [resolve(config.policy, plugins=each, tenant=own) for each in plugins]
@@ -168,9 +168,10 @@ async def _warnings(
 
 
 async def _drift(activity: Activity, tenant: str, found: FalseBlocks) -> list[str]:
-    """Return a warning, in a list, if the share of hallucinated answers has changed.
+    """Return a list with a warning if the share of hallucinated answers has changed; else ``[]``.
 
-    Answers after the day of the newest labelled one are compared with earlier ones.
+    Answers after the day of the newest labelled answer are compared with those from the day of the
+    oldest labelled answer to that of the newest.
     """
     if not found.answers:
         return []
@@ -198,7 +199,7 @@ def _hallucinated(outcomes: dict[str, int]) -> Share:
 
 
 async def _save(visit: Visit) -> Response:
-    """Save the budget in the form, which is in per cent, or the threshold that keeps a budget."""
+    """Save the form's threshold, or else its budget in per cent; with neither, unset the budget."""
     record = await visit.control.registry.tenant(visit.part("tenant"))
     try:
         await change_policy(visit, _changes(visit))
@@ -214,7 +215,7 @@ async def _save(visit: Visit) -> Response:
 
 
 def _changes(visit: Visit) -> dict[str, object]:
-    """Return the changes to the policy in the form; raise KindError if a value is not valid."""
+    """Return the changes to the policy that a form asks for; raise KindError for invalid values."""
     if threshold := visit.form.get("threshold", ""):
         is_similarity = visit.form.get("score") == Score.SIMILARITY
         name = "similarity_threshold" if is_similarity else "operating_point"

@@ -23,7 +23,7 @@ from groundwire.evaluation.tuning.target import Aim, TuningTarget
 #: 1 minus the confidence of the tests and intervals, which is 95 %.
 ALPHA = 0.05
 
-#: ``FalseBlocks.n_more`` gives no number if it takes this many requests with right answers.
+#: ``FalseBlocks.n_more`` gives no number if a budget needs this many requests with right answers.
 _MAX_TRIALS = 100_000
 
 #: ``has_changed`` reports differences above this many standard deviations (p < 0.001).
@@ -68,7 +68,7 @@ class Share:
 class AtThreshold:
     """The shares of labelled answers that a threshold blocks.
 
-    ``blocked`` is the share of the right answers, ``caught`` that of the wrong ones.
+    ``blocked`` is the share among the right answers, ``caught`` among the wrong ones.
     """
 
     threshold: float
@@ -89,7 +89,7 @@ class LabelledAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FalseBlocks:
-    """The labels of a sample of answers, to judge a detector and its threshold.
+    """What reviewers found about a sample of answers, to judge a detector and its threshold.
 
     Attributes:
         detector: The detector, with the threshold in use.
@@ -97,7 +97,7 @@ class FalseBlocks:
         disputed: The labelled answers about which the reviewers disagree.
         n_other: The number of labelled answers that are not used: they were drawn at another rate
             than the newest, or the scores of their check are not known or not comparable.
-        blocking: The labels and severities of findings that count as a block.
+        blocking: The labels and severities of the findings that count as blocked.
         blocks_incomplete: Whether answers whose check was incomplete count as blocked too.
     """
 
@@ -168,7 +168,10 @@ class FalseBlocks:
         return bool(is_blocking(self._worst(answer), threshold))
 
     def _worst(self, answer: LabelledAnswer) -> float:
-        """Return an answer's worst score: ``nan`` if no threshold blocks it, infinite if all do."""
+        """Return the worst score of an answer's findings that can block it.
+
+        ``nan`` if no threshold blocks the answer; infinite if every threshold does.
+        """
         is_similarity = self.detector.score is Score.SIMILARITY
         if self.blocks_incomplete and not answer.facts.is_complete:
             return -inf if is_similarity else inf
@@ -176,9 +179,9 @@ class FalseBlocks:
         return (min if is_similarity else max)(scores, default=nan)
 
     def kept_by(self, budget: float) -> float | None:
-        """Return the threshold with the most findings that keeps a budget with 95 % confidence.
+        """Return a threshold that keeps a budget with 95 % confidence; ``None`` if there is none.
 
-        The result is ``None`` if there is no such threshold.
+        Of several such thresholds, it is the one that blocks the most answers.
         """
         candidates = self._candidates()
         numbers: dict[str, int] = {}
@@ -239,11 +242,11 @@ class FalseBlocks:
         return 1 - upper_bound(blocked.of - blocked.n, blocked.of, ALPHA) > budget
 
     def n_more(self, budget: float) -> int | None:
-        """Return how many more labelled answers the budget needs at the threshold in use.
+        """Estimate how many more labelled answers it takes to show that a budget is kept.
 
-        The number is an estimate. It assumes that no further right answer is blocked, and that the
-        share of right answers, and the number of answers to a request, stay the same. ``None`` if
-        it takes a hundred thousand requests with right answers.
+        The threshold is the one in use. The estimate assumes that no further right answer is
+        blocked, and that the share of right answers, and the number of answers to a request, stay
+        the same. ``None`` if it takes a hundred thousand requests with right answers.
         """
         right = [each for each in self.answers if each.is_right]
         blocked = [each for each in right if self._blocks(each, self.detector.threshold)]

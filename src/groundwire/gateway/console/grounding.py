@@ -36,8 +36,9 @@ class FormField:
         options: All valid values, if they can be listed.
         suggestions: Valid values to suggest, if others are valid too.
         legal: The valid values in words that follow "must be"; may be empty.
-        warning: The reason why the tenant's stored value is invalid, if it is.
-        problem: The reason why the value that was sent is refused, if it is.
+        warning: Why the tenant's stored value is ignored, or its detector cannot be used; may be
+            empty.
+        problem: Why the value that was sent is refused; empty if it is not.
     """
 
     name: str
@@ -115,7 +116,7 @@ def read_form(form: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def changed_fields(form: Mapping[str, str]) -> dict[str, str]:
-    """Return the fields of a form whose values differ from those stored when the form was made."""
+    """Return the values in a form, by field, that differ from those stored when it was made."""
     try:
         seen = json.loads(form.get("seen", "{}"))
     except ValueError:
@@ -172,14 +173,14 @@ def _own(record: TenantRecord) -> dict[str, str]:
 
 
 def _text(value: object) -> str:
-    """Return a value as the text of a form field."""
+    """Return a value as the text of a form field; empty for ``None``."""
     if value is None or isinstance(value, bool):
         return "" if value is None else str(value).lower()
     return str(written(value))
 
 
 def _control(config: Config, name: str) -> dict[str, Any]:
-    """Return the attributes of :class:`FormField` that follow from the kind of the setting."""
+    """Return the attributes of :class:`FormField` that say which values a setting may have."""
     if name == "detector":
         return {"suggestions": config.detectors.names}
     branches = KINDS[name].schema()

@@ -41,7 +41,8 @@ LEEWAY_S = 60
 #: The most seconds that a response of the provider may take, and the most bytes it may have.
 TIMEOUT_S, MAX_BYTES = 10.0, 500_000
 
-#: The most requests that wait for a slow provider at a time, so that other pages are not blocked.
+#: The most requests to the provider at a time. More are refused, so that a slow provider does not
+#: block other pages.
 MAX_WAITING = 16
 
 _FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
@@ -55,7 +56,7 @@ class Provider:
     """An OpenID Connect provider, at which people sign in.
 
     Attributes:
-        issuer: The URL of the provider, as in identities of accounts.
+        issuer: The URL of the provider, which the identities of accounts have too.
     """
 
     def __init__(self, settings: OpenIdConnect) -> None:
@@ -75,7 +76,7 @@ class Provider:
         return urlsplit(self.issuer).hostname or ""
 
     async def leave(self, secret: str) -> str:
-        """Return the URL of the provider's sign-in, for the browser that alone knows ``secret``.
+        """Return the URL of the provider's sign-in, for the only browser that knows ``secret``.
 
         Raises:
             Problem: 502, if the provider cannot be used.
@@ -122,7 +123,7 @@ class Provider:
         return person, self._role(claims)
 
     def _role(self, claims: Mapping[str, Any]) -> AccountRole | None:
-        """Return the highest role that the values of the configured claim give; else ``None``."""
+        """Return the highest role that the configured claim gives; ``None`` if it gives none."""
         raw = claims.get(self._own.role_claim)
         values = [raw] if isinstance(raw, str) else raw if isinstance(raw, list) else []
         for role, given_by in (
@@ -207,7 +208,8 @@ class Provider:
         """Send a request to the provider; return the status and the JSON object of the response.
 
         Raises:
-            Problem: 502, if no valid response comes, or too many requests wait for one already.
+            Problem: 502, if no JSON object comes in time, if the status is 500 or above, or if too
+                many requests wait for a response already.
         """
         if self._places.locked():
             raise _unavailable("too many sign-ins wait for it")

@@ -129,7 +129,7 @@ def _bars(counts: Iterable[AnswerCount]) -> dict[str, int]:
 
 
 def _tallies(counts: Iterable[AnswerCount], by: str) -> list[Tally]:
-    """Add up counts by an attribute, up to ``_MAX_ROWS`` sums, most hallucinated answers first."""
+    """Sum counts by an attribute; return the ``_MAX_ROWS`` sums with most hallucinated answers."""
     groups: dict[str, list[AnswerCount]] = {}
     for each in counts:
         groups.setdefault(getattr(each, by), []).append(each)
@@ -138,7 +138,7 @@ def _tallies(counts: Iterable[AnswerCount], by: str) -> list[Tally]:
 
 
 def _health(report: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield each part of the gateway, then each warning: name, state, and a detail or nothing."""
+    """Yield name, state and detail of each part of the gateway, then warnings in the same form."""
     models, store, audit = report["models"], report.get("store", {}), report.get("audit", {})
     yield "Model", models["status"], models.get("detector", models.get("error", ""))
     yield "Store", store.get("status", "unknown"), store.get("problem") or ""

@@ -13,7 +13,7 @@ PEOPLE = f"{HOME}/people"
 async def _list(
     visit: Visit, *, status: int = 200, problem: str = "", made: tuple[str, str] | None = None
 ) -> Response:
-    """Render the list of people; ``made``, a name and its new password, is shown only once."""
+    """Render the list of people; ``made`` is an account and its new password, if one was made."""
     return visit.page(
         "people",
         status=status,

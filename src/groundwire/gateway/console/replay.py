@@ -86,7 +86,7 @@ class Effect:
 
     @property
     def actions(self) -> list[tuple[str, str, int]]:
-        """Each pair of present and other action, and its number of answers, the largest first."""
+        """Each pair of present and other action, with its number of answers; most answers first."""
         counts = Counter((str(each.now.action), str(each.then.action)) for each in self.answers)
         return [(now, then, n) for (now, then), n in counts.most_common()]
 

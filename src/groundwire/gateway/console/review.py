@@ -33,9 +33,10 @@ _SAMPLE = "sample"
 
 
 async def _queue(visit: Visit) -> list[tuple[Doubt, FoundRecord]]:
-    """Return answers that the person has not labelled, the most doubtful first.
+    """Return the latest answers that the person has not labelled, the most doubtful first.
 
-    Answers of the random sample are in random order, so that the first few are a random sample too.
+    If the query asks for the random sample, the order is random: the first few answers are then a
+    random sample too.
     """
     assert visit.person is not None
     asked = _asked(visit)
@@ -79,7 +80,7 @@ async def _list(visit: Visit) -> Response:
 
 
 async def _stored(visit: Visit) -> tuple[Review, str] | None:
-    """Return the labels that the person has just stored, and the answer; else ``None``."""
+    """Return the labels that the person just stored, and the answer; ``None`` if there are none."""
     assert visit.person is not None
     event_id = visit.query.get("labelled", "")
     record = await visit.control.trail.get(event_id) if event_id else None
@@ -96,9 +97,9 @@ async def _next(visit: Visit) -> Response:
 def _to_next(
     visit: Visit, queue: list[tuple[Doubt, FoundRecord]], event_id: str, **fields: str
 ) -> Response:
-    """Redirect to the next answer in the queue, or to the list if no other answer waits.
+    """Redirect to the answer after ``event_id`` in the queue, or to the list if no other waits.
 
-    The first answer comes after the last.
+    The first answer comes after the last. ``fields`` are added to the query.
     """
     ids = [_id_of(record) for _, record in queue]
     at = ids.index(event_id) + 1 if event_id in ids else 0
@@ -114,7 +115,7 @@ async def _show(visit: Visit) -> Response:
 
 
 async def _answer(visit: Visit) -> tuple[FoundRecord, AnswerView]:
-    """Return the event in the path of a request, and its answer; raise a problem without them."""
+    """Return the event in the path, and its answer; raise a problem if there is none to judge."""
     record = await visit.control.trail.get(visit.part("event"))
     if record is None:
         raise trail.unknown_event()
@@ -215,7 +216,7 @@ def _judged(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterato
 
 
 def _missed(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterator[Mark]:
-    """Yield a mark for each stretch listed as missed; add refused ones to ``problems``."""
+    """Yield a mark for each stretch listed as missed; if one is refused, ``problems`` says why."""
     lines = [each.strip() for each in visit.form.get("missed", "").splitlines() if each.strip()]
     if len(lines) > _MAX_MISSED:
         problems["missed"] = f"At most {_MAX_MISSED} stretches, please."

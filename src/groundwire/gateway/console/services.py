@@ -59,8 +59,8 @@ class BudgetLines:
 
     Attributes:
         lines: The last lines: a name, a state and a text each.
-        computed_at: When the lines were computed, by ``time.monotonic()``; ``-inf`` before that.
-        task: The last task that was started to compute them.
+        computed_at: When the lines were computed, by ``time.monotonic()``; ``-inf`` if never.
+        task: The last task that was started to compute them; ``None`` before the first.
     """
 
     lines: list[tuple[str, str, str]] = field(default_factory=list)

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: Name and lifetime in seconds of the cookie of a sign-in at the provider, which has a secret and
-#: the path of the page to show afterwards.
+#: Name and lifetime in seconds of the cookie of a sign-in at the provider. The cookie has a secret,
+#: and the path of the page to show afterwards.
 _AWAY, _AWAY_S = "groundwire_sign_in", 600
 
 _TOO_MANY = f"There were too many wrong passwords. Try again in {WINDOW_S // 60} minutes."

@@ -103,8 +103,8 @@ async def _grounding(
     """Render the tab with a tenant's settings, or with the values ``sent`` in their place.
 
     ``problem`` says why nothing was changed, and ``problems`` why values are refused, by field.
-    ``status`` is that of a response with a problem. ``effect`` is that of ``sent`` on stored
-    answers.
+    ``status`` counts only if there is a ``problem``. ``effect`` is the effect of ``sent`` on stored
+    answers, if it was tried.
     """
     assert visit.person is not None
     config = visit.control.config

@@ -71,7 +71,7 @@ class Visit:
 
     Attributes:
         request: The HTTP request.
-        person: The person who asks; ``None`` if this is not known.
+        person: The person who asks; ``None`` if they are not known.
         form: The fields of the form that the person sent; empty if there is none.
     """
 
@@ -108,10 +108,10 @@ class Visit:
         """Render a page of the console.
 
         Args:
-            template: The template ``console_TEMPLATE.html``.
+            template: Name of the page; its template is ``console_NAME.html``.
             status: The status of the response.
             values: Variables of the template, beside those that all pages have; ``title`` replaces
-                the title made from the template's name.
+                the title made from the name.
         """
         person, title = self.person, template.replace("_", " ")
         html = render(
@@ -241,7 +241,8 @@ async def read_form(request: Request) -> dict[str, str]:
     """Read a form that was sent from a page of the console.
 
     Raises:
-        Problem: If another website sent the form, or the content type is not that of a form.
+        Problem: If another website sent the form, the content type is not that of a form, or the
+            form has too many fields.
     """
     headers = request.headers
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")

@@ -20,7 +20,10 @@ _TOKEN = re.compile(r"\s*\S{1,6}")
 
 
 def scripted_model(answers: Mapping[str, str], *, tokens_per_s: float) -> Starlette:
-    """Make the model as an ASGI app, from its answers by question and its speed in a stream."""
+    """Make the model as an ASGI app, from its answers by question and its speed in a stream.
+
+    To an unknown question, it answers with the questions that it knows.
+    """
 
     async def chat(request: Request) -> Response:
         body = await request.json()

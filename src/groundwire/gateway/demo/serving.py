@@ -132,7 +132,8 @@ def _serving(
 ) -> Iterator[str]:
     """Serve an app while the block runs, and yield its base URL.
 
-    If the app adds an error to ``failures`` while it starts, this error is raised.
+    If the app adds an error to ``failures`` while it starts, this error is raised; if it does not
+    answer in time, DemoStartError.
     """
     (listener,) = listen(config)
     address = f"http://{config.gateway.host}:{listener.getsockname()[1]}"

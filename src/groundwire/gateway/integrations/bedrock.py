@@ -42,7 +42,7 @@ class GuardrailRequest(checks.HostModel):
     """The content to guard, with the question and the sources.
 
     Attributes:
-        source: ``INPUT`` for content that goes to a model, which is not checked; ``OUTPUT`` for
+        source: ``INPUT`` for content that goes to a model (it is not checked); ``OUTPUT`` for
             content from a model.
         content: The texts, each with its use.
     """
@@ -111,7 +111,7 @@ def _unchecked(checked: Checked) -> str:
 def _assessment(checked: Checked) -> dict[str, Any]:
     """Return an assessment with a grounding filter.
 
-    It is empty if not all of the content was checked, or the detector has no threshold.
+    It is empty if not all of the content was checked, or no detector has read it.
     """
     threshold = None if checked.detection is None else checked.detection.detector.threshold
     if threshold is None or not checks.is_checked([checked]):

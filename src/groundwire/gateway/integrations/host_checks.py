@@ -18,7 +18,7 @@ from groundwire.gateway.native.route import NativeRoute
 from groundwire.pipeline import Checked, Pipeline, RequestContext
 from groundwire.policy.policy import Action, Request
 
-#: Hosts ask whether to withhold an answer, so the policy's action is to block for their checks.
+#: Hosts ask whether to withhold an answer, so in their checks the policy's action is to block.
 _BLOCKS = Request(action=Action.BLOCK)
 
 #: Outcomes of answers that were checked, or need no check.

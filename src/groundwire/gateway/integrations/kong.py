@@ -3,8 +3,8 @@
 https://developer.konghq.com/plugins/ai-custom-guardrail/
 
 The plugin has no contract: its configuration says what is sent, and which fields of the response
-are read. This endpoint suits the one in ``docs/examples/kong.yaml``, which remembers the request in
-Kong and sends it again with the answer.
+are read. This endpoint suits the configuration ``docs/examples/kong.yaml``, which remembers the
+request in Kong and sends it again with the answer.
 """
 
 from typing import Any, Literal
@@ -26,7 +26,8 @@ class GuardrailRequest(checks.HostModel):
     Attributes:
         source: Whether the text is of a request (``INPUT``) or of an answer (``OUTPUT``).
         content: The text; Kong sends ``false`` in place of an empty one.
-        request: The body of the client's request, as text or parsed; ``None`` if Kong has lost it.
+        request: The body of the client's request, as text or parsed; ``None``, ``false`` or empty
+            if Kong does not have it.
     """
 
     source: Literal["INPUT", "OUTPUT"]

@@ -41,7 +41,7 @@ class WebhookRequest(checks.HostModel):
 
 @router.post(PATH)
 async def webhook(request: Request, body: WebhookRequest) -> Response:
-    """Return whether the response may pass; for a call before the request it is always true."""
+    """Return whether a response may pass; before the request, everything may pass."""
     if body.event == "beforeRequestHook":
         return answered({"verdict": True, "data": {"outcome": "not_checked"}})
     asked = body.request.body or {}

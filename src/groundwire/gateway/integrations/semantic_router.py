@@ -17,7 +17,7 @@ router = checks.host_router()
 
 
 class Parameters(checks.HostModel):
-    """The evidence of an answer and its question."""
+    """The evidence of an answer, and the question that it answers, if it is known."""
 
     context: list[str] | str
     question: str | None = None

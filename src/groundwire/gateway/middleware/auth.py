@@ -63,8 +63,8 @@ class Authentication(Guard):
         A request for one of the :data:`OPEN` paths needs no key and gets no caller.
 
         Raises:
-            Problem: If the request has no valid key, if keys are not known in time, or in a demo if
-                the request is not addressed to this machine.
+            Problem: If the request has no valid key, if keys are not known in time, or in a demo as
+                :func:`check_is_local`.
         """
         if self._is_local_demo:
             check_is_local(scope)
@@ -133,7 +133,7 @@ def values(scope: Scope, name: bytes) -> list[bytes]:
 
 
 def _authorization(scope: Scope, scheme: bytes) -> list[bytes]:
-    """Return the credentials of a scheme, given in lower case, in the ``Authorization`` headers."""
+    """Return the credentials in ``Authorization`` headers with a scheme, given in lower case."""
     pairs = [value.partition(b" ") for value in values(scope, b"authorization")]
     return [credentials.strip() for name, _, credentials in pairs if name.lower() == scheme]
 

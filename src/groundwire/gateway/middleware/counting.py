@@ -9,7 +9,7 @@ from groundwire.gateway.http.caller import OPEN
 from groundwire.gateway.logs import log_access
 from groundwire.gateway.metrics import admin_endpoint_of, endpoint_of
 
-#: The status that web servers log by custom if the client left before its response.
+#: The status that web servers log by custom if the client left before the response was complete.
 CLIENT_LEFT = 499
 
 #: A function to call when a request has ended, such as :meth:`.metrics.Metrics.request_ended`.
@@ -20,7 +20,11 @@ class Counting:
     """Counts the start and the end of each request, even if the app fails, and logs the end."""
 
     def __init__(self, app: ASGIApp, *, began: Callable[[], None], ended: Ended) -> None:
-        """Wrap an app; ``ended`` gets the path, status and duration of each request."""
+        """Wrap an app.
+
+        ``began`` is called when a request begins; ``ended``, with the path, status and duration,
+        when it has ended.
+        """
         self._app, self._began, self._ended = app, began, ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -26,9 +26,9 @@ def caller(request: HTTPConnection | Scope) -> "Caller":
 
 
 def upstream_of(request: HTTPConnection) -> "Ask | None":
-    """Return the function that sends a request to the model behind Envoy, if it came from Envoy.
+    """Return the function that asks the model behind Envoy, for a request that came from Envoy.
 
-    ``None`` for other requests: the gateway asks one of its own upstreams.
+    ``None`` for other requests: for them, the gateway asks one of its own upstreams.
     """
     return cast("Ask | None", _state(request).get("ask_upstream"))
 

@@ -68,7 +68,7 @@ def result_of(
     Args:
         request: The HTTP request.
         data: An answer with its sources, or a conversation.
-        operating_point: The operating point if the body names none.
+        operating_point: The operating point if the body names none; a conversation uses neither.
         name: Fields that precede the result in its JSON, such as the number of a row.
 
     Returns:
@@ -86,7 +86,7 @@ def result_of(
 
 
 def require_point(value: object) -> str | float | None:
-    """Return a value that may be an operating point; the detector checks it further.
+    """Return a value that may be an operating point, or ``None``; the detector checks it further.
 
     Raises:
         Problem: If the value has a wrong type, is too long or too large.

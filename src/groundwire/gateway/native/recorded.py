@@ -24,7 +24,7 @@ class Result:
         context: What the pipeline knows of the request.
         answers: The checked answers, which are counted and recorded.
         json: The body of the response; empty if the check failed, or if the caller writes the body.
-        outcome: The worst outcome of the answers, if the check succeeded.
+        outcome: The worst outcome of the answers; ``None`` if the check failed.
         failure: The error that the check failed with, if any.
     """
 
@@ -47,7 +47,8 @@ async def recorded(
 
     Raises:
         Problem: If the check takes too long, or if its record is required but cannot be written.
-        Exception: Any exception of ``work``, or the ``failure`` of its result.
+        Exception: Any exception of ``work``, in which case nothing is recorded; or the
+            ``failure`` of its result.
     """
     own, who = services(request), caller(request)
     recorder = Recorder(own, trace_id=trace_id(request))

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 async def in_thread(request: Request, work: Callable[[], T]) -> T:
-    """Run work that needs much processor time in a thread, and return its result.
+    """Run processor-heavy work in a thread, and return its result.
 
     Raises:
         Problem: If the work takes too long.

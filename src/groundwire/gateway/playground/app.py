@@ -43,7 +43,7 @@ _KEPT_EXAMPLES = 16
 
 @cache
 def examples() -> Mapping[str, Mapping[str, Any]]:
-    """Read the examples that the page offers from ``examples.toml``, by name.
+    """Return the examples in ``examples.toml``, which the page offers, by name.
 
     An example's ``field`` is its subject, such as medicine.
     """
@@ -60,7 +60,7 @@ class Playground:
         self._turn = asyncio.Lock()
 
     def app(self, *, is_local: bool) -> ASGIApp:
-        """Make the app. If ``is_local``, a Host header must name this machine."""
+        """Make the app. If ``is_local``, it refuses requests with a Host of another machine."""
         routes = [
             Route("/", self._page),
             Route("/assets/{name}", asset),
@@ -141,7 +141,7 @@ async def _copy(request: Request) -> Response:
 
 
 async def _asked(request: Request) -> tuple[Example, str | float]:
-    """Return the example and the operating point in the body of a request."""
+    """Return the example and the operating point (default: balanced) in the body of a request."""
     data = await _body(request)
     example, point = row_example(data), str(data.get("operating_point", "balanced"))
     try:

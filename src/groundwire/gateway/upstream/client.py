@@ -80,8 +80,8 @@ class Upstreams:
         Args:
             upstreams: The upstreams, with unique names.
             settings: Timeouts and limits.
-            random: Draws the order of upstreams.
-            clock: Returns the time in seconds, for their health.
+            random: Draws the order of upstreams; a new generator by default.
+            clock: Returns the time in seconds, for the health of upstreams.
             observer: Receives responses and failures.
             tracer: Makes trace spans.
         """
@@ -115,7 +115,8 @@ class Upstreams:
 
         Args:
             ask: The request.
-            to: The only upstream to ask; ``None``: those that serve the model.
+            to: The only upstream to ask; ``None``: those that serve the model, or all if the
+                request names none.
 
         Raises:
             Problem: 502 if no upstream sent a valid response, 504 if one sent none in time, 503 if

@@ -53,7 +53,7 @@ def going_up(
 ) -> Pairs:
     """Return the caller's headers that an upstream may see, and the upstream's key if needed.
 
-    Headers with text that looks like a gateway key are left out.
+    The gateway's own headers are left out, and so are headers with text that looks like its keys.
 
     Args:
         headers: The headers of the caller.
@@ -89,9 +89,9 @@ def going_up(
 def coming_back(headers: Iterable[tuple[bytes, bytes]], *, status: int) -> Pairs:
     """Return the upstream's headers that a caller may see, with names in lower case.
 
-    Invalid headers are left out, and headers with results of a check: an upstream must not claim
-    that an answer was checked. Content-Length is left out with status 204 or 304, and if the
-    response has Transfer-Encoding.
+    Left out are invalid headers and those with results of a check: an upstream must not claim that
+    an answer was checked. Content-Length is left out with status 204 or 304, and if the response
+    has Transfer-Encoding.
     """
     pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers]
     dropped = HOP_BY_HOP | _NOT_ITS_OWN | _named_by_connection(pairs)

@@ -122,7 +122,7 @@ class UpstreamReply:
         raise self._broken(Breakage.TIMEOUT)
 
     def _rest(self) -> bytes:
-        """Return bytes that arrived before the body broke off and were not read yet.
+        """Return the bytes that were not read before the body broke off; empty if it did not.
 
         aiohttp's own functions raise the error in place of returning these bytes.
         """

@@ -43,7 +43,7 @@ def new_session(settings: UpstreamDefaults) -> aiohttp.ClientSession:
 
 
 def was_stale(error: Exception, *, is_reused: bool, started: float) -> bool:
-    """Return whether a request failed because the server had already closed its kept connection.
+    """Return whether a request failed because the server had closed the kept connection before.
 
     Such a request can be sent again, because the server has not read it. The error must have come
     within a second of ``started``, by :func:`time.monotonic`: a server that has read a request
