@@ -105,7 +105,10 @@ class Messages:
         return is_error_body(data, _OF_MESSAGE - {"content"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
-        """Return a body with each warning in a block before the first text block, or last."""
+        """Return a body with each warning in a block before the first text block.
+
+        Without a text block, the warnings stand at the end.
+        """
         blocks = data["content"]
         at = next((i for i, each in enumerate(blocks) if each.get("type") == "text"), len(blocks))
         ours = [{"type": "text", "text": f"{each}\n\n"} for each in warnings if each]
