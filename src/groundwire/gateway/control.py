@@ -317,7 +317,7 @@ class ControlPlane:
     def note_failed_login(self, address: str, *, trace_id: str) -> None:
         """Count a failed login: a request without a valid admin key, or a failed sign-in.
 
-        The failure is recorded at once, or later in one event with others from the same address.
+        The failure is recorded at once, or later in one event with other failures.
         """
         if self._logins.failed(address, now=time.monotonic()):
             self.audit.add(login_failed(address, 1, trace_id=trace_id))

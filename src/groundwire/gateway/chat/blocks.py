@@ -317,7 +317,7 @@ class HeldBlocks(ABC):
         self._steps.append(step)
 
     def clear(self, upto: int | None = None) -> list[bytes]:
-        """Release the events up to an offset in the answer's text, or up to one that must wait.
+        """Release the events up to an offset in the answer's text, or to the first that must wait.
 
         ``None`` is the end of the text that has arrived. With an offset, a block of text is opened
         only once some of its text may be sent; otherwise clients might show an empty text.
