@@ -34,7 +34,7 @@ class Responses:
 
         ``input`` is always set, since a request that names a stored prompt may have none.
         ``messages``, which this API does not know, and fields that are ``null`` are left out. An
-        output format is in ``response_format``.
+        output format is put into ``response_format``.
         """
         text = body.get("text")
         wanted = text.get("format") if isinstance(text, Mapping) else None
