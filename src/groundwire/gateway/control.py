@@ -157,7 +157,7 @@ class ControlPlane:
             raise store_unavailable()
 
     async def close(self) -> None:
-        """Finish running changes, write waiting audit events and counts, and close the database.
+        """Let running changes end, write waiting audit events and counts, and close the database.
 
         Changes and audit events have ``gateway.shutdown_s`` seconds together.
         """
@@ -223,7 +223,7 @@ class ControlPlane:
             self._tried.set()
 
     def _not_yet(self, error: StoreError | TimeoutError) -> None:
-        """Store why the database cannot be used, and end the wait for the first attempt."""
+        """Remember why the database cannot be used, and end the wait for the first attempt."""
         self._problem = error.problem if isinstance(error, StoreError) else "it does not answer"
         self._tried.set()
 
@@ -234,7 +234,7 @@ class ControlPlane:
         self._start = await self.registry.first_keys(has_admin_plane=self.config.admin.enabled)
         events = self.events(FIRST_START, trace_id="")
         recorded = [each for made in self._start.keys for each in events.key_made(made)]
-        # The keys exist, so requests are served even if the audit log cannot record them yet.
+        # The keys exist, so requests are served even if the audit log cannot record the keys yet.
         await self.audit.settle(recorded)
 
     # Changes.
@@ -317,7 +317,7 @@ class ControlPlane:
     def note_failed_login(self, address: str, *, trace_id: str) -> None:
         """Count a failed login: a request without a valid admin key, or a failed sign-in.
 
-        The failure is recorded at once, or later in one event with others from the same address.
+        The failure is recorded at once, or later in one event with other failures.
         """
         if self._logins.failed(address, now=time.monotonic()):
             self.audit.add(login_failed(address, 1, trace_id=trace_id))

@@ -23,7 +23,7 @@ _access = logging.getLogger("groundwire.access")
 
 
 def log_to_stderr(settings: Log) -> None:
-    """Send the log records of this package, and warnings of all libraries, to standard error."""
+    """Send log records of this package, and warnings and errors of libraries, to standard error."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines() if settings.format == "json" else TextLines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
@@ -38,7 +38,7 @@ def log_access(fields: Mapping[str, object], *, is_probe: bool) -> None:
     Args:
         fields: The fields of the record: names of this package, numbers and ids, never text of the
             client.
-        is_probe: Whether the request is a health probe. These are many and all alike, so their
+        is_probe: Whether the request is a health probe. Probes are many and all alike, so their
             records have the level ``DEBUG``.
     """
     level = logging.DEBUG if is_probe else logging.INFO

@@ -64,7 +64,7 @@ class RequestTarget:
         if self.words[-1].rpartition(":")[2] in _TEXT_VERBS:
             return True
         if self.words[0] == "models":
-            return self.path.strip("/").count("/") > 1  # an action of the model follows its name
+            return self.path.strip("/").count("/") > 1  # an action of the model may follow its name
         if self.words[-1] in _COUNTS or self.words[:2] == ("audio", "speech"):
             return False
         if self.words[-1] == "content" and self.words[0] in ("files", "containers"):

@@ -159,7 +159,7 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
     def serve_until_told(self, sockets: Sequence[socket.socket]) -> None:
-        """Serve until SIGTERM or Ctrl-C; requests in flight end first.
+        """Serve until SIGTERM, Ctrl-C or :meth:`fail`; requests in flight get time to end.
 
         Raises:
             Exception: The error that ended the server, if :meth:`fail` was called.
@@ -169,7 +169,7 @@ class Server(uvicorn.Server):
             self.should_exit = True
 
         # uvicorn handles these signals while it serves, and raises them again at the end. With the
-        # default handler, the second SIGTERM would kill the process, and a clean end would look
+        # default handler, a SIGTERM raised again would kill the process, and a clean end would look
         # like a crash.
         before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
         try:
@@ -298,8 +298,8 @@ def _end_with_connection(cycle: RequestResponseCycle) -> None:
             is_open = b"content-length" not in names
             cycle.chunked_encoding = False if is_open else None
         elif is_open:
-            # uvicorn raises an error if it sends another number of bytes than this, which is 0
-            # without a length. So it is set to the length of each message.
+            # uvicorn raises an error if a response has another number of bytes than this, which is
+            # 0 without a Content-Length. So the number is set to the length of each message.
             cycle.expected_content_length = len(message.get("body", b""))
         await send(message)
 

@@ -29,7 +29,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 #: Default size of the cache of sources in a gateway, in megabytes. It is larger than in the
-#: library, because a gateway has a process, and mostly a machine, to itself.
+#: library, because a gateway has a process, and usually a machine, to itself.
 CACHE_MB = 1000.0
 
 
@@ -89,7 +89,7 @@ async def open_services(
             loaded here.
         control: The control plane, with the tenants and the audit log; the caller closes it.
             Without one, tenants come from the configuration, and no database stores audit events.
-        telemetry: Makes traces; the caller closes it.
+        telemetry: Makes traces, and is closed by the caller; ``None``: there are no traces.
 
     Raises:
         GroundwireError: If a model cannot be used, or the audit log cannot be written or signed.

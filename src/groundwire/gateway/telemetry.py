@@ -154,7 +154,7 @@ class Telemetry:
 
 
 class Traced:
-    """Middleware that makes a span for each request, except for those for :data:`OPEN` paths."""
+    """Middleware that makes a span for each request, unless its path is in :data:`OPEN`."""
 
     def __init__(self, app: ASGIApp, *, telemetry: Telemetry) -> None:
         self._app, self._telemetry = app, telemetry
@@ -187,7 +187,7 @@ class Traced:
 def new_provider() -> TracerProvider:
     """Return a provider whose new traces have the trace id of the request, if possible.
 
-    The traces have random ids if that id is not 32 hexadecimal digits, or only zeros.
+    If that id is not 32 hexadecimal digits in lower case, or is all zeros, traces get random ids.
     """
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
@@ -206,9 +206,9 @@ def new_provider() -> TracerProvider:
 
 
 def _traces_url(endpoint: str | None) -> str | None:
-    """Return the URL for traces at a collector: ``/v1/traces``, unless the endpoint has a path.
+    """Return the URL to which traces are sent: the endpoint of the collector, with a path.
 
-    ``None`` leaves the choice of the URL to OpenTelemetry.
+    An endpoint without a path gets ``/v1/traces``. ``None`` leaves the URL to OpenTelemetry.
     """
     if endpoint is None or urlsplit(endpoint).path.strip("/"):
         return endpoint

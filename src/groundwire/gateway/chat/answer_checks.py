@@ -42,14 +42,14 @@ class CheckTimeoutError(TimeoutError):
 
 
 class AnswerChecks:
-    """The checks of all answers of a response, by the number of the answer.
+    """The checks of all answers of a response; ``checks[n]`` is that of answer number ``n``.
 
     The check of the first answer begins at once, so that the evidence can be read before text
     arrives.
 
     Attributes:
-        on_review: Called on the event loop with the number of an answer that is still arriving, and
-            an interim result for it; ``None`` if nobody waits for these results.
+        on_review: Called on the event loop with the number of an answer and an interim result for
+            it; ``None`` if nobody waits for these results.
         timeout_s: The most seconds that one call in a thread may take, including the wait for a
             free thread.
         max_chars: The most characters that are checked of the text of a streamed answer, and the
@@ -75,7 +75,7 @@ class AnswerChecks:
         self.on_review: OnReview | None = None
         # Begins the check of one answer's text, and returns its ``Flow``; called in a thread.
         self.open = partial(pipeline.stream, context)
-        # Makes the result for an answer that cannot be checked, for a reason.
+        # Makes the result for an answer that cannot be checked, from the answer and the reason.
         self.unavailable = partial(pipeline.unavailable, context)
         self._begun: dict[int, AnswerCheck] = {}
         self._known: dict[int, AnswerCheck] = {}
@@ -107,7 +107,7 @@ class AnswerChecks:
         return self._begun[index]
 
     def lose(self) -> None:
-        """Count an unreadable event as one unchecked part of every answer, present or later."""
+        """Count an unreadable event as one unchecked part of every answer, also of later ones."""
         for answer in self:
             answer.n_skipped += 1
         self._n_lost += 1
@@ -115,7 +115,7 @@ class AnswerChecks:
             _ = self[0]  # so that a stream without readable events has a result too
 
     def break_off(self) -> None:
-        """Mark all answers that the upstream has not ended as cut off."""
+        """Mark as cut off all answers that the upstream has not ended."""
         for answer in self:
             answer.is_cut |= not answer.is_finished
 
@@ -146,7 +146,8 @@ class AnswerChecks:
 class AnswerCheck:
     """The check of one answer while its text arrives.
 
-    If the check fails or takes too long, the outcome is ``unavailable``.
+    If the check fails or takes too long, the outcome of an answer with statements is
+    ``unavailable``.
 
     Attributes:
         index: The number of the answer.
@@ -176,7 +177,7 @@ class AnswerCheck:
         self._task = asyncio.create_task(self._work())
 
     def take(self, part: DeltaPart) -> None:
-        """Take the part of a chunk about this answer, with its text up to ``max_chars``."""
+        """Take the part of a chunk about this answer; text beyond ``max_chars`` is only counted."""
         room = max(0, self._checks.max_chars - self.n_chars)
         self.is_over_limit |= len(part.text) > room
         self.n_chars += len(part.text)
@@ -209,8 +210,8 @@ class AnswerCheck:
         """Check the rest of the answer, and return the result; later calls return the same one.
 
         Args:
-            answer: The whole answer, whose text was given to :meth:`feed`; ``None`` if its parts
-                were given to :meth:`take`.
+            answer: The whole answer, if it did not arrive in a stream; ``None`` if its parts were
+                given to :meth:`take`.
         """
         if self.checked is None:
             self._is_complete = True

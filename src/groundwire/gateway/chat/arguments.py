@@ -32,7 +32,7 @@ class JoinedCalls:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The calls so far, each with the arguments that have arrived."""
+        """The calls so far, each with the part of its arguments that was kept."""
         return tuple(
             ToolCall(name=name, arguments="".join(self._arguments[key]))
             for key, name in self._names.items()
@@ -40,7 +40,7 @@ class JoinedCalls:
 
 
 def count_values(arguments: str) -> int | None:
-    """Count the values in the arguments of a call: texts, numbers, true, false, null.
+    """Count the values in the arguments of a call: texts, numbers, true, false and null.
 
     The result is 0 without arguments, and ``None`` if they are not JSON that can be read.
 

@@ -2,8 +2,8 @@
 
 Such a stream has one answer. Events open, fill and close its blocks. Clients assemble blocks in the
 order of their numbers, so events are sent in the order in which they arrived. While text is
-withheld, an event that might repeat it waits until the answer has passed its check, and so do all
-events after it.
+withheld, an event that might repeat the text waits until the answer has passed its check, and so do
+all events after this one.
 """
 
 import re
@@ -40,7 +40,7 @@ class Leaves(Enum):
     """When an event may be sent to the client."""
 
     WITH_TEXT = auto()  # once its own text and all text before it may be sent
-    LATE = auto()  # if text is withheld, once the answer has passed its check
+    LATE = auto()  # once the answer has passed its check; like WITH_TEXT if no text is withheld
     LAST = auto()  # at the very end: the event ends the answer
 
 
@@ -81,7 +81,8 @@ class BlockReader(ABC):
         """Read an event.
 
         Raises:
-            UnreadableChunkError: If the event is not of this API, or may hold unchecked text.
+            UnreadableChunkError: If the event does not fit this API or the events before it, or is
+                of an unknown type and may hold text of the answer.
         """
         data = event_data(event.data or "")
         own = {key: value for key, value in data.items() if key != _OURS}
@@ -316,7 +317,7 @@ class HeldBlocks(ABC):
         self._steps.append(step)
 
     def clear(self, upto: int | None = None) -> list[bytes]:
-        """Release the events of the text up to an offset in the answer, as far as none has to wait.
+        """Release the events up to an offset in the answer's text, or to the first that must wait.
 
         ``None`` is the end of the text that has arrived. With an offset, a block of text is opened
         only once some of its text may be sent; otherwise clients might show an empty text.
@@ -360,7 +361,7 @@ class HeldBlocks(ABC):
         return out + self.clear()
 
     def finish(self, *, extension: Mapping[str, Any] | None = None) -> list[bytes]:
-        """Release the rest of the answer: events that had to wait, a warning not sent yet, the end.
+        """Release all that is held: events that had to wait, a warning not sent yet, and the end.
 
         The event that ends the answer gets ``extension``, unless it is an error.
         """

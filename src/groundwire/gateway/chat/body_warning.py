@@ -1,4 +1,4 @@
-"""Writes the warning that the action ``body`` adds to an answer, in HaluGate's words."""
+"""Writes the warning that the action ``body`` adds to an answer, in HaluGate's form."""
 
 from collections.abc import Sequence
 
@@ -37,8 +37,9 @@ def warning_text(checked: Checked) -> str | None:
     """Return the warning for an answer, without a blank line before or after it.
 
     The result is ``None`` if the action of the answer is not ``body``, or its outcome needs no
-    warning. If the policy includes details, a warning about hallucination quotes the spans, and
-    gives the highest probability of a span as its confidence, if there is one.
+    warning. If the policy includes details, a warning about hallucination quotes the spans, with
+    their explanations if there are any. Its confidence is the highest probability of a span; it is
+    left out if no span has one.
     """
     if checked.action is not Action.BODY:
         return None
@@ -63,7 +64,7 @@ def warning_text(checked: Checked) -> str | None:
 
 
 def _analysis(explanation: Explanation) -> str:
-    said = "UNKNOWN"  # without an entailment, the label is from the detector
+    said = "UNKNOWN"  # the label is from the detector, not from an NLI model
     if explanation.entailment is not None:
         confidence = _percent(explanation.entailment.of(explanation.label))
         said = f"{_NLI[explanation.label]}, confidence: {confidence}"

@@ -87,7 +87,7 @@ def _read(
 def marked(reply: UpstreamReply, body: CheckedBody, dialect: Dialect) -> Response:
     """Return the upstream's response for the client, with headers and warnings about the results.
 
-    None of the answers may be withheld.
+    No answer may have the action ``block``.
     """
     warnings = [warning_text(answer) for answer in body.answers]
     headers, raw = reply.headers, body.raw

@@ -42,11 +42,11 @@ from groundwire.policy.policy import Action, reach
 
 #: Seconds that a client may take to send the body of its request.
 BODY_TIMEOUT_S = 60.0
-#: About the most bytes of an unstreamed response that are kept to check it after it was sent.
+#: After about this many bytes, no more are kept of an unstreamed response that is checked later.
 OBSERVED_BYTES = 8 * 2**20
 
-#: With ``gateway.max_requests`` times this many background tasks, answers that are sent without
-#: waiting for their check are no longer checked.
+#: While as many background tasks run as this times ``gateway.max_requests``, answers that are sent
+#: without waiting for their check are not checked.
 _PENDING_PER_REQUEST = 4
 #: The recorded reason why an answer was not checked because of too many background tasks.
 _OVERLOADED = "OverloadedError"
@@ -85,7 +85,7 @@ async def create(request: Request, dialect: Dialect) -> Response:
 
 
 class Exchange:
-    """Handles one chat request: asks the upstream, has its answer checked, makes the response."""
+    """Handles one chat request: asks the upstream, has its answer checked and responds."""
 
     def __init__(self, services: Services, request: Request, chat: ChatRequest) -> None:
         self._services, self._request, self._chat = services, request, chat
@@ -99,7 +99,7 @@ class Exchange:
         """Return the response for the client.
 
         Raises:
-            Problem: If the upstream gives no response, or its response must not be sent.
+            Problem: If the request or the response is refused, or the upstream gives no response.
             InvalidConversationError: If the request is not a conversation.
             InvalidTextError: If its text is not valid, and the policy blocks unchecked answers.
         """
@@ -155,8 +155,9 @@ class Exchange:
     ) -> Response:
         """Relay a response without reading it.
 
-        If the gate decided that no check is due, or ``failure`` says why a due check cannot take
-        place, the outcome is recorded, and a successful response gets headers with it.
+        The outcome is recorded if the gate decided that no check is due, or if ``failure`` says why
+        a due check cannot take place and the response is successful. A successful response gets
+        headers with the recorded outcome.
         """
         reply = await sending
         is_success = 200 <= reply.status < 300

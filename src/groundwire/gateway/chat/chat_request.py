@@ -54,7 +54,8 @@ class ChatRequest:
         Args:
             raw: The body as the client sent it.
             dialect: The API that the client uses.
-            deployment: The model in the path of the request, as in Azure's API; ``None`` if none.
+            deployment: The model in the path of the request, as in Azure's API; ``None`` if the
+                path has none.
             content_encoding: The value of the header Content-Encoding.
             settings: The most bytes of a decompressed body, and whether the upstream gets
                 ``metadata["grounding.*"]``; OpenAI refuses metadata whose values are not short
@@ -62,7 +63,7 @@ class ChatRequest:
 
         Raises:
             Problem: 400, if the body is not valid JSON or is nested too deeply; 415, if it cannot
-                be decompressed, or is too large then.
+                be decompressed, or is too large when decompressed.
             InvalidConversationError: If the body is not a JSON object.
         """
         if content_encoding:

@@ -131,8 +131,8 @@ def chunk_of(data: dict[str, Any]) -> Chunk:
     """Read a chunk of a chat completion.
 
     Raises:
-        UnreadableChunkError: If its choices have an unexpected form, or it may hold text outside of
-            them.
+        UnreadableChunkError: If it does not have the form of a chunk, so that text of an answer
+            could be overlooked.
     """
     # The client would take the upstream's ``groundwire`` for the gateway's, so it is removed.
     own = {key: value for key, value in data.items() if key != _OURS}

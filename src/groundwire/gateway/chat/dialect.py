@@ -35,8 +35,8 @@ class Dialect(Protocol):
         """Return the answers in the body of a response.
 
         Raises:
-            InvalidConversationError: If the body is not a response of this API, or has text in a
-                place that is not read.
+            InvalidConversationError: If the body is not a response of this API, or has an answer's
+                text in the wrong place.
         """
 
     def is_error(self, data: object) -> bool:
@@ -53,8 +53,8 @@ class Dialect(Protocol):
     def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
         """Return a function that reads one event; call it with the events of one stream in order.
 
-        The function raises ``UnreadableChunkError`` if the event is not of this API, or may hold
-        text in an unknown place.
+        The function raises ``UnreadableChunkError`` if the event does not have a form of this API,
+        so that text of an answer could be overlooked.
         """
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldResponse:

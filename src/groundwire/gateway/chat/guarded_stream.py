@@ -92,16 +92,19 @@ class ReleasedStream:
         """Yield the bytes for the client as soon as they may be sent.
 
         Raises:
-            UpstreamBrokenError: If the upstream breaks off and text is not withheld. Bytes that
-                cannot be read then raise one of ``UNREADABLE``. If text is withheld, a refusal ends
-                the stream instead.
+            UpstreamBrokenError: If the upstream breaks off. If its bytes cannot be read, one of
+                ``UNREADABLE`` is raised. If text is withheld, a refusal ends the stream in place of
+                these errors.
         """
         self._tasks.append(asyncio.create_task(self._read_and_decide()))
         while (events := await self._outbox.get(self._settings.keepalive_s or None)) is not None:
             yield events
 
     async def close(self) -> None:
-        """Cancel all tasks, record the stream and close the upstream; call it once, at the end."""
+        """Cancel all tasks, record the stream if it was not yet, and close the upstream.
+
+        It must be called once, at the end.
+        """
         self._outbox.end()
         for task in (*self._tasks, *self._settling.values()):
             task.cancel()
@@ -200,7 +203,7 @@ class ReleasedStream:
         """Send as much of an answer as may be sent by now."""
         held = self._held.answer(index)
         if index in self._passed:
-            # Events after the end of an answer have no text, only for example the usage.
+            # After the end of an answer, only events without text can follow, such as the usage.
             self._outbox.put(held.settle())
             self._put_last(held.finish())
         elif self._release is Release.MARK:
@@ -244,7 +247,7 @@ class ReleasedStream:
         self._put_last(held.finish(extension=marks))
 
     def _put_last(self, events: Sequence[bytes]) -> None:
-        """Send events; if the end of the response waits for audit records, keep the events."""
+        """Send events, or keep them if the end of the response waits for audit records."""
         if self._settles:
             self._kept += events
         else:

@@ -1,7 +1,7 @@
 """Holds back a streamed chat completion, and releases the events that may be sent to the client.
 
 The buffer is given chunks, and how much of their text may be sent. It returns events as bytes. An
-event is divided if only a part of its text may be sent.
+event is divided if only a part of its text may be sent and its content is a string.
 """
 
 import json
@@ -114,8 +114,7 @@ class HeldAnswer:
     def settle(self, *, warning: str | None = None, in_front: bool = False) -> list[bytes]:
         """Release all text of an answer that has passed its check, with a warning if there is one.
 
-        With ``in_front``, the warning stands before the text, of which nothing may have been sent
-        yet.
+        ``in_front`` puts the warning before the text; this requires that no text has been sent yet.
         """
         out = []
         if warning and in_front:
@@ -180,7 +179,7 @@ class HeldStream:
             Otherwise, only the text and the event that ends the answer are held.
         answers: The answers that have been mentioned so far, by number.
         head: The fields that all chunks of the response have, such as ``id`` and ``model``.
-        usage: The token counts that the upstream sent last, or ``None``.
+        usage: The token counts that the upstream sent last; ``None`` if it has sent none.
     """
 
     def __init__(self, head: Mapping[str, Any], *, trace_id: str, withholds: bool) -> None:
@@ -257,7 +256,7 @@ class HeldStream:
     def error(self, event: ServerSentEvent, chunk: Chunk) -> list[bytes]:
         """Return the event that ends a stream in which the upstream sent an error.
 
-        Text of answers that came with the error is left out.
+        Text that came with the error is left out.
         """
         is_named = event.raw.startswith(_ERROR_NAME)
         known = chunk.data

@@ -16,7 +16,7 @@ _LOGPROBS = frozenset(
 #: enumeration, or a short text in base64.
 _NAME = re.compile(r"[A-Za-z0-9_.:/@+=~-]{0,128}")
 
-#: Fields of an error body whose strings are error messages and not answers.
+#: Fields of an error body whose strings describe the error, and are not answers.
 _ERROR = frozenset(
     ("error", "errors", "detail", "message", "code", "param", "type", "object", "request_id")
 )

@@ -1,4 +1,4 @@
-"""Makes the marks with the result of a check for the client: headers and a JSON extension.
+"""Makes the marks that tell a client the result of a check: headers and a JSON extension.
 
 All functions are pure. The ``x-vsr-*`` headers are HaluGate's, as it documents them. The
 ``x-groundwire-*`` headers are Groundwire's own.
@@ -41,8 +41,8 @@ def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
     answers add the header ``x-groundwire-pointers``, with the JSON Pointer of each span.
 
     Returns:
-        Names and values of the headers, in the documented order. A header has the values of all
-        answers, escaped where needed.
+        Names and values of the headers, in the documented order. Each header is about all answers
+        whose action is ``header``; quoted texts are escaped where needed.
     """
     if any(answer.action is Action.BLOCK for answer in answers):
         return []
@@ -85,7 +85,7 @@ def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
 
 
 def evidence_headers(conversation: Conversation) -> list[tuple[str, str]]:
-    """Return the header that ``DEBUG_HEADER`` asks for: the places of the evidence in a request."""
+    """Return the header for ``DEBUG_HEADER``: the places where evidence was found, or ``none``."""
     found = (f"{each.origin} {each.place}" for each in conversation.offered)
     return [("x-groundwire-evidence", header_list(found) or "none")]
 

@@ -50,7 +50,7 @@ class ObservedStream:
     async def events(self) -> AsyncGenerator[bytes]:
         """Yield the bytes as they arrive; raise the upstream's error if it breaks off."""
         async for data in self._reply.chunks():
-            await self._read(data)  # read before sending, so that the last bytes are recorded too
+            await self._read(data)  # read first: the client may leave once it has the last bytes
             yield data
         await self._read()
 

@@ -21,8 +21,8 @@ log = logging.getLogger(__name__)
 async def open_context(services: Services, chat: ChatRequest, caller: Caller) -> RequestContext:
     """Return the context of a request for its check.
 
-    If the request cannot be read in time, the context gives the reason, and no answer can be
-    checked.
+    If the request cannot be read, or not in time, the context gives the reason, and no answer can
+    be checked.
 
     Raises:
         InputError: If the request is not a conversation. Also if its text is invalid (a lone

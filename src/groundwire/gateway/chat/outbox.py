@@ -33,7 +33,7 @@ class Outbox:
             self._add(events)
 
     def seal(self) -> None:
-        """Refuse further events; the queue then waits for :meth:`end`."""
+        """Drop all further events, except for those of :meth:`end`."""
         self.is_sealed = True
         self._has_room.set()
 

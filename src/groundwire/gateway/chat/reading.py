@@ -10,7 +10,7 @@ from groundwire.gateway.http.sse import EventSplitter, ServerSentEvent
 
 log = logging.getLogger(__name__)
 
-#: The most bytes of an event in a stream; an event with a whole answer has far fewer.
+#: The most bytes of an event that has not ended; an event with a whole answer has far fewer.
 MAX_EVENT_BYTES = 16 * 2**20
 #: The most bytes of a decompressed stream.
 MAX_STREAM_BYTES = 2**28

@@ -26,7 +26,7 @@ class StreamReport:
         answers: The results for the answers that were checked to their end or refused; empty if
             text was withheld and the client left.
         summary: The summary of a stream whose text was withheld; ``None`` for other streams.
-        refusal: The reason why the rest of the stream was refused, or ``None``.
+        refusal: The reason why the rest of the stream was refused; ``None`` if it was not.
         is_upstream_error: Whether the upstream sent an error in the stream.
         is_client_gone: Whether the client left before the end.
         added_s: Seconds from the upstream's last bytes until recording begins; ``None`` if nothing
@@ -48,8 +48,8 @@ class Recorder:
     response whose audit events cannot be written must not be sent.
 
     Attributes:
-        settles: Whether the end of a response waits until its audit events are written, or cannot
-            be.
+        settles: Whether the end of a response waits until its audit events are written, or until
+            it is known that they cannot be written now.
     """
 
     def __init__(self, services: Services, *, trace_id: str, model: str = "") -> None:

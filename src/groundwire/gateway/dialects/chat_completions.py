@@ -69,10 +69,10 @@ class ChatCompletions:
 
 
 def with_unread(answers: tuple[Answer, ...], data: Mapping[str, Any]) -> tuple[Answer, ...]:
-    """Return the answers in a body, counting unknown fields that may hold text in ``n_skipped``.
+    """Return answers whose ``n_skipped`` also counts unknown fields of the body that may hold text.
 
     Raises:
-        InvalidConversationError: If there are no answers, and such a field outside of the choices.
+        InvalidConversationError: If such a field is outside of the choices, and there is no answer.
     """
     beside = count_unread(data, KNOWN)
     if beside and not answers:

@@ -16,7 +16,7 @@ class HeldTexts(HeldStream):
     """A buffer that holds back a stream of legacy completions in the form of chat completions."""
 
     def write(self, chunk: Mapping[str, Any]) -> bytes:
-        """Return the event with a legacy completion for a chunk of chat completions."""
+        """Return a chunk of chat completions as an event with a legacy completion."""
         choices = []
         for choice in chunk.get("choices") or ():
             own = {key: value for key, value in choice.items() if key != "delta"}
@@ -38,7 +38,7 @@ class Completions(ChatCompletions):
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a request in which the prompt is the user's only message.
 
-        Without a prompt that is one text, there is no message.
+        If the prompt is not one text, alone or in a list, there is no message.
         """
         prompt = body.get("prompt")
         if isinstance(prompt, list) and len(prompt) == 1:

@@ -27,7 +27,7 @@ from groundwire.pipeline.conversation.response import Answer, ToolCall, answer_o
 #: if their strings are names, such as an id.
 _MESSAGE = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")
 _BEGUN = ("id", "type", "role", "model", "content")
-#: Fields of ``usage`` with a name, for example of a service tier, that may be sent before the
+#: Fields of ``usage`` that hold a name, such as that of a service tier, and may be sent before the
 #: answer has passed.
 _USAGE = ("service_tier", "inference_geo", "speed")
 #: Known fields of messages, events, blocks and deltas. Text in any other field is counted as
@@ -66,7 +66,7 @@ class Messages:
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a request in the form that the pipeline reads.
 
-        An output format is in ``response_format``.
+        An output format is put into ``response_format``.
         """
         wanted = body.get("output_config")
         if not isinstance(wanted, Mapping):
@@ -105,7 +105,10 @@ class Messages:
         return is_error_body(data, _OF_MESSAGE - {"content"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
-        """Return a body with each warning in a block before the first text block, or last."""
+        """Return a body with each warning in a block before the first text block.
+
+        Without a text block, the warnings stand at the end.
+        """
         blocks = data["content"]
         at = next((i for i, each in enumerate(blocks) if each.get("type") == "text"), len(blocks))
         ours = [{"type": "text", "text": f"{each}\n\n"} for each in warnings if each]
@@ -207,7 +210,7 @@ class _Reader(BlockReader):
         )
 
     def _call(self, data: Mapping[str, Any], name: str, arguments: str) -> tuple[CallPart, ...]:
-        """Return a piece of the open block's tool call; none if the block is no ``tool_use``."""
+        """Return a piece of the open block's tool call; empty if the block is no ``tool_use``."""
         if self._open != "tool_use":
             return ()
         return (CallPart(key=str(data["index"]), name=name, arguments=arguments),)

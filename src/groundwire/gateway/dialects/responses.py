@@ -34,7 +34,7 @@ class Responses:
 
         ``input`` is always set, since a request that names a stored prompt may have none.
         ``messages``, which this API does not know, and fields that are ``null`` are left out. An
-        output format is in ``response_format``.
+        output format is put into ``response_format``.
         """
         text = body.get("text")
         wanted = text.get("format") if isinstance(text, Mapping) else None
@@ -72,7 +72,10 @@ class Responses:
         return is_error_body(data, fields.RESPONSE - {"output"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
-        """Return a body with each warning in a part before the first content of a message."""
+        """Return a body with each warning in a part at the start of the first message with content.
+
+        Without such a message, no warning is added.
+        """
         items = list(data["output"])
         for i, item in enumerate(items):
             content = item.get("content")
@@ -208,7 +211,8 @@ class _Reader(BlockReader):
             name: The whole name; empty if the event has no name.
 
         Raises:
-            UnreadableChunkError: If the name or the arguments contradict earlier events.
+            UnreadableChunkError: If ``arguments`` is not a string, or if the name or the arguments
+                contradict earlier events.
         """
         known, so_far = self._calls.get(index, ("", TextSoFar()))
         if name and known and name != known:

@@ -149,7 +149,7 @@ class Exchange:
         await self._replied.result().feed(b"")
 
     def _leave(self) -> None:
-        """Let the app know that Envoy is gone."""
+        """End all waits, and let the app know that Envoy takes no more messages."""
         self._gone.set()
         self._ended.set()
         self._turns.put_nowait("")

@@ -79,7 +79,7 @@ Pairs = list[tuple[bytes, bytes]]
 
 
 def pairs_of(headers: Any) -> Pairs:  # noqa: ANN401 - protobuf has no types
-    """Return the headers of a message."""
+    """Return the headers in a message of Envoy, with pseudo-headers such as ``:path``."""
     found = headers.headers.headers
     return [(each.key.lower().encode(), each.raw_value or each.value.encode()) for each in found]
 

@@ -1,1 +1,1 @@
-"""HTTP parts of the gateway: callers, headers, bodies, event streams, errors, refusals, pages."""
+"""HTTP in the gateway: callers, headers, bodies, event streams, errors, refusals and pages."""

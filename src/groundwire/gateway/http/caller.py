@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from groundwire.policy.policy import Overrides
 
-#: Paths that need no key: probes, metrics, the OpenAPI document.
+#: Paths that need no key: those of probes, metrics and the OpenAPI document.
 OPEN = frozenset({"/livez", "/readyz", "/metrics", "/openapi.json"})
 
 #: Headers that may hold a key of the gateway or of the upstream; ``X-Groundwire-Key`` is not among

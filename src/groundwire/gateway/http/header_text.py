@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from urllib.parse import quote
 
-#: The default limit on the bytes of a header value, with a final ``...``; it is HaluGate's.
+#: The default limit on the bytes of a header value, including a final ``...``; it is HaluGate's.
 MAX_BYTES = 500
 
 _CUT = "..."

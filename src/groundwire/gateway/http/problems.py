@@ -72,7 +72,7 @@ class Problem(Exception):  # noqa: N818 - a response for the client, not a failu
 
 
 def problem_response(problem: Problem, *, trace_id: str, is_anthropic: bool = False) -> Response:
-    """Return a problem as a response; in Anthropic's API, ``type`` stands beside ``error``."""
+    """Return a problem as a response; for Anthropic's API, it has ``type`` beside ``error``."""
     headers = dict(problem.headers)
     if problem.status in (429, 503):
         # OpenAI's clients read this header and try again.
@@ -98,7 +98,7 @@ def as_problem(error: BaseException) -> Problem:
     if isinstance(error, errors.GroundwireError):
         return _of_ours(error)
     if isinstance(error, ClientDisconnect):
-        # Nobody gets this response; metrics and traces count its status.
+        # Nobody gets this response, but metrics and traces show its status.
         return _invalid("client_gone", "The client left before its response.", status=499)
     if isinstance(error, RecursionError):
         return _invalid("too_deep", "The request is nested too deeply.", "Nest it less deeply.")

@@ -89,7 +89,7 @@ def refused(code: RefusalCode) -> Problem:
 
 
 def blocked(answers: Sequence[Checked]) -> Problem:
-    """Return the refusal of a response, of whose answers at least one is blocked.
+    """Return the refusal of a response with at least one blocked answer.
 
     Its code is that of the worst outcome among the blocked answers. If that is hallucinated, the
     message gives the number of ungrounded claims.

@@ -85,7 +85,7 @@ class EventSplitter:
     """Divides a stream of bytes into events; the pieces that are fed may begin and end anywhere."""
 
     def __init__(self, *, max_event_bytes: int) -> None:
-        """Prepare to divide one stream; an unfinished event may have ``max_event_bytes``."""
+        """Prepare to divide one stream; an unfinished event has at most ``max_event_bytes``."""
         self._buffer = bytearray()
         self._searched = 0
         self._max_event_bytes = max_event_bytes

@@ -38,7 +38,7 @@ def encoded(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
 class Streamed(Response):
     """A response whose body comes from an iterator.
 
-    The iterator is asked for the next piece when the server has taken the piece before, so a slow
+    The iterator is asked for the next piece once the server has taken the previous one, so a slow
     client makes the iterator wait, and nothing is buffered. If the client leaves, the iterator is
     cancelled. It is always closed before the response ends.
 
