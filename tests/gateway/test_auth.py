@@ -50,6 +50,13 @@ def test_a_key_comes_in_one_of_three_headers(url: str, headers: dict[str, str]) 
     assert reply.json()["key_id"] == key_hash(OTHER_KEY)[:12]
 
 
+@pytest.mark.parametrize("path", ["/v1/messages", "/openai/v1/messages"])
+def test_a_request_without_a_key_is_refused_in_the_form_of_its_api(url: str, path: str) -> None:
+    refused = fetch(f"{url}{path}")
+    assert (refused.status, refused.json()["type"]) == (401, "error")
+    assert "type" not in fetch(f"{url}/v1/chat/completions").json()
+
+
 def test_with_a_header_of_our_own_authorization_is_the_upstreams(url: str) -> None:
     own = {"X-Groundwire-Key": KEY}
     assert whose(fetch(f"{url}/v1/a", headers=own | {"Authorization": "Bearer sk-1"})) == (

@@ -197,8 +197,7 @@ async def _tell(request: Request, error: Exception) -> Response:
     problem = as_problem(error)
     if problem.status >= 500 and problem is not error:
         log_failure(error, trace_id(request))
-    is_anthropic = request.url.path == "/v1/messages"
-    return problem_response(problem, trace_id=trace_id(request), is_anthropic=is_anthropic)
+    return problem_response(problem, trace_id=trace_id(request), path=request.url.path)
 
 
 async def _guarded(start: Coroutine[Any, Any, None], readiness: Readiness) -> None:

@@ -71,13 +71,13 @@ class Problem(Exception):  # noqa: N818 - a response for the client, not a failu
         return {"error": error}
 
 
-def problem_response(problem: Problem, *, trace_id: str, is_anthropic: bool = False) -> Response:
-    """Return a problem as a response; for Anthropic's API, it has ``type`` beside ``error``."""
+def problem_response(problem: Problem, *, trace_id: str, path: str = "") -> Response:
+    """Return a problem as the response to a request for ``path``, in the form of its API."""
     headers = dict(problem.headers)
     if problem.status in (429, 503):
         # OpenAI's clients read this header and try again.
         headers.setdefault("Retry-After", "1")
-    body = {"type": "error"} if is_anthropic else {}
+    body = {"type": "error"} if path.endswith("/messages") else {}  # as in Anthropic's API
     body |= problem.to_dict(trace_id=trace_id)
     # In ASCII, since a lone surrogate in a message could not be encoded otherwise.
     content = json.dumps(body, separators=(",", ":"))

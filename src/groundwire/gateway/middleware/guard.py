@@ -26,7 +26,7 @@ class Guard:
             try:
                 await self.check(scope)
             except Problem as problem:
-                response = problem_response(problem, trace_id=trace_id(scope))
+                response = problem_response(problem, trace_id=trace_id(scope), path=scope["path"])
                 await response(scope, receive, send)
                 return
         await self._app(scope, receive, send)
