@@ -88,10 +88,7 @@ def test_a_budget_is_broken_kept_by_another_threshold_and_on_record(anna: Desk) 
         for number in range(n):
             anna.run(labels.save(copied(one, number)))
     assert budgeted(anna, budget="10 %") == 303
-    page = anna.get("").text
-    while "load the page again in a moment" in page:
-        page = anna.get("").text
-    assert "Budget of acme</strong>" in page
+    assert "Budget of acme</strong>" in overview(anna)
     page = anna.get("/tenants/acme/budget").text
     assert "At most 10 % of right answers blocked: broken" in page
     assert "41 of 41" in page
@@ -106,6 +103,40 @@ def test_a_budget_is_broken_kept_by_another_threshold_and_on_record(anna: Desk) 
     assert second["added"] == {"operating_point": 0.601}
     assert budgeted(anna, budget="") == 303
     assert "blocked: " not in anna.get("/tenants/acme/budget").text
+
+
+def test_the_overview_lists_a_budget_that_reviewers_have_to_settle(anna: Desk) -> None:
+    (right,) = sampled(anna, RIGHT)
+    judge(anna, right, f1="wrong")
+    labels = Labels(anna.control.store)
+    (review,) = anna.run(labels.of_sample("acme"))
+    anna.run(labels.save(replace(review, account="rita", marks=())))
+    assert review.facts is not None
+    passing = replace(review, facts=replace(review.facts, worst=()))
+    for number in range(40):
+        anna.run(labels.save(copied(passing, number)))
+    assert budgeted(anna, budget="10 %") == 303
+    page = anna.get("/tenants/acme/budget").text
+    assert "reviewers have to agree first" in page
+    assert "blocked answers about which reviewers disagree: 1." in page
+    assert "Budget of acme</strong>" in overview(anna)
+    assert "reviewers have to agree first: see the tab Budget of the tenant acme" in overview(anna)
+
+
+def test_the_page_says_that_labels_count_after_other_settings_change(anna: Desk) -> None:
+    (right,) = sampled(anna, RIGHT)
+    judge(anna, right, f1="wrong")
+    page = anna.get("/tenants/acme/budget").text
+    assert "Labels still count after other settings change" in page
+    assert "Of several right answers to one request, or several wrong ones, the table" in page
+
+
+def overview(desk: Desk) -> str:
+    """The overview, with the lines about budgets."""
+    page = desk.get("").text
+    while "load the page again in a moment" in page:
+        page = desk.get("").text
+    return page
 
 
 def test_only_contradictions_count_where_the_policy_blocks_only_them(anna: Desk) -> None:

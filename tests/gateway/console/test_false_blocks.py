@@ -1,9 +1,10 @@
 """What labels of a sample say about the right answers that a threshold blocks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
@@ -48,6 +49,21 @@ def labelled(
 
 def of(reviews: list[Review], by: DetectorInfo) -> FalseBlocks:
     return FalseBlocks.of(reviews, by, blocking=[UNSUPPORTED], blocks_incomplete=False)
+
+
+def disputed(n: int, worst: float, *, start: int = 1000) -> list[Review]:
+    """Labels of answers that one reviewer calls right, and another one wrong."""
+    right = [*labelled((n, True, worst), start=start)]
+    return [*right, *(replace(each, account="anna", marks=(MISSED,)) for each in right)]
+
+
+def of_requests(reviews: Iterable[Review], *, of_each: int) -> list[Review]:
+    """The same labels, of requests with so many answers each."""
+    return [
+        replace(each, facts=replace(each.facts, trace_id=f"{of_each}/{number // of_each}"))
+        for number, each in enumerate(reviews)
+        if each.facts is not None
+    ]
 
 
 def scores(worst: float | None) -> tuple[WorstScore, ...]:
@@ -110,7 +126,10 @@ def test_labels_that_say_nothing_of_the_threshold_do_not_count() -> None:
 def test_only_findings_whose_label_leads_to_a_block_count() -> None:
     both = (WorstScore(*UNSUPPORTED, 0.9), WorstScore(*CONTRADICTED, 0.6))
     labels = of(
-        [replace(each, facts=replace(FACTS, worst=both)) for each in labelled((20, True, None))],
+        [
+            replace(each, facts=replace(FACTS, worst=both, trace_id=each.event_id))
+            for each in labelled((20, True, None))
+        ],
         READER,
     )
     assert labels.at(0.8).blocked.n == 20
@@ -137,13 +156,66 @@ def test_what_was_not_read_in_full_is_blocked_where_the_policy_says_so() -> None
 
 def test_a_budget_does_not_hold_by_leaving_out_what_reviewers_dispute() -> None:
     passing = [*labelled((59, True, None))]
-    blocked = [*labelled((30, True, 0.9), start=100)]
-    others = [replace(each, account="anna", marks=(MISSED,)) for each in blocked]
-    labels = of([*passing, *blocked, *others], READER)
+    labels = of([*passing, *disputed(30, 0.9)], READER)
     assert len(labels.disputed) == 30
     assert labels.support(0.05) is Support.DISPUTED
-    assert labels.n_disputed_blocked(0.05) == 30
+    assert labels.n_disputed_blocked == 30
     assert of(passing, READER).support(0.05) is Support.HOLDS
+
+
+def test_a_proposed_threshold_keeps_the_budget_if_disputed_answers_are_right_too() -> None:
+    passing = [*labelled((270, True, None), (30, True, 0.55))]
+    labels = of([*passing, *disputed(5, 0.7), *disputed(5, 0.8, start=2000)], READER)
+    assert labels.kept_by(0.01) == 0.801
+    saved = replace(labels, detector=replace(READER, threshold=0.801))
+    assert saved.support(0.01) is Support.HOLDS
+    assert of([*passing, *disputed(5, 1.0)], READER).kept_by(0.01) is None
+
+
+def test_while_reviewers_disagree_a_threshold_is_proposed_that_needs_no_settling() -> None:
+    labels = of([*labelled((299, True, None)), *disputed(20, 0.7)], READER)
+    assert (labels.support(0.01), labels.kept_by(0.01)) == (Support.DISPUTED, 0.701)
+
+
+def test_disputed_answers_count_as_right_by_requests() -> None:
+    right = of_requests(labelled((1200, True, None)), of_each=4)
+    one = disputed(1, 0.7, start=5000)
+    assert of(right, READER).support(0.01) is Support.HOLDS
+    assert of([*right, *one], READER).support(0.01) is Support.DISPUTED
+    settled = [*right, *labelled((1, True, 0.7), start=5000)]
+    assert of(settled, READER).support(0.01) is Support.OPEN
+
+
+def test_shares_and_intervals_count_one_answer_of_each_request() -> None:
+    blocked = of_requests(labelled((16, True, 0.9), start=1000), of_each=16)
+    wrong = of_requests(labelled((8, False, 0.9), start=2000), of_each=2)
+    labels = of([*labelled((300, True, None)), *blocked, *wrong], READER)
+    assert labels.now.blocked == Share(n=1, of=301)
+    assert labels.now.caught == Share(n=4, of=4)
+    assert labels.support(0.02) is Support.AGAINST  # of all answers, 16 of 316 are blocked
+    assert labels.support(0.06) is Support.HOLDS
+
+
+def test_which_answer_of_a_request_counts_is_drawn_and_stays_the_same() -> None:
+    both = [*labelled((100, True, None)), *labelled((100, True, 0.9), start=100)]
+    pairs = [
+        replace(each, facts=replace(each.facts, trace_id=str(number % 100)))
+        for number, each in enumerate(both)
+        if each.facts is not None
+    ]
+    blocked = of(pairs, READER).now.blocked
+    assert blocked.of == 100
+    assert 30 < blocked.n < 70
+    assert of(pairs[::-1], READER).now.blocked == blocked
+
+
+def test_a_score_that_equals_the_threshold_as_float32_is_blocked() -> None:
+    score = float(np.float32(0.7))
+    at = replace(READER, threshold=0.7)
+    labels = found((299, True, score), by=at)
+    assert labels.now.blocked == Share(n=299, of=299)
+    assert labels.support(0.01) is Support.BROKEN
+    assert labels.kept_by(0.01) == 0.701
 
 
 def test_answers_that_were_drawn_at_another_rate_than_the_newest_do_not_count() -> None:
@@ -154,11 +226,7 @@ def test_answers_that_were_drawn_at_another_rate_than_the_newest_do_not_count() 
 
 
 def test_the_answers_to_one_request_count_once_in_what_is_needed() -> None:
-    reviews = [
-        replace(each, facts=replace(FACTS, trace_id=str(number // 4)))
-        for number, each in enumerate(labelled((100, True, None)))
-    ]
-    labels = of(reviews, READER)
+    labels = of(of_requests(labelled((100, True, None)), of_each=4), READER)
     assert labels.support(0.05) is Support.OPEN
     assert labels.n_more(0.05) == (59 - 25) * 4
 

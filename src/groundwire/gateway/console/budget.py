@@ -44,6 +44,13 @@ _FINDINGS = tuple(
     for severity in range(SEVERITY[label] + 1)
 )
 
+#: Support of a budget → what the overview says of it; other budgets are not listed.
+_SAID = {
+    Support.DISPUTED: "reviewers have to agree first",
+    Support.AGAINST: "the labels speak against it",
+    Support.BROKEN: "the labels speak against it",
+}
+
 _CHECKED = (Outcome.GROUNDED, Outcome.HALLUCINATED, Outcome.PARTIAL)
 
 
@@ -86,7 +93,7 @@ async def _page(
 
 
 async def budget_states(visit: Visit) -> list[tuple[str, str, str]]:
-    """Return lines about tenants whose labels or traffic speak against their budget.
+    """Return lines about tenants whose labels or traffic call their budget into question.
 
     Each line has a name, a state and a text. Computing the lines can take seconds, so a task does
     it, and the page shows earlier lines meanwhile. Before the first lines are computed, or if the
@@ -116,8 +123,8 @@ async def _compute_states(visit: Visit) -> None:
             if found is None:
                 continue
             support = await asyncio.to_thread(found.support, budget)
-            if support in (Support.AGAINST, Support.BROKEN):
-                text = f"the labels speak against it: see the tab Budget of the tenant {id_}"
+            if said := _SAID.get(support):
+                text = f"{said}: see the tab Budget of the tenant {id_}"
                 lines.append((f"Budget of {id_}", str(support), text))
             warnings = await _warnings(visit, id_, found, budget, support)
             lines += [(f"Budget of {id_}", "warning", each) for each in warnings]

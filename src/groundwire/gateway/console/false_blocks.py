@@ -1,24 +1,25 @@
 """Estimates, from the labels of a random sample, the share of right answers that is blocked.
 
 A budget is the greatest share of right answers that may be blocked, with 95 % confidence.
-Thresholds are tested as ``groundwire tune`` tests them with the target ``fpr``.
+Thresholds are tested as ``groundwire tune`` tests them with the target ``fpr``: the answers to one
+request are alike, so tests and intervals count one answer of each request, drawn at random.
 """
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from hashlib import sha256
+from itertools import compress
 from math import inf, nan, sqrt
-from operator import ge, gt, lt
 
 import numpy as np
 
 from groundwire.control.verdicts import CheckFacts, Review, agreed_spans, by_answer
 from groundwire.detection.values import DetectorInfo, Label, Score
+from groundwire.evaluation.metrics import Bools
 from groundwire.evaluation.tuning.binomial import most_losses, upper_bound
-from groundwire.evaluation.tuning.guarantee import guarantee
-from groundwire.evaluation.tuning.sample import LabelledSample, ThresholdCandidates
-from groundwire.evaluation.tuning.target import Aim, TuningTarget
+from groundwire.evaluation.tuning.sample import ThresholdCandidates
 
 #: 1 minus the confidence of the tests and intervals, which is 95 %.
 ALPHA = 0.05
@@ -66,7 +67,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtThreshold:
-    """The shares of labelled answers that a threshold blocks.
+    """The shares of labelled answers that a threshold blocks, by one answer of each request.
 
     ``blocked`` is the share among the right answers, ``caught`` among the wrong ones.
     """
@@ -80,11 +81,13 @@ class AtThreshold:
 class LabelledAnswer:
     """A labelled answer of the sample.
 
-    ``is_right`` says whether its reviewers found it right; ``None`` if they disagree.
+    ``is_right`` says whether its reviewers found it right; ``None`` if they disagree. ``lot`` is
+    random, but stays the same; of the answers to one request, the one with the highest is drawn.
     """
 
     facts: CheckFacts
     is_right: bool | None
+    lot: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,14 +127,14 @@ class FalseBlocks:
         usable: list[LabelledAnswer] = []
         n_other = 0
         # The ids of events begin with the time, so the oldest answers come first.
-        for _, of_answer in sorted(by_answer(reviews).items()):
+        for id_, of_answer in sorted(by_answer(reviews).items()):
             facts, spans = of_answer[0].facts, agreed_spans(of_answer)
             if facts is None or not _applies_to(facts, detector):
                 n_other += 1
             else:
-                usable.append(
-                    LabelledAnswer(facts=facts, is_right=None if spans is None else not spans)
-                )
+                is_right = None if spans is None else not spans
+                lot = sha256(id_.encode()).digest()
+                usable.append(LabelledAnswer(facts=facts, is_right=is_right, lot=lot))
         # Answers that were drawn with different probabilities are no random sample together.
         same = [each for each in usable if each.facts.sample == usable[-1].facts.sample]
         return cls(
@@ -144,9 +147,8 @@ class FalseBlocks:
         )
 
     @property
-    def n_right(self) -> int:
-        """The number of labelled answers that are right."""
-        return sum(bool(each.is_right) for each in self.answers)
+    def _right(self) -> list[LabelledAnswer]:
+        return [each for each in self.answers if each.is_right]
 
     @property
     def now(self) -> AtThreshold:
@@ -155,17 +157,21 @@ class FalseBlocks:
 
     def at(self, threshold: float) -> AtThreshold:
         """Return the shares of labelled answers that a threshold blocks."""
-        blocked = [each for each in self.answers if self._blocks(each, threshold)]
-        n_right = sum(bool(each.is_right) for each in blocked)
+        wrong = [each for each in self.answers if not each.is_right]
         return AtThreshold(
             threshold=threshold,
-            blocked=Share(n=n_right, of=self.n_right),
-            caught=Share(n=len(blocked) - n_right, of=len(self.answers) - self.n_right),
+            blocked=self._share(_drawn(self._right), threshold),
+            caught=self._share(_drawn(wrong), threshold),
         )
 
-    def _blocks(self, answer: LabelledAnswer, threshold: float) -> bool:
-        is_blocking = lt if self.detector.score is Score.SIMILARITY else ge
-        return bool(is_blocking(self._worst(answer), threshold))
+    def _share(self, answers: Sequence[LabelledAnswer], threshold: float) -> Share:
+        return Share(n=int(self._blocks(answers, threshold).sum()), of=len(answers))
+
+    def _blocks(self, answers: Sequence[LabelledAnswer], threshold: float) -> Bools:
+        """Return for each answer whether a threshold blocks it."""
+        scores = np.array([self._worst(each) for each in answers], np.float64)
+        only = ThresholdCandidates(np.array([threshold]), self.detector.score)
+        return np.asarray(only.entries(scores) == 0, np.bool_)
 
     def _worst(self, answer: LabelledAnswer) -> float:
         """Return the worst score of an answer's findings that can block it.
@@ -181,58 +187,49 @@ class FalseBlocks:
     def kept_by(self, budget: float) -> float | None:
         """Return a threshold that keeps a budget with 95 % confidence; ``None`` if there is none.
 
-        Of several such thresholds, it is the one that blocks the most answers.
+        Of several such thresholds, it is the one that blocks the most answers. It keeps the budget
+        also if all disputed answers that it blocks are right.
         """
-        candidates = self._candidates()
-        numbers: dict[str, int] = {}
-        contexts = [numbers.setdefault(x.facts.trace_id, len(numbers)) for x in self.answers]
-        sample = LabelledSample(
-            contexts=np.array(contexts, np.intp),
-            scores=np.array([self._worst(each) for each in self.answers], np.float64),
-            hallucinated=np.array([not each.is_right for each in self.answers], np.bool_),
-            failed=np.zeros(len(self.answers), np.bool_),
-            groups=np.empty(0, np.str_),
-        )
-        found = guarantee(
-            sample,
-            candidates.entries(sample.scores),
-            len(candidates.values),
-            TuningTarget(Aim.FPR, budget),
-            alpha=ALPHA,
-            seed=0,
-        )
-        return None if found.index is None else float(candidates.values[found.index])
-
-    def _candidates(self) -> ThresholdCandidates:
-        """Return the thresholds that the labels can judge, including the threshold in use."""
-        now = self.detector.threshold
         fixed = ThresholdCandidates.of(self.detector)
-        if fixed.score is Score.SIMILARITY:
-            return ThresholdCandidates(np.unique([*fixed.values, now]), fixed.score)
-        lowest = max((each.facts.threshold for each in self.answers), default=now)
-        values = np.unique([*(x for x in fixed.values if x >= lowest), now])
-        return ThresholdCandidates(values[::-1], fixed.score)
+        values = np.unique([*fixed.values, self.detector.threshold])
+        least_first = values if fixed.score is Score.SIMILARITY else values[::-1]
+        # Thresholds are tested in a fixed order up to the first that fails, so each test may use
+        # the whole ALPHA. Later ones block more and fail too, so a binary search is enough.
+        n_kept = bisect_left(least_first, x=True, key=lambda x: not self._keeps(budget, x))
+        return float(least_first[n_kept - 1]) if n_kept else None
+
+    def _keeps(self, budget: float, threshold: float) -> bool:
+        """Return whether, with 95 % confidence, a threshold keeps a budget.
+
+        Disputed answers that it blocks count as right.
+        """
+        blocked = compress(self.disputed, self._blocks(self.disputed, threshold))
+        counted = [*self._right, *blocked]
+        tested = self._share(_drawn(counted), threshold)
+        if tested.n > most_losses(tested.of, budget, ALPHA):
+            return False
+        # As a precaution, as in ``groundwire tune``, the share of all answers has to keep the
+        # budget too: it is higher if requests with many answers are harder.
+        return self._share(counted, threshold).value <= budget
 
     def support(self, budget: float | None) -> Support:
         """Return whether the labels support a budget at the threshold in use."""
         if budget is None:
             return Support.UNSET
+        now = self.detector.threshold
         if self._breaks(budget):
             return Support.BROKEN
-        kept = self.kept_by(budget)
-        finds_more = gt if self.detector.score is Score.SIMILARITY else lt
-        if kept is not None and not finds_more(self.detector.threshold, kept):
-            return Support.DISPUTED if self.n_disputed_blocked(budget) else Support.HOLDS
-        return Support.AGAINST if self.now.blocked.value > budget else Support.OPEN
+        if self._keeps(budget, now):
+            return Support.HOLDS
+        if replace(self, disputed=())._keeps(budget, now):
+            return Support.DISPUTED
+        shares = self.now.blocked, self._share(self._right, now)
+        return Support.AGAINST if any(each.value > budget for each in shares) else Support.OPEN
 
-    def n_disputed_blocked(self, budget: float) -> int:
-        """Return the number of disputed answers that are blocked.
-
-        The result is 0 if the budget holds even with all these answers counted as right.
-        """
-        n = sum(self._blocks(each, self.detector.threshold) for each in self.disputed)
-        blocked = self.now.blocked
-        return n if upper_bound(blocked.n + n, blocked.of + n, ALPHA) > budget else 0
+    @property
+    def n_disputed_blocked(self) -> int:
+        """The number of disputed answers that the threshold in use blocks."""
+        return self._share(self.disputed, self.detector.threshold).n
 
     def _breaks(self, budget: float) -> bool:
         """Return whether, with 95 % confidence, more right answers are blocked than allowed."""
@@ -248,17 +245,14 @@ class FalseBlocks:
         blocked, and that the share of right answers, and the number of answers to a request, stay
         the same. ``None`` if it takes a hundred thousand requests with right answers.
         """
-        right = [each for each in self.answers if each.is_right]
-        blocked = [each for each in right if self._blocks(each, self.detector.threshold)]
-        # The test counts requests, since the answers to one request are alike.
-        n_requests, n_lost = (len({each.facts.trace_id for each in x}) for x in (right, blocked))
+        right = self.now.blocked
         n_needed = bisect_left(
-            range(_MAX_TRIALS), x=True, key=lambda n: most_losses(n, budget, ALPHA) >= n_lost
+            range(_MAX_TRIALS), x=True, key=lambda n: most_losses(n, budget, ALPHA) >= right.n
         )
         if n_needed >= _MAX_TRIALS:
             return None
-        per_request = len(self.answers) / n_requests if n_requests else 1.0
-        return max(0, round((n_needed - n_requests) * per_request))
+        per_request = len(self.answers) / right.of if right.of else 1.0
+        return max(0, round((n_needed - right.of) * per_request))
 
     def warnings(self, budget: float, support: Support) -> Iterator[str]:
         """Yield a warning if the newest quarter of the labelled answers speaks against a budget.
@@ -277,6 +271,12 @@ class FalseBlocks:
                 f"Of the {n_new} newest labelled answers alone, more are blocked than the budget "
                 "allows: the traffic may have changed."
             )
+
+
+def _drawn(answers: Sequence[LabelledAnswer]) -> list[LabelledAnswer]:
+    """Draw one answer of each request at random."""
+    in_order = sorted(answers, key=lambda each: each.lot)
+    return list({each.facts.trace_id: each for each in in_order}.values())
 
 
 def _applies_to(facts: CheckFacts, detector: DetectorInfo) -> bool:
