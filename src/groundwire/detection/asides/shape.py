@@ -2,7 +2,7 @@
 
 import re
 
-#: Characters around the words of a line that do not belong to them: white space, Markdown marks.
+#: Characters around the words of a line that do not belong to them: spaces, Markdown marks, quotes.
 MARKS = " \t*_`>\"“”'"
 _DELIMITER = re.compile(
     r"[ \t|]*\n[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\n"

@@ -65,7 +65,7 @@ def find(claim: str, lines: Iterable[str], basis: Basis, before: str = "") -> Ru
     """Apply all rules to a claim, unless the claim is itself a line of the evidence.
 
     ``lines`` are those that have most in common with the claim, best first. ``before`` is the
-    previous claim of the answer, or empty.
+    previous claim of the answer, or empty. A finding that overlaps a settled stretch is dropped.
     """
     if basis.has_line(claim):
         return RuleFindings(settled=((0, len(claim)),), is_line=True)
