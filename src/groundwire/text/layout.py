@@ -83,7 +83,7 @@ def fence_after(row: str, fence: str) -> str:
 
 
 def breadcrumb(titles: Sequence[str]) -> str:
-    """Join the two innermost headings, or return the innermost alone if that is too long."""
+    """Join the two innermost headings; if they are too long together, return the innermost."""
     joined = " > ".join(titles[-2:])
     return joined if len(joined) <= MAX_HEADING_CHARS else titles[-1]
 

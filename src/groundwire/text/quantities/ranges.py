@@ -23,7 +23,8 @@ def joined(text: str, first: FoundQuantity, second: FoundQuantity) -> tuple[Foun
     """Join two neighbouring quantities if the text between them shows that they belong together.
 
     Returns:
-        One quantity if the two are parts of one amount, otherwise both.
+        One quantity if the two are parts of one amount, otherwise both; the ends of a range share
+        what only one of them states.
     """
     start, end = first.quantity.end, second.quantity.start
     glue = _BETWEEN_PARTS.fullmatch(text, start, end)
