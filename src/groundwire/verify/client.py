@@ -120,7 +120,7 @@ def _with_limit_as(body: Mapping[str, Any], name: str | None) -> Mapping[str, An
 
 
 def _other_limit(body: Mapping[str, Any], error: Any) -> str | None:  # noqa: ANN401
-    """Return the other name of the token limit if the endpoint refuses the one that was sent."""
+    """Return the other name of the token limit if the sent one was refused, otherwise ``None``."""
     said = f"{error.body} {error.message}"[:10_000]
     refused = next((name for name in _LIMITS if name in body), None)
     if refused is None or error.status_code not in (400, 422) or refused not in said:

@@ -87,7 +87,7 @@ class CitationCase:
         self.answers: dict[frozenset[str], Judged] = {}
 
     def first(self) -> list[frozenset[str]]:
-        """Return the sets of cited spans to ask about first: all, all but each one, each alone."""
+        """Return the sets to ask about first: all cited spans, these without each, each alone."""
         cites = self.claim.cites
         if not cites:
             return []
