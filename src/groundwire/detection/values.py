@@ -126,7 +126,7 @@ def fields_as_data(record: Any) -> dict[str, Any]:  # noqa: ANN401 - a dataclass
 
 
 def as_data(value: Any) -> Any:  # noqa: ANN401 - JSON
-    """Turn a value into JSON data: enums become texts, tuples become lists, records objects."""
+    """Turn a value into JSON data: enums into texts, tuples into lists, records into objects."""
     if isinstance(value, str):
         return str(value)
     if value is None or isinstance(value, int | float):

@@ -78,7 +78,7 @@ class AsideFinder:
         return self._known.lacks(words_of(claim))
 
     def writes_out(self, figure: str) -> bool:
-        """Return whether a source has the number ``figure`` in words, but not in English."""
+        """Return whether a source spells out the number ``figure`` in non-English words."""
         return any(writes_out(text, figure) for text in self._known.texts)
 
     def _may_lead(self, answer: str, segment: Segment) -> bool:
@@ -179,7 +179,7 @@ class AsideFinder:
         return len(others) <= 12 and all(not asserts(w) and self._known.admits(w) for w in others)
 
     def _names(self, ids: Iterable[str]) -> bool:
-        """Return whether each id is that of a source, or its number from 0 or 1: ``S0``, ``1``."""
+        """Return whether each id is that of a source, or may be a position (``S0``, ``1``)."""
         return all(
             each in self._ids
             or (each.lstrip("Ss").isdecimal() and int(each.lstrip("Ss")) <= len(self._ids))

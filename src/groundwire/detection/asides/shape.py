@@ -34,7 +34,7 @@ class Shape:
 
         ``before`` is the text right before it, from the start of its line if ``begins_line``, else
         from the end of the previous segment. ``after`` is the text up to the next segment; empty if
-        none is known.
+        that segment is not known.
         """
         self.text = text
         start, end = after[:_SEEN_CHARS], after[-_SEEN_CHARS:]

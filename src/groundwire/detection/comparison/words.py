@@ -45,8 +45,8 @@ class Word(NamedTuple):
     def stem(self) -> str:
         """The first letters of the word, which related words share.
 
-        Words of one measure, such as "high" and "tall", have the same stem. A word with anything
-        but letters, such as a number, is its own stem.
+        Words of one measure, such as "high" and "tall", have the same stem. A word that does not
+        consist of letters, such as a number, is its own stem.
         """
         lower = self.lower
         if not lower.isalpha():

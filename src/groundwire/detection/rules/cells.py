@@ -18,7 +18,7 @@ _NEGATIVE = re.compile(
 )
 _CLAUSE_END = re.compile(r"[.,;:!?]|\b(?:and|but|while)\b", re.IGNORECASE)
 _BE = frozenset(("is", "are", "was", "were", "comes", "come"))
-#: An "is" belongs to a thing if it is one of this many words after the thing: "sign-in by code is
+#: An "is" belongs to a thing if it is among this many words after the thing: "sign-in by code is
 #: on".
 _BEFORE_BE = 3
 _ENTRY_WORDS = 2

@@ -38,7 +38,7 @@ _UNSUPPORTED = frozenset({ConflictKind.REFERENCE, ConflictKind.UNRELATED})
 
 @dataclass(frozen=True, slots=True)
 class RuleFindings:
-    """The findings of the rules about a claim. Offsets refer to the claim, until :meth:`moved`.
+    """The findings of the rules about a claim; :meth:`moved` converts their offsets.
 
     Attributes:
         conflicts: The plain mistakes, in reading order; they may overlap.
