@@ -234,7 +234,7 @@ class ReaderSession:
         self._closed, self._reads_ahead = Event(), False
 
     def prefetch(self) -> None:
-        """Read passages in the background: the best for the question, or else the first ones."""
+        """Read passages in the background: the best for the question; without one, the first."""
         order = (
             self.evidence.rank(Query.of(self._question_ids))
             if len(self._question_ids)

@@ -67,7 +67,7 @@ class SimilarityBackend:
 
     @classmethod
     def load(cls, name: str, shared: SharedResources) -> "SimilarityBackend":
-        """Open the detector ``name`` of :data:`.models.EMBEDDERS`; verify no files."""
+        """Open the detector ``name`` of :data:`.models.EMBEDDERS`, without verifying its files."""
         tables = find_model(DEFAULT_MODEL).folder
         pieces = WordPieces(tables / "tokenizer.json")
         embedder: Embedder
