@@ -149,9 +149,9 @@ def labels_of(text: str) -> dict[int, int]:
 def passage_title(rest: str, following: str) -> str:
     """Find the title of a numbered passage; empty if it has none.
 
-    ``rest`` is the text after the label on its row, ``following`` the next row. The title stands
-    after "Title:" there. Otherwise it is ``rest``, if that is short and does not end like a
-    sentence, and ``following`` is not empty.
+    ``rest`` is the text after the label on its row, ``following`` the next row. The title is what
+    follows "Title:" in ``rest`` or, if this is empty, in ``following``. Otherwise it is ``rest``,
+    if this is short and does not end like a sentence, and ``following`` is not empty.
     """
     if found := _TITLE.match(rest) or (None if rest else _TITLE.match(following)):
         return found["title"].strip()

@@ -226,7 +226,7 @@ class _Walk:
         return self.lines
 
     def _prose(self, end: int, *, resume: int | None = None) -> None:
-        """Cut the pending prose before ``end`` into lines; the next begins at ``resume``."""
+        """Cut the pending prose before ``end`` into lines; go on at ``resume``, or else ``end``."""
         prose = self.text[self.pending : end]
         last = 0
         for part in segment(prose):
