@@ -155,7 +155,7 @@ def classify(
 
 
 def agreeing(finding: CitationFinding, status: ClaimStatus) -> CitationFinding:
-    """Return a finding that does not call a contradicted or not entailed claim supported.
+    """Return a finding; correct it if it calls a contradicted or not entailed claim supported.
 
     Finding and status can disagree if the evidence has uncited spans too: the cited spans may
     support the claim, although all spans together do not.
