@@ -47,8 +47,8 @@ class Shape:
         bare = text.strip(" ")
         is_bold = bool(BOLD.fullmatch(bare))
         indent, deeper = len(before) - len(before.lstrip()), _NEXT_LINE.search(end)
-        # A bold item of a list is a title only if a deeper list or an empty line follows.
-        # Otherwise it is one of several items that make up the answer.
+        # A bold item of a list is a title only if a deeper list follows, or an empty line with no
+        # item after it. Otherwise it is one of several items that make up the answer.
         is_next_item = bool(_NEXT_ITEM.search(end))
         opens = not self.is_item or (
             len(deeper[1]) > indent if deeper and is_next_item else "\n\n" in after
