@@ -74,7 +74,10 @@ def _with_month(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
 
 
 def _with_unit(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
-    """Return the first end of "10-12 km" or "$2-3 million" with what only the second states."""
+    """Return the first end of "10-12 km" or "$2-3 million" with what only the second states.
+
+    It is unchanged if it has a unit or magnitude of its own, or the second states nothing to share.
+    """
     left, right = first.quantity, second.quantity
     may_share_magnitude = second.magnitude > 1.0 and first.raw < second.raw
     shares_unit = right.unit is not None and left.unit in (None, right.unit)
