@@ -48,7 +48,7 @@ class ChatClient:
             base_url: URL of the endpoint.
             api_key: Key that is sent with each call.
             timeout_s: Seconds that one try may take.
-            max_retries: How often a call is repeated, for instance after status 429 or 5xx.
+            max_retries: How often a call is repeated at most, for instance after status 429 or 5xx.
             what: Feature that needs the official client, for the error if it is missing.
             scope: Check whether the caller has given up; nothing is sent after that.
 
