@@ -105,7 +105,7 @@ def _joins(text: str, start: int, end: int, following: int) -> bool:
 
 
 def _ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
-    """Return start, end and members of each range of a line ("1887-1889"), or single quantity."""
+    """Return start, end and members of each range ("1887-1889") or lone quantity of a line."""
     found: list[tuple[int, int, list[Quantity]]] = []
     for quantity in line.quantities:
         if found and _joins(line.text, found[-1][0], found[-1][1], quantity.start):
