@@ -76,7 +76,7 @@ def _with_month(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
 def _with_unit(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
     """Return the first end of "10-12 km" or "$2-3 million" with what only the second states.
 
-    It is unchanged if it has a unit or magnitude of its own, or the second states nothing to share.
+    It stays as it is if the second states nothing that it can share.
     """
     left, right = first.quantity, second.quantity
     may_share_magnitude = second.magnitude > 1.0 and first.raw < second.raw
