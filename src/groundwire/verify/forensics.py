@@ -89,7 +89,7 @@ class CitationCase:
     def first(self) -> list[frozenset[str]]:
         """Return the sets of cited spans to ask about first.
 
-        For the cited spans S0, S1 and S2 these are all three, any two of them, and each one alone.
+        For the cited spans S0, S1 and S2 these are all three, every two of them, and each alone.
         """
         cites = self.claim.cites
         if not cites:
