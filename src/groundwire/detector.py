@@ -95,8 +95,8 @@ class Detector:
             backend: The backend that scores answers.
             operating_point: Name of a threshold of the backend, or a threshold in (0, 1].
             min_words: Spans of fewer words are not reported.
-            min_probability: Spans with a lower probability are not reported, in [0, 1]. Must be 0
-                with the similarity detector, which gives no probabilities.
+            min_probability: Spans with a probability below this number, in [0, 1], are not
+                reported. Must be 0 with the similarity detector, which gives no probabilities.
             min_pieces: With fewer flagged word pieces in the whole answer, no span is reported.
                 Must be 1 with the similarity detector, which flags whole sentences.
             max_answer_chars: A longer answer is refused.
@@ -166,7 +166,8 @@ class Detector:
             max_length: Word pieces that a loaded checkpoint reads in one pass; by default its own
                 limit, at most 4,096.
             min_words: Spans of fewer words are not reported; 0 reports all.
-            min_probability: Spans with a lower probability are not reported, in [0, 1].
+            min_probability: Spans with a probability below this number, in [0, 1], are not
+                reported.
             min_pieces: With fewer flagged word pieces in the whole answer, no span is reported.
             max_answer_chars: An answer with more characters is refused, never cut.
 
@@ -254,7 +255,7 @@ class Detector:
 
     @property
     def cache(self) -> CacheStats | None:
-        """Counters of the cache of encoded texts; ``None`` without :class:`.SharedResources`."""
+        """Counters of the cache of encoded texts; ``None`` if no ``shared`` was given."""
         return self._shared.cache.stats if self._has_cache else None
 
     @property

@@ -56,7 +56,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the option the default of ``assert_grounded``, with the fixture or without it."""
+    """Make the option's value the default operating point of ``assert_grounded``."""
     SHARED.operating_point = config.getoption("--groundwire-operating-point")
 
 

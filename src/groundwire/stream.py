@@ -342,7 +342,10 @@ class Stream:
         return any(is_foreign(line.text) or line.source_id in self._foreign_ids for line in best)
 
     def _figures_alone(self, scores: ClaimScores) -> ClaimScores:
-        """Return scores that flag only the numbers and dates that differ from the evidence."""
+        """Return scores that flag only the numbers and dates that differ from the evidence.
+
+        A number that a source spells out in non-English words is not flagged.
+        """
         differing = tuple(
             replace(conflict, floor=0.0)
             for conflict in scores.conflicts

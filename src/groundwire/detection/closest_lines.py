@@ -93,7 +93,7 @@ def closest_lines(
         is_open[best] = False
         index = places[best][0]
         n_crumb = 0 if index in crumbs else len(_crumb(evidence.passages[index]))
-        # One word piece is needed for the separator between two passages.
+        # One word piece more, because a separator follows the lines of a passage.
         price = int(lengths[best]) + n_crumb + 1
         if price > left and chosen:
             continue

@@ -186,8 +186,8 @@ class Evidence:
     ) -> tuple[EvidenceRef, ...]:
         """Return the lines of chosen passages that share most with a claim, best first.
 
-        If a claim such as "Yes." shares no telling word with any line, the lines are chosen by its
-        context. At most ``most`` lines are returned.
+        If the claim shares only words such as "the" with the lines, they are chosen by its context
+        as well. At most ``most`` lines are returned, and none if the claim shares no word with any.
         """
         lines = self._lines(query, chosen)
         if lines and lines[0][0] < _LEAST_QUOTED:
@@ -324,8 +324,8 @@ class LexicalIndex:
 def _distinct(sources: Sequence[Source]) -> list[Source]:
     """Return each distinct source once, sorted by text and title.
 
-    Of equal sources the one with the shortest id counts, and of these the one with the lowest: S2
-    before S13. So the order of the request does not matter.
+    Of equal sources the one with the shortest id counts (S2 before S13), and of these the one whose
+    id is the first in order (S2 before S3). So the order of the request does not matter.
     """
     first: dict[tuple[str, str | None], Source] = {}
     for source in sorted(sources, key=lambda s: (s.text, s.title or "", len(s.id), s.id)):

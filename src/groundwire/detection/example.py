@@ -98,7 +98,7 @@ SourceLike: TypeAlias = Source | str | Mapping[str, object] | Sequence[object] |
 
 
 def text_of(document: object) -> str | None:
-    """Return the text of a document, without its metadata; ``None`` if it is not a document.
+    """Return the text of a document, without its metadata; ``None`` for a value without a text.
 
     >>> text_of({"page_content": "It is 330 m tall.", "metadata": {"page": 12}})
     'It is 330 m tall.'

@@ -74,7 +74,8 @@ class Passage:
         n_breadcrumb: Number of word pieces at the beginning that belong to the breadcrumb, which is
             not evidence.
         lines: The lines of the passage, in order.
-        n_own_chars: Characters of the passage that no earlier passage of the source has.
+        n_own_chars: Characters of the lines, except those that an earlier passage of the source
+            has, even in part.
     """
 
     key: bytes

@@ -24,7 +24,7 @@ ROW_KEYS: Mapping[str, tuple[str, ...]] = {
 }
 _SHOWN_KEYS, _SHOWN_CHARS = 10, 40
 
-#: Types of the id of a row.
+#: Type of the id of a row; ``None`` for a row without one.
 RowId: TypeAlias = str | int | float | None
 
 

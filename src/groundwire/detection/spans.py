@@ -62,7 +62,7 @@ def reduce_tokens(
         scores: P(not supported) of each word piece, shape ``(n,)``, in [0, 1].
         text: The answer.
         threshold: Threshold in (0, 1].
-        allow_zero: Whether the threshold may be 0, which flags everything.
+        allow_zero: Whether the threshold may be 0, which flags every word piece with a width.
 
     Returns:
         The spans, which are disjoint and in reading order, with the number of flagged word pieces

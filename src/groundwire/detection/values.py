@@ -126,7 +126,7 @@ def fields_as_data(record: Any) -> dict[str, Any]:  # noqa: ANN401 - a dataclass
 
 
 def as_data(value: Any) -> Any:  # noqa: ANN401 - JSON
-    """Turn a value into JSON data: enums become texts, tuples become lists, records objects."""
+    """Turn a value into JSON data: enums into texts, tuples into lists, records into objects."""
     if isinstance(value, str):
         return str(value)
     if value is None or isinstance(value, int | float):
@@ -295,7 +295,8 @@ class Coverage:
             no gap in the check: a claim is read only with the passages that rank highest for it.
         answer_chars: Characters of the answer's claims, without white space; the length of the
             answer, if it has neither claims nor asides.
-        read_chars: Characters of the claims that were judged, without white space.
+        read_chars: Characters of the claims that were judged, without white space and without the
+            words that the model cannot read.
         no_claim_chars: Characters of the answer's asides, without white space; they are not part of
             ``answer_chars``.
         reasons: Reason → how often it applied, to a source, a claim, the question or the answer.

@@ -66,7 +66,7 @@ class ByteCache(Generic[V]):
         self._hits = self._misses = 0
 
     def get(self, key: Hashable, compute: Callable[[], V]) -> V:
-        """Return the value of a key: from the cache, from a thread that computes it, or computed.
+        """Return the value of a key, which is computed unless it is cached or being computed.
 
         An error of ``compute`` is raised in all threads that wait for the value.
         """

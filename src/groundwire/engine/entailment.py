@@ -26,7 +26,7 @@ _NAMES = (
 
 
 def entailment_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
-    """Find the classes of an NLI model by their names in ``id2label``, in upper or lower case.
+    """Find the classes of an NLI model by the letters and digits of their names in ``id2label``.
 
     Args:
         config: The data of a model's ``config.json``.

@@ -178,7 +178,7 @@ class Reader:
     def claims_nothing(self, text: str) -> bool:
         """Return whether the cross-encoder finds no claim in a text that it reads without evidence.
 
-        Call this only if ``knows_remarks`` is true. If the cross-encoder fails, it returns false.
+        Call this only if ``knows_remarks`` is true. The result is false if the cross-encoder fails.
         """
         try:
             return self.open((), None, threshold=1.0, tenant="").is_remark(text)
@@ -234,7 +234,7 @@ class ReaderSession:
         self._closed, self._reads_ahead = Event(), False
 
     def prefetch(self) -> None:
-        """Read passages in the background: the best for the question, or else the first ones."""
+        """Read passages in the background: the best for the question; without one, the first."""
         order = (
             self.evidence.rank(Query.of(self._question_ids))
             if len(self._question_ids)
@@ -328,7 +328,7 @@ class ReaderSession:
         )
 
     def _cross_encoder_scores(self, part: ClaimPart, chosen: Sequence[int]) -> PartScores:
-        """Score a part with the cross-encoder alone, which reads its closest lines."""
+        """Score a part with the cross-encoder alone, by the closest lines of chosen passages."""
         features = self._features(part, chosen)
         scores = self._read_with_lines(
             part, Query.of(part.ids), chosen, features, budget=_ENTAILMENT_PIECES
@@ -390,9 +390,9 @@ class ReaderSession:
     ) -> RuleFindings:
         """Apply the rules, unless ``finds_conflicts`` is false; the findings have answer offsets.
 
-        The rules read the passages of both selections even if the model reads only the first: a
-        rule that reports a missing value must know them. If all passages fit into one selection,
-        the rules read all of them.
+        The rules read the passages of both looks even if the model takes only the first: a rule
+        that reports a missing value must know them. If all passages fit into one look, the rules
+        read all of them.
         """
         if not self._reader.finds_conflicts:
             return RuleFindings()
@@ -417,9 +417,9 @@ class ReaderSession:
     def _score_part(
         self, part: ClaimPart, earlier: Sequence[ClaimPart], selection: Selection
     ) -> tuple[PartScores, tuple[NDArray[np.float32], ...]]:
-        """Read a part with the first selection; if the part is doubted, also with the second.
+        """Read a part with ``selection.first``; if it is doubted, also with ``selection.second``.
 
-        A cross-encoder, if there is one, reads the closest lines of the two selections at once.
+        A cross-encoder, if there is one, reads the closest lines of both at once.
 
         Returns:
             The scores of all models together, and the logits for ``ClaimScores.logits``.
@@ -436,8 +436,8 @@ class ReaderSession:
         scores = self._read_with_passages(part, selection.first, context, features)
         mixed = scores.mixed_with(crossed, weights)
         if selection.second and self._is_doubted(mixed):
-            # The evidence need only be in one of the two selections. With the other one, a true
-            # claim is scored as unsupported, so the better scores count.
+            # The evidence need only be among the passages of one look. With those of the other, a
+            # true claim is scored as unsupported, so the better scores count.
             self._reader.counter.add(second_looks=1)
             second = self._features(part, selection.second)
             scores = scores.piecewise_best(

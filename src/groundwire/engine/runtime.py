@@ -1,4 +1,4 @@
-"""Graphs of models in ONNX Runtime, and the keys, values and logits that the reader's returns."""
+"""Graphs of models in ONNX Runtime, and what the graph of a reader returns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ class Graph:
 
 
 class ReaderGraph(Graph):
-    """The graph of a reader, which has the given ``sizes``."""
+    """The graph of a reader; ``sizes`` are the sizes of the reader."""
 
     def __init__(self, path: Path, sizes: Architecture, *, threads: int) -> None:
         super().__init__(path, threads=threads)

@@ -78,8 +78,8 @@ class TokenScores:
 
     Attributes:
         offsets: Half-open character ranges in the answer, shape ``(n, 2)``, int32, ascending by
-            start. They are the tokenizer's own: some begin with a space, some are empty, and pieces
-            of one character have the same range.
+            start. They are the tokenizer's own: some begin with a space, some are empty, and if one
+            character became several pieces, these have the same range.
         probabilities: P(not supported), shape ``(n,)``, float32, in [0, 1]; NaN for a word piece
             that the model could not judge.
         question_shortened: Whether only the beginning and the end of the question were read.
@@ -101,17 +101,18 @@ class ClaimScores:
         offsets: Half-open character ranges of the word pieces in the answer, shape ``(n, 2)``,
             int32.
         labels: Probabilities of supported, unsupported and contradicted for each word piece, shape
-            ``(n, 3)``, float32: the model's own, until :meth:`with_rules` is called.
+            ``(n, 3)``, float32: the model's own, or after the rules in what :meth:`with_rules`
+            returns.
         evidence: Texts of the sources that match the claim best, best match first.
         reason: Why the claim was not judged, and so has no scores; ``None`` if it was judged.
         n_unread: Letters and digits of a judged claim that the model could not read.
         similarity: Cosine to the nearest text of the sources, in [-1, 1]; ``None`` unless the
             detector is the similarity detector.
         entailment: Probabilities of the claim as a whole; ``None`` if the detector gives none.
-        conflicts: Conflicts with the evidence that rules find, with offsets in the answer; after
-            :meth:`with_rules` only those that count.
+        conflicts: Conflicts with the evidence that rules find, with offsets in the answer; in what
+            :meth:`with_rules` returns only those that count.
         settled: Ranges of the answer, ``[start, end)``, that plainly follow from the evidence, such
-            as a sum of two of its numbers.
+            as a sum of two of its numbers; :meth:`with_rules` drops them.
         is_line: Whether the claim is a line of the evidence, word for word.
         logits: Logits before calibration, each of shape ``(n, 3)``: those of the reader, and with
             a cross-encoder also its logits of each piece and of the whole claim. Calibration is
@@ -157,7 +158,7 @@ class ClaimScores:
         return np.asarray(1 - self.labels[:, 0])
 
     def with_rules(self) -> "ClaimScores":
-        """Apply the findings of the rules to the model's scores.
+        """Return the scores with the findings of the rules applied to the model's.
 
         A conflict counts if the model's highest P(not supported) of its word pieces reaches the
         conflict's floor. P(not supported) of these pieces is then raised to the conflict's own
@@ -196,8 +197,8 @@ class ClaimScores:
 def combined_probability(doubt: float) -> float:
     """Return P(not supported) of words that a rule finds wrong.
 
-    ``doubt`` is the model's highest P(not supported) of these words: of words with 0.73, 85 % are
-    wrong. The map is fitted on the 187 conflicts that count in the validation answers.
+    ``doubt`` is the model's highest P(not supported) of these words. If it is 0.73, the result is
+    0.85. The map is fitted on the 187 conflicts that count in the validation answers.
     """
     p = min(max(doubt, 1e-6), 1 - 1e-6)
     return (1 + tanh((_COMBINED_SCALE * log(p / (1 - p)) + _COMBINED_OFFSET) / 2)) / 2

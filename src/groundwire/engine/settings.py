@@ -17,7 +17,9 @@ def is_number(value: object) -> bool:
 def require_whole(
     name: str, value: object, low: int, high: int | None = None, *, otherwise: str = ""
 ) -> None:
-    """Raise SettingError if a value is not a whole number from ``low`` to ``high`` (or more).
+    """Raise SettingError if a value is not a whole number from ``low`` to ``high``, both included.
+
+    Without ``high`` there is no upper limit.
 
     ``otherwise`` is only for the message: it names other values that the caller accepts.
     """

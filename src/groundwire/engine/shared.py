@@ -26,8 +26,8 @@ class SharedResources:
         workers: Threads that read claims side by side.
         turns: Scheduler of the models' runs.
         cache: Encoded texts: attention keys and values for the reader, vectors for the similarity
-            detector. Each key has the tenant and the model, so that neither gets an entry of
-            another.
+            detector. Each key has the tenant and the model, so that no tenant and no model gets an
+            entry of another.
         sources: Sources that were cut into passages, also by tenant and model.
     """
 

@@ -67,7 +67,7 @@ class SimilarityBackend:
 
     @classmethod
     def load(cls, name: str, shared: SharedResources) -> "SimilarityBackend":
-        """Open a detector in :data:`.models.EMBEDDERS`; its files are not verified here."""
+        """Open the detector ``name`` of :data:`.models.EMBEDDERS`, without verifying its files."""
         tables = find_model(DEFAULT_MODEL).folder
         pieces = WordPieces(tables / "tokenizer.json")
         embedder: Embedder
@@ -118,7 +118,10 @@ class SimilarityBackend:
         return self.shared.read(self._key(text, tenant), partial(self._embed, text))
 
     def vector_ahead(self, text: str, tenant: str, *, is_wanted: Callable[[], bool]) -> None:
-        """Embed a source or line into the cache before a claim needs it, if it is wanted then."""
+        """Embed a source or line into the cache before a claim needs it.
+
+        Nothing is done if ``is_wanted`` returns false when the turn of the text comes.
+        """
         compute = partial(self._embed, text)
         self.shared.read_ahead(self._key(text, tenant), compute, is_wanted=is_wanted)
 
@@ -144,7 +147,10 @@ class ComparedUnit:
 
 
 def _units(cuts: Sequence[tuple[Source, CutSource]], whole_lines: int) -> list[ComparedUnit]:
-    """Collect the texts to compare claims with, each once, from the first source that has it."""
+    """Collect the texts to compare claims with, each once, from the first source that has it.
+
+    A source with few lines, all of them readable, is one text. Of other sources, each line is one.
+    """
     units: dict[str, ComparedUnit] = {}
     for source, found in cuts:
         lines = {(line.start, line.end): line for p in found.passages for line in p.lines}

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-# The most texts in one batch of WordPieces.encode_batch: the encodings of a batch are in memory.
+# The most texts that WordPieces.encode_batch encodes at once: it limits the memory that this takes.
 _BLOCK = 512
 
 

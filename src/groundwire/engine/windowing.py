@@ -19,7 +19,7 @@ from groundwire.errors import ModelError
 #: Word pieces by which neighbouring windows usually overlap; small windows overlap less.
 OVERLAP = 64
 #: The least share of a window for a context that does not fit as a whole. An answer that does not
-#: fit beside the context is cut into windows as well.
+#: fit beside this share is cut into windows as well.
 CONTEXT_SHARE = 1 / 3
 #: The largest share of a pass for the question; of a longer question, the middle is left out.
 QUESTION_SHARE = 1 / 4

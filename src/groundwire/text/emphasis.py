@@ -5,8 +5,8 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-# Marks are two or more stars, unless letters stand on both sides (2**8); backticks; and pairs of
-# single stars around words: 3 * 4 is a product, "5* hotel" a rating, "* a" a bullet.
+# Marks are two or more stars, unless letters or digits stand on both sides (2**8); backticks; and
+# pairs of single stars around words: 3 * 4 is a product, "5* hotel" a rating, "* a" a bullet.
 _PAIR = re.compile(r"(?<![\w*])\*(?=[^\s*])[^*\n]*(?<=[^\s*])\*(?![\w*])")
 _MARK = re.compile(r"(?<!\w)\*{2,}|\*{2,}(?!\w)|`+")
 

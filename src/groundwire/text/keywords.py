@@ -32,7 +32,7 @@ def folded(text: str, *, is_case_sensitive: bool) -> str:
 
 
 def has_word(text: str, word: str) -> bool:
-    """Return whether a text has a word that is not part of a longer word.
+    """Return whether a word is in a text, and not only as a part of longer words.
 
     ``text`` and ``word`` must come from :func:`folded`. In scripts without spaces between words,
     the word may stand anywhere.

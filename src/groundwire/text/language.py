@@ -29,7 +29,7 @@ _OF_SCRIPT = dict(pair.split() for pair in _SCRIPTS.split(", "))
 _CYRILLIC = {"uk": frozenset("іїєґ"), "ru": frozenset("ыэёъ")}
 _PERSIAN = frozenset("پچژگ")
 
-#: Codes of all languages that :func:`identify` can return.
+#: ISO 639-1 codes of all languages that :func:`identify` can return.
 LANGUAGES = tuple(sorted({*WORDS, *_OF_SCRIPT.values(), "ar", "fa", "ru", "uk"}))
 
 #: Number of characters that are read at the beginning of a text to identify its language.
@@ -45,13 +45,13 @@ _MIN_FOREIGN = 2
 #: Least number of such words in a text of more than ``_SHORT_CHARS`` characters, which may contain
 #: lists of foreign names.
 _MIN_FOREIGN_LONG, _SHORT_CHARS = 4, 200
-# In a short text, a word in lower case with an accent, and with more characters than this, counts
-# like one common word.
+# In a short text, words in lower case that have accents, and more characters than this, together
+# count like one common word.
 _SMALL_CHARS = 3
 
 
 def identify(text: str) -> str | None:
-    """Identify the language of a text: an ISO 639-1 code of :data:`LANGUAGES`, or ``None``.
+    """Identify the language of a text, by its code in :data:`LANGUAGES`; ``None`` in doubt.
 
     >>> identify("When was Einstein born?"), identify("Wann wurde Einstein geboren?")
     ('en', 'de')

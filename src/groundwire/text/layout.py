@@ -83,7 +83,7 @@ def fence_after(row: str, fence: str) -> str:
 
 
 def breadcrumb(titles: Sequence[str]) -> str:
-    """Join the two innermost headings, or return the innermost alone if that is too long."""
+    """Join the two innermost headings; if they are too long together, return the innermost."""
     joined = " > ".join(titles[-2:])
     return joined if len(joined) <= MAX_HEADING_CHARS else titles[-1]
 
@@ -149,9 +149,9 @@ def labels_of(text: str) -> dict[int, int]:
 def passage_title(rest: str, following: str) -> str:
     """Find the title of a numbered passage; empty if it has none.
 
-    ``rest`` is the text after the label on its row, ``following`` the next row. The title stands
-    after "Title:" there. Otherwise it is ``rest``, if that is short and does not end like a
-    sentence, and ``following`` is not empty.
+    ``rest`` is the text after the label on its row, ``following`` the next row. The title is what
+    follows "Title:" in ``rest`` or, if this is empty, in ``following``. Otherwise it is ``rest``,
+    if this is short and does not end like a sentence, and ``following`` is not empty.
     """
     if found := _TITLE.match(rest) or (None if rest else _TITLE.match(following)):
         return found["title"].strip()

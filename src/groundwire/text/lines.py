@@ -114,7 +114,7 @@ def _field_lines(text: str, fields: Sequence[records.DataField], depth: int = 0)
 
 
 def _titles(text: str, fields: Sequence[records.DataField]) -> dict[int, str]:
-    """Return a map from the number of each object with a title and a text to the title."""
+    """Map the number of each object that has a title and a long text to this title."""
     texts = {field.owner for field in fields if _is_text(field)}
     found: dict[int, tuple[int, str]] = {}
     for field in fields:
@@ -226,7 +226,7 @@ class _Walk:
         return self.lines
 
     def _prose(self, end: int, *, resume: int | None = None) -> None:
-        """Cut the pending prose before ``end`` into lines; the next begins at ``resume``."""
+        """Cut the pending prose before ``end`` into lines; go on at ``resume``, or else ``end``."""
         prose = self.text[self.pending : end]
         last = 0
         for part in segment(prose):

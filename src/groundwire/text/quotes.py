@@ -26,8 +26,8 @@ def stretch(text: str, *, around: str, width: int = QUOTE_CHARS) -> tuple[int, i
     """Find the stretch of a text that has the most words in common with ``around``.
 
     Returns:
-        Start and end of whole words, or of the beginning of the text if no word is short enough.
-        Words of up to three letters do not count as words in common.
+        Start and end of whole words, at most ``width`` characters; of the beginning of the text if
+        each word is longer. Words of up to three letters do not count as words in common.
     """
     wanted = {
         word.casefold() for word in _WORD.findall(around) if len(word) > 3 or not word.isalpha()

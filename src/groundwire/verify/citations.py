@@ -1,7 +1,7 @@
 """Rules that find what is wrong with the citations of a claim.
 
-They compare the probabilities of the claim with different sets of spans, which
-:mod:`groundwire.verify.forensics` gets from a verifier.
+:mod:`groundwire.verify.forensics` gets P(YES) of the claim from a verifier, for several sets of
+spans. The rules compare these probabilities.
 """
 
 from collections.abc import Mapping
@@ -99,8 +99,8 @@ class CitationFinding(JsonRecord):
         decorative: Cited spans that add nothing.
         bits: Id of a cited span → bits it adds to the other cited spans, KL(all ‖ without it);
             negative if the claim is likelier without it.
-        unsupported: Stretches of the claim that its citations do not support, if the verifier reads
-            word by word; empty for a claim that its citations support.
+        unsupported: Stretches of the claim that its citations do not support; empty if they support
+            it, if there are none, or if the verifier does not read word by word.
         probability: Lower bound of P(YES) with all cited spans; ``None`` if it is not known.
         error: Why the citations could not be checked; ``None`` unless the status is ``unchecked``.
     """
@@ -155,7 +155,7 @@ def classify(
 
 
 def agreeing(finding: CitationFinding, status: ClaimStatus) -> CitationFinding:
-    """Return a finding that does not call a contradicted or not entailed claim supported.
+    """Return a finding; correct it if it calls a contradicted or not entailed claim supported.
 
     Finding and status can disagree if the evidence has uncited spans too: the cited spans may
     support the claim, although all spans together do not.

@@ -130,7 +130,7 @@ def read_claims(
 
 
 def read_answer(answer: str, spans: Sequence[Source], settings: Verify) -> ReadAnswer:
-    """Divide an answer into claims and asides, by ``claim_split`` and ``citation_regex``.
+    """Divide an answer into claims and asides by two settings, claim_split and citation_regex.
 
     Raises:
         NotVerifiedError: If the regular expression cannot be used.
@@ -196,7 +196,10 @@ def find_citations(
 
 
 def _round_ids(text: str, known: frozenset[str]) -> frozenset[str]:
-    """Return the ids that are citations in round brackets: those of spans, and similar ones."""
+    """Return the ids that count as citations in round brackets.
+
+    These are the ids of spans, and ids of the text with the letters of an id that it cites.
+    """
     ids = round_ids(known)
     letters = {
         id_.rstrip("0123456789") for each in parse_citations(text, known=ids) for id_ in each.ids

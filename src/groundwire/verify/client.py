@@ -48,7 +48,7 @@ class ChatClient:
             base_url: URL of the endpoint.
             api_key: Key that is sent with each call.
             timeout_s: Seconds that one try may take.
-            max_retries: How often a call is repeated, for instance after status 429 or 5xx.
+            max_retries: How often a call is repeated at most, for instance after status 429 or 5xx.
             what: Feature that needs the official client, for the error if it is missing.
             scope: Check whether the caller has given up; nothing is sent after that.
 
@@ -120,7 +120,7 @@ def _with_limit_as(body: Mapping[str, Any], name: str | None) -> Mapping[str, An
 
 
 def _other_limit(body: Mapping[str, Any], error: Any) -> str | None:  # noqa: ANN401
-    """Return the other name of the token limit if the endpoint refuses the one that was sent."""
+    """Return the other name of the token limit if the sent one was refused, otherwise ``None``."""
     said = f"{error.body} {error.message}"[:10_000]
     refused = next((name for name in _LIMITS if name in body), None)
     if refused is None or error.status_code not in (400, 422) or refused not in said:

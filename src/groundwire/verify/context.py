@@ -27,7 +27,7 @@ class Contexts:
 
     @classmethod
     def of(cls, spans: Iterable[Source], *, mode: str, placeholder: str) -> "Contexts":
-        """Clean the spans of a verification."""
+        """Clean the spans of a verification, and keep them with ``mode`` and ``placeholder``."""
         return cls({span.id: _evidence(span) for span in spans}, mode, placeholder)
 
     def sids(self, claim: VerifiableClaim) -> tuple[str, ...]:

@@ -87,7 +87,10 @@ class CitationCase:
         self.answers: dict[frozenset[str], Judged] = {}
 
     def first(self) -> list[frozenset[str]]:
-        """Return the sets of cited spans to ask about first: all, all but each one, each alone."""
+        """Return the sets of cited spans to ask about first.
+
+        For the cited spans S0, S1 and S2 these are all three, every two of them, and each alone.
+        """
         cites = self.claim.cites
         if not cites:
             return []

@@ -159,7 +159,7 @@ class LocalVerifier:
         return cls(reader, _map_of(manifest))
 
     def within(self, scope: Scope) -> Self:
-        """Return a verifier for another scope with the same model."""
+        """Return a verifier with the same model, for another scope."""
         return type(self)(self._reader, self.claim_map, scope=scope)
 
     @property

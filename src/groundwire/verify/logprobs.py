@@ -25,7 +25,7 @@ def read_answers(text: str, positions: Sequence[TokenPosition], n: int) -> tuple
     """Read the answers about ``n`` claims from a reply.
 
     The answer about a single claim is the first token that is not white space. About several
-    claims, the reply must have exactly ``n`` verdicts, one a line, and each must be one token.
+    claims, the reply must have exactly ``n`` verdicts, each alone on its line and one token long.
     Otherwise, claims could get the verdicts of their neighbours. ``positions`` are the tokens of
     the reply, at least one.
 

@@ -27,8 +27,9 @@ class ClaimReport:
         target: Probability that the claim had to reach.
         decision: Status of the claim, with reasons.
         measures: Measures of the verifier's answers, such as required and observed information.
-        posterior: The verifier's answer with the evidence; ``None`` if it is not known.
-        prior: The verifier's answer without the cited spans; ``None`` if it is not known.
+        posterior: The verifier's answer with the evidence; ``None`` if the verifier was not asked,
+            or a service does not tell its answer.
+        prior: The verifier's answer without the cited spans; ``None`` as for ``posterior``.
         is_missing_citations: Whether the claim cites nothing although citations are required.
         has_empty_context: Whether the claim had no spans as its evidence.
         evidence: Ids of the spans that are its evidence; empty in the report of a service.

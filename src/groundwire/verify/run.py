@@ -96,7 +96,7 @@ def run(
 
 
 def _without_remarks(job: _Job, judge: Verifier) -> tuple[_Job, tuple[tuple[AsideKind, str], ...]]:
-    """Make asides of uncited claims of an answer that, by the verifier, claim nothing.
+    """Turn uncited claims of an answer into asides if the verifier finds that they claim nothing.
 
     Returns:
         The job without these claims, and the asides. Nothing changes for a trace, or if the

@@ -201,7 +201,7 @@ def _malformed(problem: str) -> NotVerifiedError:
 
 
 def _tells_all(read: Sequence[ClaimReport], claims: Sequence[VerifiableClaim]) -> bool:
-    """Return whether a report has as many claims as an answer, or contains the text of each."""
+    """Return whether a report has at least as many claims as ``claims``, or the text of each."""
     reported = _squeezed(" ".join(each.claim.raw_text for each in read))
     # Some services return claims with citations, others without.
     return len(read) >= len(claims) or all(

@@ -1,7 +1,7 @@
 """Finds asides: parts of an answer that claim nothing, such as headings, greetings and intros.
 
-An aside is found by its place (a line with hashes, the first row of a table) or by a closed list of
-phrases (``words.txt``), and by its words. In doubt a segment is a claim, because no fact must pass
+A segment may be an aside by its place (a line with hashes, the first row of a table) or by a closed
+list of phrases (``words.txt``); its words decide. In doubt it is a claim, because no fact must pass
 as an aside. A finder finds the same asides however the answer is cut into deltas.
 
 ``finder`` keeps the state of an answer, and finds lists of sources and plain code; ``phrases``

@@ -36,7 +36,7 @@ class AsideFinder:
     """Finds the asides of one answer while it arrives: the parts that claim nothing."""
 
     def __init__(self, texts: Iterable[str], ids: Collection[str], question: str | None) -> None:
-        """Make a finder for one answer, from the texts and the ids of its sources."""
+        """Make a finder for one answer, from the texts and ids of its sources and its question."""
         self._known, self._ids = KnownWords(texts, question or ""), frozenset(ids)
         self._phrases = Phrases(self._known)
         self._asks = bool(question)
@@ -55,7 +55,7 @@ class AsideFinder:
 
         Returns:
             The segments that are decided now, in order, each with its kind of aside, or ``None``
-            for a claim. The last segment may wait for the next call.
+            for a claim. The last segment may wait for the next call, unless ``is_end``.
         """
         decided = []
         for segment in segments:
@@ -78,7 +78,7 @@ class AsideFinder:
         return self._known.lacks(words_of(claim))
 
     def writes_out(self, figure: str) -> bool:
-        """Return whether a source spells out the number ``figure`` in words of another language."""
+        """Return whether a source spells out the number ``figure`` in non-English words."""
         return any(writes_out(text, figure) for text in self._known.texts)
 
     def _may_lead(self, answer: str, segment: Segment) -> bool:
@@ -170,15 +170,16 @@ class AsideFinder:
         rest = _PLACE.sub(" ", _URL.sub(" ", text)).replace("^", " ")
         listed = WORD.findall(rest)
         others = [word.casefold() for word in listed if not self._names([word])]
-        # An entry that names exactly one source may have any address: the place of that source.
-        # In other entries, each address must be in a source, or in an earlier claim's citation.
+        # An entry that names exactly one source, and has no comma, may have any address: the place
+        # of that source. In other entries, each address must be in a source, or in an earlier
+        # claim's citation.
         is_of_one = len(listed) - len(others) == 1 and "," not in text
         if not is_of_one and not all(url in self._links or self._known.writes(url) for url in urls):
             return False
         return len(others) <= 12 and all(not asserts(w) and self._known.admits(w) for w in others)
 
     def _names(self, ids: Iterable[str]) -> bool:
-        """Return whether each id is the id of a source, or the position of one: ``S0`` or ``1``."""
+        """Return whether each id is that of a source, or may be a position (``S0``, ``1``)."""
         return all(
             each in self._ids
             or (each.lstrip("Ss").isdecimal() and int(each.lstrip("Ss")) <= len(self._ids))

@@ -51,7 +51,8 @@ class KnownWords:
     def lacks(self, found: Sequence[Word]) -> bool:
         """Return whether no source has any of the content words among ``found``, in any form.
 
-        It is false without a content word, with a negation, and if the sources are too long.
+        It is false if there is no content word, if a negation is among the words, or if the sources
+        are too long to be searched as a whole.
         """
         content = [w.lower for w in found if w.is_content and w.lower not in ("yes", "no")]
         if not content or has_negation(found) or sum(map(len, self.texts)) >= _MAX_SEARCHED_CHARS:
@@ -82,7 +83,7 @@ def words_in(text: str) -> list[str]:
 
 
 def _forms(word: str) -> set[str]:
-    """Return a word and the words of which it may be a form: "sailings", "sailing" and "sail".
+    """Return a word and those of which it may be a form: for "sailings" also "sailing" and "sail".
 
     For "q1" the result has "first quarter" too. Single letters are left out.
     """

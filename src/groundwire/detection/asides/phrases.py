@@ -21,7 +21,8 @@ _INTRO_WORDS = words(LISTS["intro_words"])
 _OFFER_WORDS = words(LISTS["offer_words"])
 _COUNTS, _COUNTED = words(LISTS["counts"]), words(LISTS["counted"])
 MAX_TITLE_WORDS = 8
-#: Limit on the words in a title with a question mark that neither source nor question has.
+#: A title that is a question may have this many content words that are neither in the sources nor
+#: in the user's question.
 _MAX_FREE = 2
 #: Auxiliary verbs. In a question they state nothing: "Is it open?"
 _AUXILIARY = words(

@@ -21,9 +21,9 @@ def least_odds(text: str) -> float | None:
     project!", so that no wrong claim reached the limit for its form.
 
     Returns:
-        0 if the text ends with another mark than a full stop, or has a word such as "I" or "you";
-        1 for other sentences, and for those with a number that are not questions; ``None`` if the
-        form shows a claim: code, an address, or no end mark, as in an item of a list.
+        ``None`` if the form shows a claim: code, an address, or no end mark, as in an item of a
+        list. 1 for any other text with a number that is not a question. For the rest, 0 if the text
+        ends with a mark other than a full stop, or has a word such as "I" or "you"; otherwise 1.
     """
     end = _END.search(text)
     if end is None or _CODE.search(text):

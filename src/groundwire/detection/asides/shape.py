@@ -2,7 +2,7 @@
 
 import re
 
-#: Characters around the words of a line that do not belong to them: white space, Markdown marks.
+#: Characters around the words of a line that do not belong to them: spaces, Markdown marks, quotes.
 MARKS = " \t*_`>\"“”'"
 _DELIMITER = re.compile(
     r"[ \t|]*\n[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\n"
@@ -34,7 +34,7 @@ class Shape:
 
         ``before`` is the text right before it, from the start of its line if ``begins_line``, else
         from the end of the previous segment. ``after`` is the text up to the next segment; empty if
-        none is known.
+        that segment is not known.
         """
         self.text = text
         start, end = after[:_SEEN_CHARS], after[-_SEEN_CHARS:]
@@ -47,8 +47,8 @@ class Shape:
         bare = text.strip(" ")
         is_bold = bool(BOLD.fullmatch(bare))
         indent, deeper = len(before) - len(before.lstrip()), _NEXT_LINE.search(end)
-        # A bold item of a list is a title only if a deeper list or an empty line follows.
-        # Otherwise it is one of several items that make up the answer.
+        # A bold item of a list is a title only if a deeper list follows, or an empty line with no
+        # item after it. Otherwise it is one of several items that make up the answer.
         is_next_item = bool(_NEXT_ITEM.search(end))
         opens = not self.is_item or (
             len(deeper[1]) > indent if deeper and is_next_item else "\n\n" in after

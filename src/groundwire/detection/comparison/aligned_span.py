@@ -112,7 +112,9 @@ class Held:
 
     @classmethod
     def within(cls, span: Span, claim: ComparedText, claim_start: int, lines: Lines) -> "Held":
-        """Put a span together with lines and its claim, at ``claim_start`` in the answer.
+        """Put a span together with its claim and with lines.
+
+        ``claim_start`` is the offset of the claim in the answer.
 
         A span that does not lie in the claim is replaced by the whole claim.
         """

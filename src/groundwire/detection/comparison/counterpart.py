@@ -105,7 +105,7 @@ def _joins(text: str, start: int, end: int, following: int) -> bool:
 
 
 def _ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
-    """Return start, end and members of each quantity of a line, or range such as "1887-1889"."""
+    """Return start, end and members of each range ("1887-1889") or lone quantity of a line."""
     found: list[tuple[int, int, list[Quantity]]] = []
     for quantity in line.quantities:
         if found and _joins(line.text, found[-1][0], found[-1][1], quantity.start):
@@ -120,9 +120,9 @@ def _ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
 def same_kind(one: Quantity, one_text: str, other: Quantity, other_text: str) -> bool:
     """Return whether two quantities are of one kind.
 
-    Dates and years are of one kind, times are of one kind, and so are numbers with the same unit,
-    apart from ordinals such as "5th". Equal numbers with different units are of one kind as well,
-    since one of them may have the wrong unit.
+    Dates and years are of one kind, times are of one kind, and so are numbers with the same unit;
+    ordinals such as "5th" are a kind of their own. Equal numbers with different units are of one
+    kind as well, since one of them may have the wrong unit.
     """
     dates = [
         q.kind is QuantityKind.DATE or is_year(q, t)

@@ -22,8 +22,8 @@ _BOUNDS = {"about": (-0.5, 0.5), "over": (0.0, 1.0), "under": (-1.0, 0.0)}
 def differing_quantities(held: Held, *, of_claim: bool) -> tuple[Quantity, ...]:
     """Find quantities of the span, or of all of the claim, that the evidence does not state.
 
-    "About 21,000 km" is stated by a line with "21,196 km". A number that could be computed from two
-    numbers of the evidence is not stated.
+    "About 21,000 km" is stated by a line with "21,196 km". A number that could only be computed
+    from two numbers of the evidence counts as not stated.
 
     Returns:
         Quantities of the claim's text, in reading order.

@@ -41,7 +41,8 @@ class Explanation(JsonRecord):
         entailment: The explainer's verdict on the claim of the span; ``None`` if the explainer was
             not run or failed.
         text: Up to three sentences for people, with quotes and their places.
-        evidence: The line that the span was compared with; ``None`` if there was no line.
+        evidence: The line with the counterpart, or else the line closest to the span; ``None`` if
+            there was no line.
         counterpart: The words of the evidence that correct the span; ``None`` if no words clearly
             do.
         is_false_positive: Whether the span should not be marked, because the evidence says the same

@@ -28,7 +28,7 @@ def subtype_of(held: Held) -> Subtype:
 
     1. A quantity in the span that no line states: a date, time or year (``date_time``), a number
        with a unit (``quantity_unit``), a bare number (``number``); then a day of the week or a
-       month.
+       month that no line has (``date_time``).
     2. A "not" on one side only (``negation``).
     3. A hedge ("may") on one side only, or a firm word ("will") against a hedge (``certainty``).
     4. A name in the span with a word that no line has (``entity``).
@@ -75,7 +75,7 @@ def differing_names(held: Held) -> list[Word]:
 def opposites_in(held: Held) -> list[tuple[ComparedText, Word]]:
     """Return the words of relevant lines that are opposites of words in the span, with their lines.
 
-    A word of the span that its line has as well does not count.
+    A word of the span does not count against a line that has it as well.
     """
     inside = {word.lower for word in held.span_words}
     return [

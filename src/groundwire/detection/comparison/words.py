@@ -20,8 +20,8 @@ _CLAUSE_END = re.compile(r"[.,;:!?()—]|\bbut\b")
 _MEASURE = {word: f"{min(group)}~" for group in MEASURES for word in group}
 #: Text that may stand between two words of one name: "Tower-Bridge", "University of Oxford".
 _WITHIN_NAME = re.compile(r"(?:[ -]|\.? | (?:of|de|la|le|du|von|van|der|den|di|da|al|bin) )")
-#: A stem is this many first letters of a word. Words with the same stem mean about the same:
-#: "founded", "founding".
+#: Number of letters at the beginning of a word that are its stem. Words with the same stem mean
+#: about the same: "founded", "founding".
 _STEM_CHARS = 5
 #: A "not" or a "may" applies to at most this many content words after it.
 _SCOPE = 3
@@ -45,8 +45,8 @@ class Word(NamedTuple):
     def stem(self) -> str:
         """The first letters of the word, which related words share.
 
-        Words of one measure, such as "high" and "tall", have the same stem. A word with anything
-        but letters, such as a number, is its own stem.
+        Words of one measure, such as "high" and "tall", have the same stem. A word that does not
+        consist of letters, such as a number, is its own stem.
         """
         lower = self.lower
         if not lower.isalpha():

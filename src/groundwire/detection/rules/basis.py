@@ -51,14 +51,14 @@ class Basis:
     def has(self, word: Word) -> bool:
         """Return whether the lines contain a word, or the first letters of a long word.
 
-        They may be part of a longer word in the lines. An "s" at the end of ``word`` is ignored.
+        A longer word of the lines may contain them. An "s" at the end of ``word`` is ignored.
         """
         lower = word.lower
         has_root = len(lower) >= _MIN_ROOTED and lower[:_ROOT] in self._lower
         return has_root or singular(lower) in self._lower
 
     def has_line(self, claim: str) -> bool:
-        """Return whether a claim is one of the lines, apart from outer spaces and full stops."""
+        """Return whether a claim is one of the lines, but for outer white space and full stops."""
         return claim.strip(_OUTER) in self._whole
 
     def mentions(self, words: str) -> bool:

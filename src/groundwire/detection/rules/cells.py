@@ -18,11 +18,11 @@ _NEGATIVE = re.compile(
 )
 _CLAUSE_END = re.compile(r"[.,;:!?]|\b(?:and|but|while)\b", re.IGNORECASE)
 _BE = frozenset(("is", "are", "was", "were", "comes", "come"))
-#: An "is" belongs to a thing if it is one of this many words after the thing: "sign-in by code is
+#: An "is" belongs to a thing if it is among this many words after the thing: "sign-in by code is
 #: on".
 _BEFORE_BE = 3
 _ENTRY_WORDS = 2
-#: Values of fields that only mean yes or no.
+#: Words of values that only mean yes, no or nothing.
 _SWITCHES = words("true false yes no null none empty")
 _WHETHER = words("available offered provided included given welcome possible listed")
 _OFFERS = re.compile(
@@ -97,7 +97,7 @@ def _is_offered(claim: ComparedText, word: Word) -> bool:
 
 
 def _is_entry(value: ComparedText) -> bool:
-    """Return whether a value is one or two words in lower case that do not mean yes or no."""
+    """Return whether a value is one or two words in lower case, none of ``_SWITCHES``."""
     is_said = all(word.text.isalpha() and word.text.islower() for word in value.words)
     return is_said and 0 < len(value.words) <= _ENTRY_WORDS and not value.lowers & _SWITCHES
 

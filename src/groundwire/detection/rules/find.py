@@ -38,7 +38,7 @@ _UNSUPPORTED = frozenset({ConflictKind.REFERENCE, ConflictKind.UNRELATED})
 
 @dataclass(frozen=True, slots=True)
 class RuleFindings:
-    """The findings of the rules about a claim. Offsets refer to the claim, until :meth:`moved`.
+    """The findings of the rules about a claim; :meth:`moved` converts their offsets.
 
     Attributes:
         conflicts: The plain mistakes, in reading order; they may overlap.
@@ -65,7 +65,7 @@ def find(claim: str, lines: Iterable[str], basis: Basis, before: str = "") -> Ru
     """Apply all rules to a claim, unless the claim is itself a line of the evidence.
 
     ``lines`` are those that have most in common with the claim, best first. ``before`` is the
-    previous claim of the answer, or empty.
+    previous claim of the answer, or empty. A finding that overlaps a settled stretch is dropped.
     """
     if basis.has_line(claim):
         return RuleFindings(settled=((0, len(claim)),), is_line=True)

@@ -17,9 +17,9 @@ LIKENESS = 0.6
 _SHARE = 0.9
 #: Least share of a claim's content words that a line has if it is about the same thing.
 _ABOUT = 0.6
-#: Clauses that share fewer content words are compared only if they have all of them in common.
+#: Clauses that share fewer content words are compared only if neither has any other content word.
 _MIN_WORDS = 2
-#: Number of best lines that are compared: with clauses of the claim; with a word such as "rose".
+#: Number of best lines that are compared: by their clauses; by words such as "rose" or "longest".
 _CLAUSE_LINES, _LINES = 2, 4
 _UNTOLD = re.compile(
     r"\b(?:(?:could|can|do|did|does)(?:n['’]t| not)|cannot|unable to) "
@@ -52,8 +52,8 @@ _RANK_CHARS = 40
 def negations(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Find clauses that are negated where the most similar clauses of the evidence are not.
 
-    The reverse is found as well, and so are opposite words. Claims that information is missing and
-    lines that are fields are left out.
+    The reverse is found as well, and so are opposite words. A claim that says that information is
+    missing is left out, and so are lines that are fields.
     """
     if _UNTOLD.search(claim.text):
         return

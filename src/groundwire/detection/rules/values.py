@@ -79,8 +79,8 @@ def settled(
 ) -> tuple[tuple[int, int], ...]:
     """Return the ranges of numbers and times that follow from the evidence without being in it.
 
-    They are rounded in the claim, or can be computed. If any can be computed, the numbers that the
-    best lines state are returned as well, since they may be operands. Numbers of the claim
+    They are rounded in the claim, or can be computed. If any can be computed, the claim's numbers
+    that the best lines state are returned as well, since they may be operands. Numbers of the claim
     ``before`` may also be operands: "It costs $12 and $3. In total, that is $15."
     """
     earlier = [q for q in quantities_in(ComparedText(before)) if basis.stated.match(q) in STATED]
@@ -172,7 +172,7 @@ def _is_all_around(
 def _may_replace(claim: ComparedText, one: Quantity, line: ComparedText, other: Quantity) -> bool:
     """Return whether one quantity may replace another: they disagree and are of one kind.
 
-    After a slip of digits, the quantity of the line may lack a unit.
+    If they differ by a slip of digits, the quantity of the line may lack the unit.
     """
     if _agrees(one, other):
         return False

@@ -54,7 +54,7 @@ class Writer:
 def other_data(before: Mapping[str, str], now: Mapping[str, str]) -> str:
     """Describe how the data of two runs differ; empty if they are the same.
 
-    ``before`` and ``now`` have the name and SHA-256 of each file. The names may differ.
+    ``before`` and ``now`` have the name and SHA-256 of each file; the names are not compared.
     """
     if [*before.values()] == [*now.values()]:
         return ""

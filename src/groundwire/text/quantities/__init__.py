@@ -23,7 +23,7 @@ Two quantities are equal in these cases, among others:
 * "165 degrees" without a scale equals 165 °F and 165 °C;
 * ages are numbers without a unit: "15-year-old", "15 years old" and "aged 15" are equal;
 * a year alone equals the year of a date; "1990s" is the number 1990;
-* times, if they are the same minute of the day;
+* times, if they are the same; seconds that only the evidence states do not count;
 * dates, if every part that the answer states is the same.
 
 In a numeric date that can be read in two ways, the month is first ("03/04/1945"); if it is written

@@ -26,10 +26,10 @@ class Quantity:
         kind: Kind of the quantity.
         value: Value of the quantity: a number in base units, a time in minutes since midnight, in
             [0, 1440), or a date.
-        unit: The base unit of a number ("m", "kg", "s", "usd", "%"), or ``None``.
+        unit: The base unit of a number ("m", "kg", "s", "usd", "%"); ``None`` if it has none.
         number: The number before conversion: 5.0 for "5 km". 0.0 for times and dates.
-        name: The unit before conversion ("km"), or "th" for an ordinal in digits ("4th"), or
-            ``None``.
+        name: The unit before conversion ("km"), or "th" for an ordinal in digits ("4th"); ``None``
+            for all others.
     """
 
     start: int

@@ -23,7 +23,8 @@ def joined(text: str, first: FoundQuantity, second: FoundQuantity) -> tuple[Foun
     """Join two neighbouring quantities if the text between them shows that they belong together.
 
     Returns:
-        One quantity if the two are parts of one amount, otherwise both.
+        One quantity if the two are parts of one amount, otherwise both; the ends of a range share
+        what only one of them states.
     """
     start, end = first.quantity.end, second.quantity.start
     glue = _BETWEEN_PARTS.fullmatch(text, start, end)
@@ -73,7 +74,10 @@ def _with_month(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
 
 
 def _with_unit(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
-    """Return the first end of "10-12 km" or "$2-3 million" with what only the second states."""
+    """Return the first end of "10-12 km" or "$2-3 million" with what only the second states.
+
+    It stays as it is if the second states nothing that it can share.
+    """
     left, right = first.quantity, second.quantity
     may_share_magnitude = second.magnitude > 1.0 and first.raw < second.raw
     shares_unit = right.unit is not None and left.unit in (None, right.unit)

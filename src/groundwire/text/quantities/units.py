@@ -53,7 +53,7 @@ def _read_table() -> dict[str, Unit]:
 UNITS = _read_table()
 
 # Units that count only without a space before them, because after a space these words are far more
-# often something else: "5 in the morning", "the 5 won".
+# often something else: "5 in the morning", "the 5 won". But "5 in" may end a bracket or a sentence.
 _ONLY_GLUED = frozenset({"in", "won", "kn", "t"})
 _AFTER_INCHES = re.compile(r"\.?\)|\. [a-z]")
 
