@@ -126,7 +126,7 @@ def test_of_a_document_the_text_is_evidence_and_its_metadata_is_not(
 
 @pytest.mark.parametrize(("document", "id_"), DOCUMENTS)
 def test_metadata_is_evidence_if_it_is_asked_for(document: SourceLike, id_: str) -> None:
-    source = Source.of(document, metadata=["page"])
+    source = Source.of(document, metadata=["page", "author"])
     assert source.text == "page: 12\nIt is 330 m tall."
 
 

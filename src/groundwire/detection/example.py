@@ -61,7 +61,8 @@ class Source:
         text = text_of(document)
         if text is not None:
             id_, title = id_of(document), _described(document, "title")
-            lines = [f"{name}: {_described(document, name)}\n" for name in metadata]
+            described = [(name, _described(document, name)) for name in metadata]
+            lines = [f"{name}: {value}\n" for name, value in described if value is not None]
             return cls(
                 text="".join([*lines, text]),
                 id="" if id_ is None else str(id_),
