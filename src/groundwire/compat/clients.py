@@ -95,7 +95,8 @@ def _checked(
 ) -> Any:  # noqa: ANN401
     """Give a response its verdict, or let a stream get it at its end.
 
-    A response of another API is returned unchecked; so is a raw one, unless ``block`` is true.
+    A response of another API is returned unchecked; so is a raw one, unless
+    ``block`` is true: then a TypeError is raised.
     """
     read = _READERS.get(path.partition("?")[0].removeprefix("/v1"))
     if read is None:

@@ -64,7 +64,7 @@ class Config(Sections):
         tenant_keys: The keys of tenants, by id.
         origins: The origin of each setting, and of each signal, decision, tenant and upstream that
             the file has, by its full name, such as ``check.action`` or ``signals.keywords.NAME``.
-        formats: The systems whose names the file uses, and DVARA if a variable has its name.
+        formats: The systems whose names the file uses, and DVARA if one of its variables is set.
         warnings: Warnings about values that were accepted.
     """
 

@@ -26,9 +26,9 @@ class Checked:
         dropped: Explanations of spans that were dropped because the evidence supports them.
         reason: Why the answer was not checked, in a word: the class name of an error,
             ``detector_failed``, ``not_factual``, ``unread_answer``, or the kind of an answer
-            without statements; else ``None``.
+            without statements. ``None`` if it was checked, or is a text and the policy is off.
         pointers: The JSON Pointer of each span of a ``structured`` answer, in the order of the
-            spans; an empty text for a span in its prose.
+            spans; an empty text for a span in its prose, or if its only JSON is not valid.
         unexplained: The class name of the error because of which the explainer has no verdict on
             some findings, or ``None``.
         timings_ms: Wall time by stage in milliseconds, including stages of the request. Equality

@@ -31,7 +31,7 @@ class GateStatus(StrEnum):
     """The states of the gate for a request: asked, failed, or the reason why it was not asked."""
 
     ASKED = "asked"
-    BYPASSED = "bypassed"  # the answer is checked whatever the gate says, usually by its evidence
+    BYPASSED = "bypassed"  # checked whatever the gate says, usually because there is evidence
     NO_PROMPT = "no_prompt"  # no question was found in the request
     FAILED = "failed"
     OFF = "off"  # there is no gate, or nothing is checked anyway

@@ -1,4 +1,4 @@
-"""Joins the stages: gate, evidence, decisions, detector, explainer, policy."""
+"""Joins the stages: evidence, gate, decisions, detector, explainer, policy."""
 
 import asyncio
 import logging
@@ -97,7 +97,8 @@ class Pipeline:
             asks_gate_last: Whether answers to requests with any other evidence are checked whatever
                 the gate says; in HaluGate they are not.
             metadata_only: Whether only sources that the request names are evidence.
-            final_tools: Tools whose arguments are the final answer, beside those of frameworks.
+            final_tools: Tools whose arguments are the final answer, beside those of known
+                frameworks.
             evidence_names: Names of evidence in prompts, beside the built-in ones.
             ignores_short: Whether an answer can be grounded although some of its sentences are too
                 short for the similarity detector to compare them, as in DVARA.
@@ -150,7 +151,7 @@ class Pipeline:
     # Methods that open a request.
 
     def may_check(self, **asked: Unpack[AskerArguments]) -> bool:
-        """Return whether an answer could be checked at all; if not, no request need be opened."""
+        """Return whether an answer could be checked; if not, its request need not be opened."""
         return self._decider.may_check(self._asker(**asked))
 
     def _asker(self, **asked: Unpack[AskerArguments]) -> Asker:
@@ -161,6 +162,8 @@ class Pipeline:
 
     def open(self, body: object, **asked: Unpack[AskerArguments]) -> RequestContext:
         """Read a request before its answer exists: evidence, gate, decision and policy.
+
+        If the answer is to be checked, the models for this are loaded too.
 
         Args:
             body: The body of the request, as :func:`json.loads` gives it.
@@ -426,8 +429,8 @@ class Pipeline:
     def stream(self, context: RequestContext) -> Flow:
         """Begin to check an answer that is still being written.
 
-        The evidence is indexed at once, and the passages that rank best for the question are read
-        in the background, unless no check is due.
+        If a check is due, the evidence is indexed at once, and the passages that rank best for the
+        question are read in the background.
         """
         return self._flow(context, reads_ahead=True)
 

@@ -23,7 +23,7 @@ from groundwire.pipeline.conversation.wording import Wording
 _JSON = ('{"', '[{"', '["')
 #: Speakers whose names begin the turns of a history.
 _SPEAKERS = ("human", "user", "system")
-#: Tags of these roles do not decide the role of the text between them, which is divided further.
+#: The text between tags of these roles is divided further.
 _TRANSPARENT = (None, Role.INSTRUCT, Role.OPEN)
 
 
@@ -337,7 +337,10 @@ class _Walk:
                 self._enter(Role.OPEN)
 
     def _announce(self, start: int, end: int) -> bool:
-        """Enter the section that a paragraph announces; return whether it announces one."""
+        """Enter the section that a paragraph announces; return whether it announces one.
+
+        Only sections of evidence and examples count.
+        """
         for first, last in reversed(wording.sentences_of(self._text[start:end])):
             role = self._names.announced_role(self._text[start + first : start + last])
             if role in (Role.INFORM, Role.EXAMPLE):

@@ -75,9 +75,10 @@ def read_message(message: Message, names: Names) -> MessageParts:
 
 
 def handed_over(message: Message, names: Names) -> tuple[Piece, ...]:
-    """Return the evidence of an assistant's message that is only evidence under names; else empty.
+    """Return the evidence of an assistant's message that is nothing but evidence; else empty.
 
-    Some applications put such a message before the user's first one; no model writes it.
+    It must begin with a name of evidence, such as "Context:". Some applications put such a message
+    before the user's first one; no model writes it.
     """
     text = _BETWEEN_PIECES.join(piece.text for piece in message.says)
     parts = divide(_without_noise(text), is_user=False, names=names)
@@ -137,7 +138,7 @@ def _told(
 
 
 def _stems(texts: Iterable[str]) -> set[str]:
-    """Return the first four letters of each content word that has at least three."""
+    """Return the first four letters of each content word of three or more letters."""
     found = {word for text in texts for word in words(plain(text))}
     found = found.difference(*common_words().values())
     return {word[:_STEM_CHARS] for word in found if len(word) > 2}

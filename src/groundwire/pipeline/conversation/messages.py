@@ -32,7 +32,10 @@ class Message(Content):
 
     @property
     def begins_turn(self) -> bool:
-        """Whether a turn of the user begins with this message, which is not only tool results."""
+        """Whether a turn of the user begins with this message.
+
+        It is a user's message that has words of the user, or no tool results.
+        """
         return self.is_user and bool(self.says or self.asks or not self.results)
 
 

@@ -24,7 +24,7 @@ class SourceOrigin(StrEnum):
     """The origins of a source. Sources that the caller names are used before any other."""
 
     METADATA = "metadata"  # metadata["grounding.sources"], with which a caller asks for a check
-    DOCUMENTS = "documents"  # the field ``documents``, and parts of the type grounding_source
+    DOCUMENTS = "documents"  # field ``documents``; parts of type grounding_source not from users
     TOOL = "tool"  # the result of a tool or a function
     CONTEXT = "context"  # information in a message: retrieved passages, facts of a system prompt
 
@@ -283,7 +283,7 @@ def _asked_and_context(
 def _documents(
     body: Mapping[str, object], messages: Iterable[Message], skipped: Counter[Skipped]
 ) -> list[Piece]:
-    """Return documents beside the messages, and grounding sources in messages not of users."""
+    """Return documents beside the messages, and grounding sources in messages not from users."""
     found = Content()
     content.read_documents(content.items_of(body.get("documents")), "documents", found)
     skipped.update(found.skipped)

@@ -23,8 +23,9 @@ def settle_asides(
 
     In the first section of evidence, one at the beginning is excluded too.
 
-    ``parts`` are all so far, and changed in place. ``asides`` has the indexes of those that may be
-    questions or orders. ``first``: whether there is no evidence before the section.
+    ``parts`` has all parts so far, and is changed in place; ``asides`` has the indexes of those
+    that may be questions or orders. ``first``: whether there is no evidence before the
+    section.
     """
     if not asides:
         return

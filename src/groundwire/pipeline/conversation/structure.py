@@ -101,7 +101,10 @@ class Structure:
         )
 
     def has_roles_within(self, block: Block) -> bool:
-        """Return whether a block of evidence has tags of evidence and of other roles inside."""
+        """Return whether tags divide a block of evidence into evidence and other parts.
+
+        Other parts are questions and instructions.
+        """
         if block.role is not Role.INFORM:
             return False
         n_within = self._n_closings(block)

@@ -77,7 +77,8 @@ _ASKING_CLAUSE = re.compile(
     r"[^.!?,\n]*$|tell me\b))"
 )
 #: The most characters of a sentence that is divided at a question, of a text that may be a form and
-#: of what is searched for an order; and the least of a line that the next line may continue.
+#: of the beginning in which an order is looked for; and the fewest of a line that the next line may
+#: continue.
 _MAX_CLAUSES, _MIN_WRAPPED = 400, 50
 _MOST_FORM_WORDS = 12
 #: A placeholder in a form: ``<source>``, ``${index}``, ``{{name}}``, [1].
