@@ -19,7 +19,7 @@ def record_scores(
     with_reason: bool = True,
     client: Langfuse | None = None,
 ) -> None:
-    """Write a verdict as scores of an observation.
+    """Write a verdict as scores of an observation or a whole trace.
 
     The score ``groundedness`` is a category: ``passed``, ``failed`` or ``not checked``. The score
     ``groundedness_score`` is a number, and missing if the answer was not checked. Langfuse's client

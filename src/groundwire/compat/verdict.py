@@ -114,7 +114,7 @@ class Verdict:
 
 
 def value_of(data: object, field: str, key: str | None = None) -> Any:  # noqa: ANN401
-    """Return a field of a row by ``key``, by default one of its usual keys.
+    """Return a field of a row, found by ``key`` or, by default, by one of its usual keys.
 
     ``None`` if the row lacks the field, or the data is not a row.
     """

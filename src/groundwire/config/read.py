@@ -347,7 +347,7 @@ class _Reader:
             self.problems.add(url.origin.source, f"{text} Move it to the list.")
 
     def finish(self) -> Config:
-        """Build the configuration from all that was read, a preset and defaults."""
+        """Build the configuration from what was read, the preset if there is one, and defaults."""
         origins = dict.fromkeys(SETTINGS, SettingOrigin())
         values = {path: setting.default for path, setting in SETTINGS.items()}
         for whose in sorted(self.formats):

@@ -55,7 +55,8 @@ def local_config(
         client: The client.
         command: The command line of the server.
         environment: Environment variables that the server needs, with their values.
-        secret_env: Name of an environment variable with a secret that the server needs.
+        secret_env: Name of an environment variable with a secret that the server needs; ``None``:
+            no secret.
     """
     program, *args = command
     server: dict[str, Any] = {"type": client.kind[0]} if client.kind else {}

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 #: A last word that may be incomplete: "tow" of "tower", "1," of "1,234".
 _LAST_WORD = re.compile(r"(?:\w[\w.,'’:/-]*)?(?:\w|\d[.,])\Z")
-#: Characters at the end of the text in which its last word, or the end of a claim, is looked for.
+#: The last word, and the end of a claim, are looked for in this many characters before the end.
 _MAX_WORD = 64
 #: Matches a text that ends where a claim may end. The detector needs the next word to decide.
 _CLAIM_END = re.compile(r"[.!?;:|\n…。！？；：؟۔।։][^\w.!?]*\Z")

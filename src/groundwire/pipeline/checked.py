@@ -19,8 +19,8 @@ class Checked:
         context: The context of the request, with the decision and the policy after the check.
         answer: The answer, with its text and kind.
         ruling: The outcome of the check, and the action that the policy requires.
-        detection: The findings, without those that the explainer dropped; ``None`` if nothing was
-            checked or the check failed.
+        detection: The findings, without those that the explainer dropped; ``None`` if the
+            detector gave no result.
         explanations: One explanation for each span of the detection, in order; empty if the
             explainer was not asked.
         dropped: Explanations of spans that were dropped because the evidence supports them.

@@ -15,7 +15,7 @@ from groundwire.policy.signals import SignalValues
 
 
 class CheckPath(StrEnum):
-    """The ways to treat an answer: check it, or skip the check for a reason known beforehand."""
+    """The ways to treat an answer: check it, or do not, for a reason known beforehand."""
 
     OFF = "off"  # the policy checks nothing
     NOT_FACTUAL = "not_factual"  # the gate says that no check is needed

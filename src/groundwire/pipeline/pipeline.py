@@ -121,6 +121,8 @@ class Pipeline:
     ) -> Self:
         """Load the stages that a configuration describes, by default the default configuration.
 
+        Gives a :class:`.ConfigWarning` for each setting that is probably not intended.
+
         Args:
             config: The configuration.
             tenants: Id of a tenant → its own settings, in place of those in the configuration; the
@@ -163,7 +165,7 @@ class Pipeline:
     def open(self, body: object, **asked: Unpack[AskerArguments]) -> RequestContext:
         """Read a request before its answer exists: evidence, gate, decision and policy.
 
-        If the answer is to be checked, the models for this are loaded too.
+        If a check is due, the models that it needs are loaded too.
 
         Args:
             body: The body of the request, as :func:`json.loads` gives it.
@@ -342,7 +344,7 @@ class Pipeline:
         Args:
             context: A context of :meth:`open_answer`.
             answer: The text of the answer.
-            operating_point: Used in place of the operating point of the tenant or the detector.
+            operating_point: The threshold; by default that of the tenant, or else of the detector.
 
         Raises:
             GroundwireError: If the answer cannot be checked; a failed check is an error here.
@@ -374,7 +376,7 @@ class Pipeline:
 
         Args:
             overrides: The tenant's own settings.
-            operating_point: Used in place of the operating point of the tenant or the detector.
+            operating_point: The threshold; by default that of the tenant, or else of the detector.
 
         Raises:
             UnusableOverridesError: If the settings are not possible here.

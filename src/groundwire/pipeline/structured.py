@@ -60,7 +60,7 @@ _MONTHS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A statement made from one leaf of the data, with places in the checked text and the raw one.
+    """A statement made from one leaf, with its places in the checked text and the raw answer.
 
     Attributes:
         start: Offset of the statement in the checked text.
@@ -86,9 +86,9 @@ class Statement:
     is_verbatim: bool = True
 
     def raw_range(self, start: int, end: int) -> tuple[int, int]:
-        """Return the range in the raw answer of a stretch of the statement in the checked text.
+        """Return the range in the raw answer for a range of the statement in the checked text.
 
-        If the stretch is in the key, or the value was rewritten, this is :attr:`raw_value`.
+        If the range is in the key, or the value was rewritten, this is :attr:`raw_value`.
         """
         start, end = max(start, self.value_start), min(end, self.end)
         if end <= start or not self.is_verbatim:

@@ -11,9 +11,9 @@ from typing import Any, TypeGuard
 #: The most characters of an id, a title or a tool's name; a longer one is ignored.
 _MAX_NAME_CHARS = 200
 
-# The types of parts in OpenAI's chat and Responses APIs and Anthropic's Messages API, and the keys
-# of which such a part has at least one. An object without these keys is data that happens to have
-# a ``type``: a tool that lists a folder returns ``[{"type": "file", ...}]``.
+# The types of parts in OpenAI's chat and Responses APIs and Anthropic's Messages API, with keys: a
+# part of the type has at least one of them. An object without these keys is data that happens to
+# have a ``type``: a tool that lists a folder returns ``[{"type": "file", ...}]``.
 _TEXTS = ("text", "input_text", "output_text", "grounding_source", "query")
 _TOOL_RESULTS = ("tool_result", "mcp_tool_result", "web_fetch_tool_result")
 _PAYLOADS: Mapping[str, tuple[str, ...]] = {

@@ -146,7 +146,7 @@ class _Walk:
         self._is_pending = False
 
     def _to_tag_within(self, start: int, line_end: int) -> int:
-        """Return the position of a tag in the line that opens a block of evidence or a question.
+        """Return where in the line a tag opens a block of evidence or a question.
 
         The tag must come after a colon, or end the line. Without such a tag, return the start of
         the next line.

@@ -45,8 +45,8 @@ class MessageParts:
     """The parts of a message's text.
 
     Attributes:
-        asks: The question: the whole text if the message has no evidence, else the question in it;
-            empty if there is none.
+        asks: The question: parts that are questions by their type; else the whole text if no
+            evidence was found in it; else the question in it. Empty if there is none.
         evidence: The pieces of evidence.
         loose: Sentences around a user's question that are evidence if the request has no other.
     """
@@ -57,7 +57,7 @@ class MessageParts:
 
 
 def read_message(message: Message, names: Names) -> MessageParts:
-    """Divide the running text of a message."""
+    """Divide the running text of a message into its question and its evidence."""
     pieces = message.says
     text = _BETWEEN_PIECES.join(piece.text for piece in pieces)
     if (fields := _fields(message, text, names)) is not None:

@@ -48,8 +48,8 @@ class Conversation:
     Attributes:
         question: The text of the user in the last turn, without retrieved context; ``None`` if
             there is none.
-        previous: The text of the user in the turn before the last, without retrieved context; a
-            short question may refer to it.
+        previous: The same of the turn before the last, to which a short question may refer;
+            ``None`` if there is none.
         offered: The evidence, most relevant first; empty if there is none.
         is_explicit: Whether the caller names sources, even if they are left out or unreadable.
         has_tools: Whether tools or functions are defined. The definitions are not evidence; only

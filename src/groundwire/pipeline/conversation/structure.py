@@ -113,8 +113,8 @@ class Structure:
     def is_markup(self, block: Block) -> bool:
         """Return whether a block is XML data and not parts of a prompt, by the closing tags inside.
 
-        The names of at least half of these tags must have no role. The others may have the role of
-        evidence, or ``Role.OPEN``, which leaves the purpose to the wording.
+        The names of at least half of these tags must have no role. All others must have the role
+        of evidence, or ``Role.OPEN``, which leaves the purpose to the wording.
         """
         n_within = self._n_closings(block)
         n_data = n_within[None] + n_within[Role.INFORM] + n_within[Role.OPEN]

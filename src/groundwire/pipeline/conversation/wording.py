@@ -291,7 +291,7 @@ def asks_for_a_report(text: str) -> bool:
 
 
 def _requests(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each sentence, with its words in lower case from the verb of a request on."""
+    """Yield each sentence and its words in lower case, without words before an order or request."""
     for sentence, words in _said(text):
         while len(words) > 1 and words[0] in listed("before orders") | _ASKING_FOR:
             words = words[1:]
@@ -324,7 +324,10 @@ def sentences_of(text: str) -> list[tuple[int, int]]:
 
 
 def _is_wrapped(text: str, start: int, end: re.Match[str]) -> bool:
-    """Return whether a sentence goes on after a line end: a long line, then a lower-case letter."""
+    """Return whether a sentence goes on after a line end.
+
+    It does if the line is long, and the next line begins with a lower-case letter or a quote.
+    """
     if end[0][0] != "\n":
         return False
     start = min(start, text.rfind("\n", 0, end.start()) + 1)
