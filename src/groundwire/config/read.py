@@ -1,4 +1,4 @@
-"""Reads a file and environment variables into one configuration, or reports all errors in them."""
+"""Reads a file and environment variables into one configuration, or reports the errors in them."""
 
 import re
 from collections.abc import Iterator, Mapping

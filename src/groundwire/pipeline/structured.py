@@ -62,6 +62,8 @@ _MONTHS = (
 class Statement:
     """A statement made from one leaf, with its places in the checked text and the raw answer.
 
+    A document that cannot be read as leaves is one statement.
+
     Attributes:
         start: Offset of the statement in the checked text.
         value_start: Offset of its value in the checked text.

@@ -107,8 +107,8 @@ def _told(
 ) -> list[Part]:
     """Return the unmarked sentences that state something, if they are evidence.
 
-    They are if they have enough words together; a user's need fewer if the question is about them,
-    or if they report what a document says. In a system message with marked evidence, sentences
+    They are evidence if they have enough words together. A user's need fewer if the question is
+    about them, or if they report what a document says. In a system message with marked evidence, sentences
     without a figure do not count, because they are mostly instructions.
     """
     if message.role == "assistant":

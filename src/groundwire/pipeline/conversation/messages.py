@@ -34,7 +34,7 @@ class Message(Content):
     def begins_turn(self) -> bool:
         """Whether a turn of the user begins with this message.
 
-        It does if a user wrote the message, and if it has words of the user or no tool results.
+        True for a user's message, unless it has tool results and no words of the user.
         """
         return self.is_user and bool(self.says or self.asks or not self.results)
 

@@ -326,7 +326,8 @@ def sentences_of(text: str) -> list[tuple[int, int]]:
 def _is_wrapped(text: str, start: int, end: re.Match[str]) -> bool:
     """Return whether a sentence goes on after a line end.
 
-    It does if the line is long, and the next line begins with a lower-case letter or a quote.
+    It does if the line is long and does not end with a colon or semicolon, and the next line begins
+    with a lower-case letter or a quote.
     """
     if end[0][0] != "\n":
         return False
