@@ -121,8 +121,8 @@ class HallucinationDetector:
 
         Raises:
             SettingError: If there is no such format.
-            DetectionError: If a part of the answer could not be judged. With ``spans``, the
-                embedded reader raises it if it found no span, and the outcome is not grounded.
+            DetectionError: If a part of the answer could not be judged. For ``spans`` of the
+                embedded reader: if there are none, although the answer is not grounded.
         """
         passages = [context] if isinstance(context, str) else list(context)
         return self._predict(passages, question, answer, output_format)

@@ -131,8 +131,8 @@ class Checks:
         """Use a pipeline.
 
         Args:
-            pipeline: ``None`` for a pipeline with the default configuration, which all checks
-                share; it is loaded at the first check.
+            pipeline: The pipeline; ``None`` for one with the default configuration, which is loaded
+                at the first check and shared by all objects without a pipeline of their own.
         """
         self._pipeline = pipeline
 

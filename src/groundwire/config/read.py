@@ -126,7 +126,8 @@ def load(path: Path | None = None, *, environ: Mapping[str, str] | None = None) 
         environ: The environment variables; ``None``: there are none.
 
     Raises:
-        ConfigError: If a name or a value in the file or the variables is wrong.
+        ConfigError: If the file is not a YAML mapping in UTF-8, or a name or a value in the file or
+            the variables is wrong.
         OSError: If the file cannot be opened.
     """
     if path is None:

@@ -32,7 +32,8 @@ def divide(text: str, *, is_user: bool, names: Names | None = None) -> tuple[Par
 
     Args:
         text: The text of a message to the model.
-        is_user: Whether a user wrote the message, to ask something; a system message instructs.
+        is_user: Whether a user wrote the message. A user asks something; a system message
+            instructs.
         names: The known names of parts, such as "Context"; ``None``: the names in ``words.txt``.
     """
     return _Walk(text, is_user=is_user, names=names or Names()).parts()

@@ -108,8 +108,8 @@ def _told(
     """Return the unmarked sentences that state something, if they are evidence.
 
     They are evidence if they have enough words together. A user's need fewer if the question is
-    about them, or if they report what a document says. In a system message with marked evidence, sentences
-    without a figure do not count, because they are mostly instructions.
+    about them, or if they report what a document says. In a system message with marked evidence,
+    sentences without a figure do not count, because they are mostly instructions.
     """
     if message.role == "assistant":
         return []
