@@ -91,7 +91,7 @@ def _explain(explainer: Remembered, context: RequestContext, detection: Detectio
 def _without_detection(
     context: RequestContext, answer: Answer, found: CheckResult
 ) -> tuple[Outcome, str | None]:
-    """Return the outcome of an answer without a detection, and the reason for it."""
+    """Return the outcome of an answer without a detection, and the reason for it, or ``None``."""
     is_due = context.path in DUE
     if context.path is CheckPath.NOT_FACTUAL:
         return Outcome.SKIPPED, str(CheckPath.NOT_FACTUAL)

@@ -16,7 +16,7 @@ Make = Callable[[str], Detector]
 
 
 class Judges:
-    """A pool of the configured detector and the embedded detectors, which are loaded when needed.
+    """A pool of detectors: the configured one, and embedded ones that are loaded when needed.
 
     The detectors share threads and cache. Tenants that differ only in the threshold share a
     detector.
