@@ -60,7 +60,7 @@ class PastedMaterial:
         self._found = {each.start: each for each in found}
 
     def at(self, position: int) -> Material | None:
-        """Return the material that begins at ``position``, the start of a line; ``None`` if none."""
+        """Return the material that begins at a position, the start of a line; else ``None``."""
         return self._found.get(position)
 
     def _groups(self) -> Iterator[list[_Line]]:
