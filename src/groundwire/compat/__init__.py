@@ -1,1 +1,1 @@
-"""The interfaces of other hallucination detectors, for code that was written for them."""
+"""The interfaces of other hallucination detectors, and adapters for frameworks."""

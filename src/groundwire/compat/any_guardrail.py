@@ -23,7 +23,8 @@ class Groundedness(Guardrail):
     """Validates whether the context supports an answer.
 
     It has the interface of any-guardrail's class ``LettuceDetect``. An answer that was not checked
-    has ``triggered=None`` in its category ``hallucination``.
+    has ``triggered=None`` in its category ``hallucination``, and is valid only if no check was due,
+    as for a greeting.
     """
 
     METADATA = GuardrailMetadata(

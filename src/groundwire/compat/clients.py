@@ -45,7 +45,8 @@ def wrap(
     Args:
         client: A client of the package ``openai`` or ``anthropic``, synchronous or not.
         block: Whether an unsupported answer raises :class:`AnswerWithheldError`. By then, the
-            caller has read all words of a stream. A raw response raises a TypeError.
+            caller has read all words of a stream. With ``block``, a raw response raises a
+            TypeError.
         block_unchecked: With ``block``, whether answers that could not be checked raise it too.
         on_verdict: Called with each verdict, before an error is raised.
         pipeline: The pipeline that checks; by default one with the default configuration.
@@ -95,7 +96,8 @@ def _checked(
 ) -> Any:  # noqa: ANN401
     """Give a response its verdict, or let a stream get it at its end.
 
-    A response of another API is returned unchecked; so is a raw one, unless ``block`` is true.
+    A response of another API is returned unchecked; so is a raw one, unless
+    ``block`` is true: then a TypeError is raised.
     """
     read = _READERS.get(path.partition("?")[0].removeprefix("/v1"))
     if read is None:

@@ -218,7 +218,8 @@ class HallucinationSpanDetector:
             response: The text to check. If it is ``None`` or blank, nothing is found.
 
         Raises:
-            DetectionError: If the model could not judge all of the response.
+            DetectionError: If the model could not judge all of the response. The embedded reader
+                needs a context that is not empty.
         """
         if response is None or not response.strip():
             return SpanDetection(hallucinated=False)

@@ -27,7 +27,7 @@ def groundedness_metric(
     Args:
         answer: The field of the answer; by default ``answer``, ``response`` or ``output``.
         sources: The field of the sources; by default ``context``, ``passages``...
-        question: The field of the question; by default ``question`` or ``query``.
+        question: The field of the question; by default ``question``, ``query``...
         pipeline: The pipeline that checks; by default one with the default configuration.
     """
     checks = Checks(pipeline)

@@ -55,7 +55,7 @@ class GroundednessMiddleware(AgentMiddleware):
     def wrap_model_call(
         self, request: ModelRequest, handler: Callable[[ModelRequest], ModelResponse]
     ) -> ModelResponse:
-        """Call the model, and check its answer."""
+        """Call the model, check its answer, and do what the action says."""
         response = handler(request)
         verdict = self._check(request, response)
         for _ in range(self._n_retries):
@@ -68,7 +68,7 @@ class GroundednessMiddleware(AgentMiddleware):
     async def awrap_model_call(
         self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[ModelResponse]]
     ) -> ModelResponse:
-        """Call the model, and check its answer in a thread."""
+        """Call the model as :meth:`wrap_model_call` does; check its answers in a thread."""
         response = await handler(request)
         verdict = await asyncio.to_thread(self._check, request, response)
         for _ in range(self._n_retries):

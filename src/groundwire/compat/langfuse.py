@@ -19,7 +19,7 @@ def record_scores(
     with_reason: bool = True,
     client: Langfuse | None = None,
 ) -> None:
-    """Write a verdict as scores of an observation.
+    """Write a verdict as scores of an observation or a whole trace.
 
     The score ``groundedness`` is a category: ``passed``, ``failed`` or ``not checked``. The score
     ``groundedness_score`` is a number, and missing if the answer was not checked. Langfuse's client
@@ -28,8 +28,8 @@ def record_scores(
     Args:
         verdict: The verdict.
         trace_id: Id of the trace; by default that of the current span.
-        observation_id: Id of the observation; by default that of the current span, or if
-            ``trace_id`` is given, none, which means the whole trace.
+        observation_id: Id of the observation; by default that of the current span or, if
+            ``trace_id`` is given, no observation: the scores are those of the whole trace.
         score_id: Prefix of the scores' ids; writing scores with the same prefix replaces them.
         with_reason: Whether the scores have the reason as their comment, which quotes the answer
             and its evidence.

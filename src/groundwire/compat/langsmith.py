@@ -42,7 +42,7 @@ def groundedness_evaluator(
 
 
 def check_messages(checks: Checks, messages: Sequence[Any], answer: str) -> Verdict:
-    """Check the answer to LangChain messages; it is not checked if they cannot be converted."""
+    """Check the answer to LangChain messages; "not checked" if these cannot be converted."""
     try:
         body = {"messages": convert_to_openai_messages(messages)}
     except (ValueError, TypeError) as error:  # content that LangChain cannot convert

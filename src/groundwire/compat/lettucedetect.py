@@ -62,7 +62,7 @@ class HallucinationDetector:
         device: object = None,
         lang: str = "en",
     ) -> None:
-        """Load a model.
+        """Load a model; the embedded reader is loaded only by the first prediction.
 
         Args:
             method: ``transformer``. Other methods of LettuceDetect are not available.
@@ -121,8 +121,8 @@ class HallucinationDetector:
 
         Raises:
             SettingError: If there is no such format.
-            DetectionError: If a part of the answer could not be judged. With ``spans``, the
-                embedded reader raises it if it found no span, and the outcome is not grounded.
+            DetectionError: If a part of the answer could not be judged. For ``spans`` of the
+                embedded reader: if there are none, although the answer is not grounded.
         """
         passages = [context] if isinstance(context, str) else list(context)
         return self._predict(passages, question, answer, output_format)
@@ -205,7 +205,7 @@ def _spans_of(detection: Detection) -> list[Prediction]:
 def _prompts(
     model: "TokenClassifier", passages: Sequence[str], question: str | None, answer: str
 ) -> list[str]:
-    """Write the prompt that the model was trained on, or several if it is too long."""
+    """Write a prompt like those that the model was trained on; several if one is too long."""
     whole = _prompt(passages, question)
     room = model.context_room(None, answer)
     if model.count(whole) <= room:

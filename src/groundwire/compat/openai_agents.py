@@ -23,8 +23,8 @@ class Groundedness(AgentHooks):
     """Checks the final output of an agent against the evidence that its model was given.
 
     An object of this class serves as the hooks of the agent, which record the input of its model;
-    its output guardrail is :attr:`guardrail`. Without the hooks, the guardrail does not know the
-    results of tools. To add further hooks, write a subclass.
+    :attr:`guardrail` is the output guardrail for the agent. Without the hooks, the guardrail does
+    not know the results of tools. To add further hooks, write a subclass.
     """
 
     def __init__(self, *, block_unchecked: bool = False, pipeline: Pipeline | None = None) -> None:

@@ -114,7 +114,7 @@ class Verdict:
 
 
 def value_of(data: object, field: str, key: str | None = None) -> Any:  # noqa: ANN401
-    """Return a field of a row by ``key``, by default one of its usual keys.
+    """Return a field of a row, found by ``key`` or, by default, by one of its usual keys.
 
     ``None`` if the row lacks the field, or the data is not a row.
     """
@@ -131,8 +131,8 @@ class Checks:
         """Use a pipeline.
 
         Args:
-            pipeline: ``None`` for a pipeline with the default configuration, which all checks
-                share; it is loaded at the first check.
+            pipeline: The pipeline; ``None`` for one with the default configuration, which is loaded
+                at the first check and shared by all objects without a pipeline of their own.
         """
         self._pipeline = pipeline
 

@@ -49,14 +49,14 @@ class Problems:
 
 
 def describe_unknown(what: str, word: str, known: Collection[str]) -> str:
-    """Return the message that a name is unknown, with all known names and one that is close."""
+    """Return the message that a name is unknown, with all known names and a close one if any."""
     near = guess(word, known)
     meant = f"; did you mean {near!r}?" if near else "."
     return f"there is no {what}{meant} Known: {', '.join(known)}."
 
 
 def describe_wrong(name: str, raw: object, error: KindError) -> str:
-    """Return the message that a value is wrong, with all possible values and one that is close."""
+    """Return the message that a value is wrong, with all possible values and a close one if any."""
     return f"{name} = {describe_refused(raw, error)}"
 
 
@@ -132,7 +132,7 @@ def read_fields(
 
 
 def entries_of(part: Part, *, where: str, problems: Problems) -> tuple[DocumentEntry, ...]:
-    """Return the entries of a table; if the part is none, add an error that names ``where``."""
+    """Return the entries of a table; if the part is no table, add an error that names ``where``."""
     if isinstance(part, DocumentTable):
         return part.entries
     problems.add(part.place, f"{where} is a mapping of names to values, and this is none.")

@@ -137,9 +137,10 @@ def _passing_unchecked(config: Config, tenants: Mapping[str, Overrides]) -> Iter
 
 
 def _similarity_of(config: Config, own: Overrides | None) -> tuple[str, float]:
-    """Return the detector and the threshold of a tenant, or without one, of the configuration.
+    """Return the detector and the threshold of a tenant with the settings ``own``.
 
-    The threshold is -1 if the detector is not a similarity detector.
+    ``None`` means a tenant without settings. The threshold is -1 if the detector measures no
+    similarity.
     """
     known = config.detectors
     chosen = known.choose(own)
@@ -186,7 +187,7 @@ def _high_thresholds(config: Config) -> Iterator[Finding]:
 
 
 def _useless_sample(config: Config) -> Iterator[Finding]:
-    """Find a setting ``audit.sample`` without effect, because texts of answers are not kept."""
+    """Find a setting ``audit.sample`` that has no effect because texts of answers are not kept."""
     own = config.audit
     if own.sample and (own.text != "full" or own.detail_days == 0):
         yield Finding(

@@ -337,7 +337,7 @@ def _read_issuer(raw: object) -> str:
 
 _STORE_URL = "postgresql://user:password@host/database, or sqlite:///path/of/a/file"
 
-#: The parameters that a PostgreSQL URL may have. Their names are libpq's; none can be a secret.
+#: The parameters that a PostgreSQL URL may have; none can be a secret.
 STORE_PARAMETERS = (
     *("sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl", "ssl_min_protocol_version"),
     *("application_name", "search_path", "target_session_attrs"),

@@ -57,7 +57,7 @@ class Alias:
     conversion: Conversion = same
 
 
-#: Defaults of other systems. They replace Groundwire's if a configuration uses that system's names.
+#: Another system → its defaults. They replace Groundwire's if a configuration uses its names.
 DEFAULTS: Mapping[Format, Mapping[str, Any]] = {
     Format.DVARA: {
         "check.enabled": False,

@@ -1,4 +1,4 @@
-"""Reads a file and environment variables into one configuration, or reports all errors in them."""
+"""Reads a file and environment variables into one configuration, or reports the errors in them."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -64,7 +64,7 @@ class Config(Sections):
         tenant_keys: The keys of tenants, by id.
         origins: The origin of each setting, and of each signal, decision, tenant and upstream that
             the file has, by its full name, such as ``check.action`` or ``signals.keywords.NAME``.
-        formats: The systems whose names the file uses, and DVARA if a variable has its name.
+        formats: The systems whose names the file uses, and DVARA if one of its variables is set.
         warnings: Warnings about values that were accepted.
     """
 
@@ -126,7 +126,8 @@ def load(path: Path | None = None, *, environ: Mapping[str, str] | None = None) 
         environ: The environment variables; ``None``: there are none.
 
     Raises:
-        ConfigError: If a name or a value in the file or the variables is wrong.
+        ConfigError: If the file is not a YAML mapping in UTF-8, or a name or a value in the file or
+            the variables is wrong.
         OSError: If the file cannot be opened.
     """
     if path is None:
@@ -347,7 +348,7 @@ class _Reader:
             self.problems.add(url.origin.source, f"{text} Move it to the list.")
 
     def finish(self) -> Config:
-        """Build the configuration from all that was read, a preset and defaults."""
+        """Build the configuration from what was read, the preset if there is one, and defaults."""
         origins = dict.fromkeys(SETTINGS, SettingOrigin())
         values = {path: setting.default for path, setting in SETTINGS.items()}
         for whose in sorted(self.formats):

@@ -152,7 +152,7 @@ class RuleReader:
         return tuple(decisions)
 
     def rules(self) -> SignalRules:
-        """Return the rules of all signals, including those built in that only decisions name."""
+        """Return the rules of all signals, including the built-in ones that decisions name."""
         for used in self._used:
             rules, name = self._rules[used.type], used.name
             if used.type is SignalType.LANGUAGE and name not in rules:
@@ -257,7 +257,7 @@ class RuleReader:
         if values is None:
             return None
         type_, name = values["type"], values["name"]
-        # Signals with a wrong definition are known too, so that one mistake causes only one error.
+        # Signals whose rule could not be made are known too: they have caused an error already.
         known = list(dict.fromkeys([*self._rules[type_], *_BUILT_IN.get(type_, ())]))
         text = name.value if isinstance(name, Scalar) else ""
         if text not in known:

@@ -1,4 +1,4 @@
-"""Reads the settings of tenants: a wrong value is an error, or under DVARA's names a warning."""
+"""Reads the settings of tenants: a wrong value is an error, but a warning under DVARA's names."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -25,7 +25,7 @@ def _read_detector(raw: object) -> str:
     return raw
 
 
-#: The type of the name of a tenant's detector. What names are valid depends on ``detector.name``,
+#: The type of the name of a tenant's detector. Which names are valid depends on ``detector.name``,
 #: and is checked later.
 _DETECTOR = Read(
     _read_detector,

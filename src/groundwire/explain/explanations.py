@@ -28,7 +28,7 @@ ENTAILMENT_THRESHOLD = 0.75
 JudgeEntailment: TypeAlias = Callable[[str, tuple[EvidenceRef, ...]], Entailment]
 
 _QUANTITIES = (Subtype.DATE_TIME, Subtype.NUMBER, Subtype.QUANTITY_UNIT)
-#: Signs that a line is not a heading: a digit, a table cell, the end of a sentence, a value.
+#: Signs that a line is not a heading: a digit, a table cell, the end of a sentence or a value.
 _STATES = re.compile(r"[\d|;]|[.!?]\W*$|:\s*\S")
 _MAX_HEADING_WORDS = 6
 _NOT_RUN = "the explainer was not run"
@@ -87,7 +87,10 @@ def explain(
 
 
 def compare(detection: Detection, sources: Sequence[Source]) -> tuple[Explanation, ...]:
-    """Explain every span of a detection by its texts alone; the labels stay the detector's.
+    """Explain every span of a detection by its texts alone, without the verdict of a model.
+
+    The detector's labels stay, except that a contradicted span becomes unsupported if the line that
+    it is compared with is about something else.
 
     Args:
         detection: The detection. It is not changed.
@@ -127,7 +130,7 @@ def severity(
 
     Args:
         label: Label of the finding.
-        entailment: Verdict of the explainer, if there is one.
+        entailment: Verdict of the explainer; without one, the label counts as sure.
         threshold: The explainer is sure of a label with this probability or more; in (0, 1].
         is_stated: Whether the evidence states another number or date where the span has one; then a
             contradiction is sure.
@@ -169,7 +172,7 @@ def _explained(
     reference = _reference(span, label, fabricated)
     if reference is not None:
         is_work = reference.kind is ReferenceKind.WORK
-        # A reference to a work consists of its author's name, so it counts as a name.
+        # A reference to a work begins with its author's name, so it counts as a name.
         subtype = Subtype.ENTITY if is_work else Subtype.OTHER
         counterpart, is_acquitted = None, False
         label = Label.UNSUPPORTED if label is Label.SUPPORTED else label

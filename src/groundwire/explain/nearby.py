@@ -30,9 +30,9 @@ class SourceLines:
     def held(self, span: Span, claim: Claim, text: ComparedText) -> Held:
         """Return a span together with its lines of evidence, at most :data:`MAX_LINES`, best first.
 
-        First come the lines that the detection names, then other lines of the same sources, by how
-        many content words they share with the claim. A quantity of the same kind and unit as one in
-        the span counts as two words.
+        First come the lines that the detection names, then other lines of the same sources that
+        have content words in common with the claim, those with most first. A quantity of the same
+        kind and unit as one in the span counts as two words.
 
         ``claim`` is the claim that the span is in, and ``text`` its text.
         """

@@ -1,7 +1,7 @@
 """Shortens a premise of any length to lines that a model can read at once.
 
 The lines are chosen by the words and the kinds of quantities that they share with the hypothesis;
-those that few lines have weigh more.
+words and kinds that few lines have weigh more.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ from groundwire.detection.values import EvidenceRef
 from groundwire.explain.nearby import MAX_LINES, measure
 from groundwire.text.lines import lines_of
 
-#: Limit on the characters of the chosen lines: about the evidence that the reader reads at once.
+#: Limit on the characters of the chosen lines: about as many as the reader reads at once.
 MAX_PREMISE_CHARS = 4_000
 #: A longer line is cut into parts, so that one line cannot use up :data:`MAX_PREMISE_CHARS`.
 MAX_LINE_CHARS = 1_000

@@ -77,7 +77,7 @@ class Library:
     def has_id(self, id_: str) -> bool:
         """Return whether an id is, or may be, the id or number of a source or of a passage in one.
 
-        Ids that do not end with a digit may be, and so may numbers from 1000 on, such as years.
+        It may be if it does not end with a digit, or is a number from 1000 on, such as a year.
         """
         letters = id_.rstrip("0123456789").casefold()
         digits = id_[len(letters) :]

@@ -219,7 +219,7 @@ def with_settings(
 ) -> type[A]:
     """Make a subclass of a model of arguments that also has settings of a verification.
 
-    Of a setting's value, only the limits of this server are checked here. The library parses it.
+    A setting's value is checked only against this server's limits here; the library parses it.
 
     ``settings`` has this server's limits for each argument, as keys of JSON Schema; ``usual`` has
     the default values.

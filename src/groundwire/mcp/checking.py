@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # else it would load the models' libraries before the first c
 #: Number of characters of the answer that are read at a time, between reports of progress.
 _STEP_CHARS = 1_000
 
-#: Fields of a claim in a result. Texts are left out, which the agent has.
+#: Fields of a claim in a result. The texts are left out, because the agent has them.
 _CLAIM_FIELDS = ("start", "end", "label", "probability", "citations", "reason")
 
 _DESCRIPTION = """\

@@ -24,7 +24,7 @@ from groundwire.verify.spans import read_spans
 from groundwire.verify.subject import AnswerSubject
 from groundwire.verify.verifier import Verifier
 
-#: Limit on the claims of a call times its spans: each claim may have to be read with each span.
+#: Limit on the number of claims times that of spans: each claim may be read with each span.
 MAX_READINGS = 5_000
 
 #: Statuses of citations that are not flagged.

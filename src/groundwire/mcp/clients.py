@@ -25,7 +25,7 @@ class AgentClient:
         kind: Values of ``type`` for a local and for a remote server; ``None``: no ``type``.
         url_key: Key of a remote server's URL; ``None``: no remote servers.
         token: Text in the place of a secret, with ``NAME`` for the secret's environment variable.
-            Some clients replace it; for others, the user has to.
+            Some clients replace this text by the secret; for others, the user has to.
         inputs: Questions by which the client asks for secrets; empty for clients that do not ask.
     """
 
@@ -55,7 +55,8 @@ def local_config(
         client: The client.
         command: The command line of the server.
         environment: Environment variables that the server needs, with their values.
-        secret_env: Name of an environment variable with a secret that the server needs.
+        secret_env: Name of an environment variable with a secret that the server needs; ``None``:
+            no secret.
     """
     program, *args = command
     server: dict[str, Any] = {"type": client.kind[0]} if client.kind else {}

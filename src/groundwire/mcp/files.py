@@ -16,7 +16,7 @@ from groundwire.mcp.store import FileRange
 
 #: Limit on the lines of one span.
 MAX_LINES = 2_000
-#: Limit on the bytes of a file, of which lines are read.
+#: Limit on the bytes of a file from which lines are read.
 MAX_FILE_BYTES = 16_000_000
 MAX_PATH_CHARS = 4_096
 

@@ -1,8 +1,8 @@
 """Serves the tools over streamable HTTP: one server for several clients.
 
-Access is checked by a token, if there is one, and by the headers Host and Origin. The headers
-prevent DNS rebinding: a website may let its own name point to the address of this server, so that
-its pages in a user's browser can send requests here.
+Access is checked by a token, if there is one, and by the headers Host and Origin. The check of the
+headers prevents DNS rebinding: a website may let its own name point to the address of this server,
+so that its pages in a user's browser can send requests here.
 """
 
 import hmac

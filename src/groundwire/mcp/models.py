@@ -23,8 +23,8 @@ class Models:
     """Loads and keeps the models of a server.
 
     These are the detector that the configuration names, which checks answers, and the embedded
-    reader, which verifies claims and searches evidence. A model that cannot be loaded raises a
-    ``GroundwireError``. Threads may share this object.
+    reader, which verifies claims and searches evidence. If a model cannot be loaded, a
+    ``GroundwireError`` is raised. Threads may share this object.
     """
 
     def __init__(self, config: Config) -> None:

@@ -84,7 +84,7 @@ class ToolServer:
         watch = Watch(tell=partial(_report, context), is_over=_is_cancelled)
         call = Call(session=session, tenant=_tenant(session, arguments), watch=watch)
         # A cancelled call keeps its slot until its thread has stopped. So there are never more
-        # threads than slots.
+        # threads of long tools than slots.
         slots = context.lifespan_context if tool.is_long else None
         result = await anyio.to_thread.run_sync(answer, tool, arguments, call, limiter=slots)
         return CallToolResult(

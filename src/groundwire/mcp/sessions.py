@@ -1,4 +1,4 @@
-"""Keeps a separate store of evidence for each session, which other sessions cannot see."""
+"""Keeps the evidence of each session in a store that other sessions cannot see."""
 
 import secrets
 from collections import OrderedDict

@@ -80,7 +80,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreLimits:
-    """Limits of held evidence.
+    """Limits of held evidence. A handle counts as a session.
 
     Attributes:
         max_spans: The most spans of a session.

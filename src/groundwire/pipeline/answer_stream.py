@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 #: A last word that may be incomplete: "tow" of "tower", "1," of "1,234".
 _LAST_WORD = re.compile(r"(?:\w[\w.,'’:/-]*)?(?:\w|\d[.,])\Z")
-#: Characters at the end of the text in which its last word, or the end of a claim, is looked for.
+#: The last word, and the end of a claim, are looked for in this many characters before the end.
 _MAX_WORD = 64
 #: Matches a text that ends where a claim may end. The detector needs the next word to decide.
 _CLAIM_END = re.compile(r"[.!?;:|\n…。！？；：؟۔।։][^\w.!?]*\Z")
@@ -59,7 +59,7 @@ class Review:
             still be taken back.
         judged_to: The number of characters, from the beginning, that are judged. Text outside of
             claims, such as a list marker, is counted with the next claim. If nothing is checked,
-            all characters count; after a failure, none.
+            all characters count; after a failure, and before the end of JSON, none.
         clear_to: The number of characters, from the beginning, that may be shown: at most those
             before a finding that may still be taken back, or before a claim that the policy blocks.
             It never decreases, unless the check fails.
@@ -108,8 +108,8 @@ class Flow:
 
         Returns:
             The claims that the piece completes, as the detector judges them; the explainer may
-            still drop their spans. No claims if nothing is checked, the check has failed, or the
-            answer is JSON.
+            still drop their spans. No claims if nothing is checked, the check has failed, the
+            answer is JSON, or the detector judges all claims at the end.
 
         Raises:
             RuntimeError: If the answer is finished.
@@ -135,7 +135,7 @@ class Flow:
 
         Args:
             answer: The answer, if it has more than a text, such as tool calls. Its text is replaced
-                by the text that was fed, if there is any.
+                by the text that was fed, unless that is blank and the kind is not ``text``.
 
         Returns:
             The final result, identical to that of :meth:`groundwire.Pipeline.check` for the whole
@@ -245,8 +245,8 @@ class Flow:
 def _without_last(detection: Detection, text: str, end: int) -> Detection:
     """Return a detection for the whole text, without claims that begin at ``end`` or after it.
 
-    Such a claim consists only of the last word, within which the answer breaks off. With the claim,
-    the detection's probability is dropped, which includes it.
+    Such a claim consists only of the last word, within which the answer breaks off. If there is
+    one, the probability of the detection is dropped too, because it includes that of the claim.
     """
     claims = tuple(claim for claim in detection.claims if claim.start < end)
     is_same = len(claims) == len(detection.claims)

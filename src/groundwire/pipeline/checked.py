@@ -19,16 +19,17 @@ class Checked:
         context: The context of the request, with the decision and the policy after the check.
         answer: The answer, with its text and kind.
         ruling: The outcome of the check, and the action that the policy requires.
-        detection: The findings, without those that the explainer dropped; ``None`` if nothing was
-            checked or the check failed.
+        detection: The findings, without those that the explainer dropped; ``None`` if the
+            detector gave no result.
         explanations: One explanation for each span of the detection, in order; empty if the
             explainer was not asked.
         dropped: Explanations of spans that were dropped because the evidence supports them.
         reason: Why the answer was not checked, in a word: the class name of an error,
             ``detector_failed``, ``not_factual``, ``unread_answer``, or the kind of an answer
-            without statements; else ``None``.
+            without statements. ``None`` if it was checked, or is a text and the policy is off.
         pointers: The JSON Pointer of each span of a ``structured`` answer, in the order of the
-            spans; an empty text for a span in its prose.
+            spans; an empty text for a span in its prose, or in its only document if that is not
+            valid JSON.
         unexplained: The class name of the error because of which the explainer has no verdict on
             some findings, or ``None``.
         timings_ms: Wall time by stage in milliseconds, including stages of the request. Equality

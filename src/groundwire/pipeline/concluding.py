@@ -1,4 +1,4 @@
-"""The last step of every check: from the findings in an answer to the action."""
+"""The last step of a check: from the findings in an answer to the action."""
 
 import logging
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Concluder:
     ignores_short: bool
 
     def __call__(self, answer: Answer, found: CheckResult) -> Checked:
-        """Explain the findings, and apply the policy; an error means that the check has failed."""
+        """Explain the findings and apply the policy; after an error, the check counts as failed."""
         try:
             return self._conclude(answer, found)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
@@ -91,7 +91,7 @@ def _explain(explainer: Remembered, context: RequestContext, detection: Detectio
 def _without_detection(
     context: RequestContext, answer: Answer, found: CheckResult
 ) -> tuple[Outcome, str | None]:
-    """Return the outcome of an answer without a detection, and the reason for it."""
+    """Return the outcome of an answer without a detection, and the reason for it, or ``None``."""
     is_due = context.path in DUE
     if context.path is CheckPath.NOT_FACTUAL:
         return Outcome.SKIPPED, str(CheckPath.NOT_FACTUAL)

@@ -15,7 +15,7 @@ from groundwire.policy.signals import SignalValues
 
 
 class CheckPath(StrEnum):
-    """The ways to treat an answer: check it, or skip the check for a reason known beforehand."""
+    """The ways to treat an answer: check it, or do not, for a reason known beforehand."""
 
     OFF = "off"  # the policy checks nothing
     NOT_FACTUAL = "not_factual"  # the gate says that no check is needed
@@ -31,7 +31,7 @@ class GateStatus(StrEnum):
     """The states of the gate for a request: asked, failed, or the reason why it was not asked."""
 
     ASKED = "asked"
-    BYPASSED = "bypassed"  # the answer is checked whatever the gate says, usually by its evidence
+    BYPASSED = "bypassed"  # checked whatever the gate says, usually because there is evidence
     NO_PROMPT = "no_prompt"  # no question was found in the request
     FAILED = "failed"
     OFF = "off"  # there is no gate, or nothing is checked anyway

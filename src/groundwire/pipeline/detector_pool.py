@@ -16,7 +16,7 @@ Make = Callable[[str], Detector]
 
 
 class Judges:
-    """A pool of the configured detector and the embedded detectors, which are loaded when needed.
+    """A pool of detectors: the configured one, and embedded ones that are loaded when needed.
 
     The detectors share threads and cache. Tenants that differ only in the threshold share a
     detector.
@@ -59,6 +59,7 @@ class Judges:
 
         Raises:
             ConfigError: If the settings suit no detector.
+            ModelError: If the settings choose the reader, and it cannot be found.
         """
         chosen = self.known.choose(own)
         points = self._points(chosen.detector)

@@ -27,8 +27,8 @@ class Leaf(NamedTuple):
 def leaves_of(document: str) -> list[Leaf] | None:
     """Return the leaves of a document in reading order.
 
-    Return ``None`` if the document is not valid JSON, is neither an object nor a list, or has a
-    key twice in one object.
+    Return ``None`` if the document is not valid JSON, is nested too deeply, is neither an object
+    nor a list, or has a key twice in one object.
     """
     try:
         data = json.loads(document, parse_int=float)  # int() refuses very long numbers

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 _T = TypeVar("_T")
 
-#: Seconds until making a value is tried again after a failure.
+#: After a failure, making the value is not tried again for this number of seconds.
 RETRY_S = 30.0
 
 

@@ -159,8 +159,8 @@ def _explainer(
 ) -> AnyExplainer | None:
     """Return the explainer; ``None`` if no policy can ask for explanations.
 
-    If explanations can be wanted only after a change of a tenant's settings, an explainer with
-    weights of its own is loaded when it is first needed.
+    If explanations can be wanted only after a change of a tenant's settings, an explainer that
+    cannot share the weights of the detector is loaded when it is first needed.
     """
     load = partial(_load_explainer, config, judges)
     plugins = (decision.plugin for decision in config.decisions)

@@ -1,4 +1,4 @@
-"""Joins the stages: gate, evidence, decisions, detector, explainer, policy."""
+"""Joins the stages: evidence, gate, decisions, detector, explainer, policy."""
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
@@ -96,7 +96,8 @@ class Pipeline:
             asks_gate_last: Whether answers to requests with any other evidence are checked whatever
                 the gate says; in HaluGate they are not.
             metadata_only: Whether only sources that the request names are evidence.
-            final_tools: Tools whose arguments are the final answer, beside those of frameworks.
+            final_tools: Tools whose arguments are the final answer, beside those of known
+                frameworks.
             evidence_names: Names of evidence in prompts, beside the built-in ones.
             ignores_short: Whether an answer can be grounded although some of its sentences are too
                 short for the similarity detector to compare them, as in DVARA.
@@ -118,6 +119,8 @@ class Pipeline:
         cls, config: "Config | None" = None, *, tenants: Mapping[str, Overrides] | None = None
     ) -> Self:
         """Load the stages that a configuration describes, by default the default configuration.
+
+        Gives a :class:`.ConfigWarning` for each setting that is probably not intended.
 
         Args:
             config: The configuration.
@@ -149,7 +152,7 @@ class Pipeline:
     # Methods that open a request.
 
     def may_check(self, **asked: Unpack[AskerArguments]) -> bool:
-        """Return whether an answer could be checked at all; if not, no request need be opened."""
+        """Return whether an answer could be checked; if not, its request need not be opened."""
         return self._decider.may_check(self._asker(**asked))
 
     def _asker(self, **asked: Unpack[AskerArguments]) -> Asker:
@@ -160,6 +163,8 @@ class Pipeline:
 
     def open(self, body: object, **asked: Unpack[AskerArguments]) -> RequestContext:
         """Read a request before its answer exists: evidence, gate, decision and policy.
+
+        If a check is due, the models that it needs are loaded too.
 
         Args:
             body: The body of the request, as :func:`json.loads` gives it.
@@ -334,7 +339,7 @@ class Pipeline:
         Args:
             context: A context of :meth:`open_answer`.
             answer: The text of the answer.
-            operating_point: Used in place of the operating point of the tenant or the detector.
+            operating_point: The threshold; by default that of the tenant, or else of the detector.
 
         Raises:
             GroundwireError: If the answer cannot be checked; a failed check is an error here.
@@ -366,7 +371,7 @@ class Pipeline:
 
         Args:
             overrides: The tenant's own settings.
-            operating_point: Used in place of the operating point of the tenant or the detector.
+            operating_point: The threshold; by default that of the tenant, or else of the detector.
 
         Raises:
             UnusableOverridesError: If the settings are not possible here.
@@ -417,8 +422,8 @@ class Pipeline:
     def stream(self, context: RequestContext) -> Flow:
         """Begin to check an answer that is still being written.
 
-        The evidence is indexed at once, and the passages that rank best for the question are read
-        in the background, unless no check is due.
+        If a check is due, the evidence is indexed at once, and the passages that rank best for the
+        question are read in the background.
         """
         return self._flow(context, reads_ahead=True)
 

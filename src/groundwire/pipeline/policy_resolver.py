@@ -67,7 +67,7 @@ class Decider:
     def settle(self, context: RequestContext, detection: Detection) -> RequestContext:
         """Choose the decision again, and return the context with it and its policy.
 
-        If no decision depends on findings, the context stays as it is; so does one without signals.
+        If no decision depends on findings, or the context has no signals, it stays as it is.
         """
         if context.readings is None or not self.reads(SignalType.HALLUCINATION):
             return context

@@ -60,17 +60,20 @@ _MONTHS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A statement made from one leaf of the data, with places in the checked text and the raw one.
+    """A statement made from one leaf, with its places in the checked text and the raw answer.
+
+    A document that cannot be read as leaves is one statement.
 
     Attributes:
         start: Offset of the statement in the checked text.
         value_start: Offset of its value in the checked text.
         end: End of the statement and its value in the checked text.
         raw_start: Offset of the leaf, with its key, in the raw answer.
-        raw_value: The range in the raw answer that a finding in the whole value marks.
+        raw_value: The range of the value in the raw answer, without quotes; of the whole leaf, with
+            its key, if only the key states something.
         raw_end: End of the leaf in the raw answer, after a closing quote.
         pointer: The JSON Pointer of the leaf.
-        decoded: The value without JSON's escapes, if it is a string in the document.
+        decoded: The value without JSON's escapes; ``None`` if the statement has no string.
         is_verbatim: Whether the statement has the value as in the document, not rewritten.
     """
 
@@ -85,9 +88,9 @@ class Statement:
     is_verbatim: bool = True
 
     def raw_range(self, start: int, end: int) -> tuple[int, int]:
-        """Return the range in the raw answer of a stretch of the statement in the checked text.
+        """Return the range in the raw answer for a range of the statement in the checked text.
 
-        If the stretch is in the key, or the value was rewritten, this is :attr:`raw_value`.
+        If the range is in the key, or the value was rewritten, this is :attr:`raw_value`.
         """
         start, end = max(start, self.value_start), min(end, self.end)
         if end <= start or not self.is_verbatim:
@@ -182,12 +185,13 @@ def read_structured(
 ) -> StructuredText | None:
     """Read the structured data of an answer as statements; ``None`` if it has none.
 
-    A document that is not valid JSON becomes one statement: its text.
+    A document that :func:`.leaves_of` cannot read becomes one statement: its text.
 
     Args:
         answer: The answer.
         form: The form of the answer that its request asks for.
-        sources: The evidence.
+        sources: The evidence. If it has a name from a list of choices in the schema, a choice from
+            that list is a claim, not a label.
     """
     if form.is_json and answer.kind is AnswerKind.TEXT:
         return _read("", [(answer.text, form.schema)], sources)

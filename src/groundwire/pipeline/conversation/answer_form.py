@@ -97,7 +97,8 @@ def _forced(body: Mapping[str, Any], tools: Collection[str]) -> Iterator[str]:
     """Yield the tools whose calls are the final output, because the model has to call a tool.
 
     These are: a tool that the request forces; or, if it forces a call of any tool, the tools named
-    after a type of output. An only tool may be yielded whatever its name.
+    after a type of output. The only allowed tool is yielded whatever its name; so is the only
+    defined one, unless the request has results of tools.
     """
     for key in ("tool_choice", "function_call"):
         choice = body.get(key)
@@ -130,7 +131,7 @@ def _is_output_type(name: str) -> bool:
 def _has_results(body: Mapping[str, Any]) -> bool:
     """Return whether a request has the result of an earlier call of a tool.
 
-    Then a further call may only get more data, and need not be the final output.
+    If it has, the next call may get more data too, so it need not be the final output.
     """
     for message in map(_mapping, items_of(body.get("messages", body.get("input")))):
         types = {_mapping(part).get("type") for part in items_of(message.get("content"))}

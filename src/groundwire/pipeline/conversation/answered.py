@@ -32,7 +32,8 @@ class AnsweredQuestions:
             text: The prompt.
             names: The known names of parts.
             material: The pasted material of the prompt, which is skipped.
-            is_user: Whether a user wrote the prompt, whose last question is then no pair.
+            is_user: Whether a user wrote the prompt. Then its last question is the user's, and not
+                that of a pair.
         """
         labels = list(_labels_of(text, names, material)) if ":" in text else []
         self._pairs = list(_answered_questions(text, names, labels, is_user=is_user))

@@ -11,9 +11,9 @@ from typing import Any, TypeGuard
 #: The most characters of an id, a title or a tool's name; a longer one is ignored.
 _MAX_NAME_CHARS = 200
 
-# The types of parts in OpenAI's chat and Responses APIs and Anthropic's Messages API, and the keys
-# of which such a part has at least one. An object without these keys is data that happens to have
-# a ``type``: a tool that lists a folder returns ``[{"type": "file", ...}]``.
+# The types of parts in OpenAI's chat and Responses APIs and Anthropic's Messages API, with keys: a
+# part of the type has at least one of them. An object without these keys is data that happens to
+# have a ``type``: a tool that lists a folder returns ``[{"type": "file", ...}]``.
 _TEXTS = ("text", "input_text", "output_text", "grounding_source", "query")
 _TOOL_RESULTS = ("tool_result", "mcp_tool_result", "web_fetch_tool_result")
 _PAYLOADS: Mapping[str, tuple[str, ...]] = {
@@ -90,7 +90,7 @@ class Content:
 
 
 def read_content(content: object, place: str, found: Content, tools: Mapping[str, str]) -> None:
-    """Read the ``content`` of a message, of any type, and add its texts to ``found`` by their kind.
+    """Read the ``content`` of a message; add its texts to ``found`` by their kind, count the rest.
 
     ``place`` is its place in the request, and ``tools`` maps the id of a call to the tool's name.
     """
@@ -167,8 +167,8 @@ def _document_piece(entry: Mapping[str, object], place: str) -> Iterator[Piece]:
 def read_result(content: object, place: str, found: Content, call_id: str, tool: str) -> None:
     """Read the result of a tool: each text becomes a piece, and data becomes one piece of JSON.
 
-    A list that has a known part, or only strings, is read item by item; other lists and objects are
-    data. An empty result adds nothing.
+    An object that is a known part is read as such. A list that has one, or only strings, is read
+    item by item. Other lists and objects are data. An empty result adds nothing.
 
     The pieces are added to ``found``, with the id of the call as their id. If ``call_id`` is empty,
     their id is ``tool:`` and the name of the tool, if it has one.
@@ -228,7 +228,10 @@ def type_problem(value: object) -> str:
 
 
 def _parts(content: object, place: str) -> Iterator[tuple[object, str]]:
-    """Yield the parts of a content, each with its place; what is no list is one part."""
+    """Yield the parts of a content, each with its place.
+
+    The parts of a list are its items. Any other content is one part; ``None`` has no parts.
+    """
     if isinstance(content, (list, tuple)):
         yield from ((part, f"{place}[{i}]") for i, part in enumerate(content))
     elif content is not None:

@@ -23,7 +23,7 @@ from groundwire.pipeline.conversation.wording import Wording
 _JSON = ('{"', '[{"', '["')
 #: Speakers whose names begin the turns of a history.
 _SPEAKERS = ("human", "user", "system")
-#: Tags of these roles do not decide the role of the text between them, which is divided further.
+#: The text between tags of these roles is divided further.
 _TRANSPARENT = (None, Role.INSTRUCT, Role.OPEN)
 
 
@@ -32,7 +32,8 @@ def divide(text: str, *, is_user: bool, names: Names | None = None) -> tuple[Par
 
     Args:
         text: The text of a message to the model.
-        is_user: Whether a user wrote the message, to ask something; a system message instructs.
+        is_user: Whether a user wrote the message. A user asks something; a system message
+            instructs.
         names: The known names of parts, such as "Context"; ``None``: the names in ``words.txt``.
     """
     return _Walk(text, is_user=is_user, names=names or Names()).parts()
@@ -146,7 +147,7 @@ class _Walk:
         self._is_pending = False
 
     def _to_tag_within(self, start: int, line_end: int) -> int:
-        """Return the position of a tag in the line that opens a block of evidence or a question.
+        """Return where in the line a tag opens a block of evidence or a question.
 
         The tag must come after a colon, or end the line. Without such a tag, return the start of
         the next line.
@@ -337,7 +338,10 @@ class _Walk:
                 self._enter(Role.OPEN)
 
     def _announce(self, start: int, end: int) -> bool:
-        """Enter the section that a paragraph announces; return whether it announces one."""
+        """Enter the section that a paragraph announces; return whether it announces one.
+
+        Only sections of evidence and examples count.
+        """
         for first, last in reversed(wording.sentences_of(self._text[start:end])):
             role = self._names.announced_role(self._text[start + first : start + last])
             if role in (Role.INFORM, Role.EXAMPLE):

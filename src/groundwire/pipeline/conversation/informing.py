@@ -45,8 +45,8 @@ class MessageParts:
     """The parts of a message's text.
 
     Attributes:
-        asks: The question: the whole text if the message has no evidence, else the question in it;
-            empty if there is none.
+        asks: The question: parts that are questions by their type; else the whole text if no
+            evidence was found in it; else the question in it. Empty if there is none.
         evidence: The pieces of evidence.
         loose: Sentences around a user's question that are evidence if the request has no other.
     """
@@ -57,7 +57,7 @@ class MessageParts:
 
 
 def read_message(message: Message, names: Names) -> MessageParts:
-    """Divide the running text of a message."""
+    """Divide the running text of a message into its question and its evidence."""
     pieces = message.says
     text = _BETWEEN_PIECES.join(piece.text for piece in pieces)
     if (fields := _fields(message, text, names)) is not None:
@@ -75,9 +75,10 @@ def read_message(message: Message, names: Names) -> MessageParts:
 
 
 def handed_over(message: Message, names: Names) -> tuple[Piece, ...]:
-    """Return the evidence of an assistant's message that is only evidence under names; else empty.
+    """Return the evidence of an assistant's message that is nothing but evidence; else empty.
 
-    Some applications put such a message before the user's first one; no model writes it.
+    It must begin with a name of evidence, such as "Context:". Some applications put such a message
+    before the user's first one; no model writes it.
     """
     text = _BETWEEN_PIECES.join(piece.text for piece in message.says)
     parts = divide(_without_noise(text), is_user=False, names=names)
@@ -106,9 +107,9 @@ def _told(
 ) -> list[Part]:
     """Return the unmarked sentences that state something, if they are evidence.
 
-    They are if they have enough words together; a user's need fewer if the question is about them,
-    or if they report what a document says. In a system message with marked evidence, sentences
-    without a figure do not count, because they are mostly instructions.
+    They are evidence if they have enough words together. A user's need fewer if the question is
+    about them, or if they report what a document says. In a system message with marked evidence,
+    sentences without a figure do not count, because they are mostly instructions.
     """
     if message.role == "assistant":
         return []
@@ -137,7 +138,7 @@ def _told(
 
 
 def _stems(texts: Iterable[str]) -> set[str]:
-    """Return the first four letters of each content word that has at least three."""
+    """Return the first four letters of each content word of three or more letters."""
     found = {word for text in texts for word in words(plain(text))}
     found = found.difference(*common_words().values())
     return {word[:_STEM_CHARS] for word in found if len(word) > 2}

@@ -142,7 +142,7 @@ def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Lab
 
 
 def _clause_before(text: str, start: int, colon: int) -> int:
-    """Return the start of the clause before a colon, which is looked for in 64 characters."""
+    """Return the start of the clause before a colon, at most 64 characters before it."""
     first = max(start, colon - _MAX_NAME)
     window = text[first:colon]
     last = max(window.rfind(mark) for mark in ".!?,>\n")

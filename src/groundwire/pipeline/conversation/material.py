@@ -33,7 +33,7 @@ _MAX_BESIDE = 300
 class Material:
     """The range of some pasted lines in a prompt.
 
-    ``is_draft``: whether the user may want the material changed, as a configuration but not a log.
+    ``is_draft``: whether the user may want the material changed: a configuration, but not a log.
     """
 
     start: int
@@ -60,7 +60,7 @@ class PastedMaterial:
         self._found = {each.start: each for each in found}
 
     def at(self, position: int) -> Material | None:
-        """Return the material that begins at the start of a line; ``None`` if none begins there."""
+        """Return the material that begins at a position, the start of a line; else ``None``."""
         return self._found.get(position)
 
     def _groups(self) -> Iterator[list[_Line]]:
@@ -97,7 +97,7 @@ class PastedMaterial:
                 yield Material(part[0].start, part[-1].end, is_draft=True)
 
     def _without_ends(self, group: list[_Line]) -> list[_Line]:
-        """Return the lines of a group that are material, without parts of a template around."""
+        """Return the lines of a group that are material, and not parts of a template around it."""
         first = 0
         while first < len(group) and (group[first].kind == "blank" or self._is_above(group, first)):
             first += 1

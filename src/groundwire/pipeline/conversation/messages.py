@@ -32,7 +32,10 @@ class Message(Content):
 
     @property
     def begins_turn(self) -> bool:
-        """Whether a turn of the user begins with this message, which is not only tool results."""
+        """Whether a turn of the user begins with this message.
+
+        True for a user's message, unless it has tool results and no words of the user.
+        """
         return self.is_user and bool(self.says or self.asks or not self.results)
 
 

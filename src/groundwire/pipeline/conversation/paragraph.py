@@ -12,9 +12,9 @@ MAX_ASIDE_CHARS = 300
 _MAX_ASIDE_SENTENCES = 3
 #: The least number of words of a paragraph of statements that is marked as evidence.
 _OWN_WORDS = 8
-#: The same for a paragraph with a digit in a user's message.
+#: The same for a paragraph of a user's message that has a digit.
 _OWN_WORDS_WITH_FIGURE = 5
-#: The same for a paragraph after a heading, label or tag in a user's message.
+#: The same for a paragraph of a user's message that follows a heading, label or tag.
 _HEADED_WORDS = 3
 _ANNOUNCED = (Role.INFORM, Role.EXAMPLE, Role.INSTRUCT, Role.HISTORY)
 

@@ -23,8 +23,8 @@ _IDS, _TITLES = ("id", "index"), ("title", "name", "source", "filename", "url")
 def passages_of(inside: str, place: str, attributes: str) -> Iterator[Piece]:
     """Divide a block into its items, such as ``<document>`` or ``<source>``.
 
-    A block that does not begin with an item is one passage, and so is one that has only its source
-    and its content. Text between items is a passage too.
+    A block that does not begin with an item is one passage. So is a block that has, in tags, only
+    its source or title and its content. Text between items is a passage too.
 
     ``inside`` is the text of the block, and ``attributes`` are those of its tag. All passages get
     the place of the block.
@@ -42,7 +42,7 @@ def passages_of(inside: str, place: str, attributes: str) -> Iterator[Piece]:
 
 
 def _after_abouts(text: str) -> tuple[int, str | None]:
-    """Return the offset after the tags of source and title that begin a text; and the title."""
+    """Return the offset after the source and title tags that begin a text; and the title if any."""
     start, title = 0, None
     while about := _ABOUT.match(text, start):
         title = title or about[2]
@@ -51,7 +51,7 @@ def _after_abouts(text: str) -> tuple[int, str | None]:
 
 
 def _passage(text: str, place: str, attributes: str) -> Iterator[Piece]:
-    """Yield one passage, with an id and a title from its tags; nothing if the text is blank."""
+    """Yield one passage, with an id and a title from its tags; nothing if it has only tags."""
     given = {name.lower(): one or two for name, one, two in _ATTRIBUTE.findall(attributes)}
     start, title = _after_abouts(text)
     if title is not None:

@@ -24,7 +24,7 @@ class SourceOrigin(StrEnum):
     """The origins of a source. Sources that the caller names are used before any other."""
 
     METADATA = "metadata"  # metadata["grounding.sources"], with which a caller asks for a check
-    DOCUMENTS = "documents"  # the field ``documents``, and parts of the type grounding_source
+    DOCUMENTS = "documents"  # field ``documents``; parts of type grounding_source not from users
     TOOL = "tool"  # the result of a tool or a function
     CONTEXT = "context"  # information in a message: retrieved passages, facts of a system prompt
 
@@ -48,8 +48,8 @@ class Conversation:
     Attributes:
         question: The text of the user in the last turn, without retrieved context; ``None`` if
             there is none.
-        previous: The text of the user in the turn before the last, without retrieved context; a
-            short question may refer to it.
+        previous: The same of the turn before the last, to which a short question may refer;
+            ``None`` if there is none.
         offered: The evidence, most relevant first; empty if there is none.
         is_explicit: Whether the caller names sources, even if they are left out or unreadable.
         has_tools: Whether tools or functions are defined. The definitions are not evidence; only
@@ -283,7 +283,7 @@ def _asked_and_context(
 def _documents(
     body: Mapping[str, object], messages: Iterable[Message], skipped: Counter[Skipped]
 ) -> list[Piece]:
-    """Return documents beside the messages, and grounding sources in messages not of users."""
+    """Return documents beside the messages, and grounding sources in messages not from users."""
     found = Content()
     content.read_documents(content.items_of(body.get("documents")), "documents", found)
     skipped.update(found.skipped)

@@ -23,8 +23,8 @@ def settle_asides(
 
     In the first section of evidence, one at the beginning is excluded too.
 
-    ``parts`` are all so far, and changed in place. ``asides`` has the indexes of those that may be
-    questions or orders. ``first``: whether there is no evidence before the section.
+    ``parts`` has all parts so far, and is changed in place. ``asides`` has the indexes of those
+    that may be questions or orders. ``first``: whether there is no evidence before the section.
     """
     if not asides:
         return
@@ -40,8 +40,8 @@ def settle_asides(
 def mark_what_is_pointed_at(parts: list[Part], text: str) -> None:
     """Mark as evidence the parts before a phrase such as "the context above".
 
-    They go back to a question or a part about the model's task. Nothing is changed if the prompt
-    has marked evidence already.
+    Parts are marked back to the nearest question or part about the model's task. Nothing is changed
+    if the prompt has marked evidence already.
     """
     if any(part.does is Wording.INFORMS and part.is_marked for part in parts):
         return
@@ -61,7 +61,7 @@ def close_gaps(parts: list[Part], text: str) -> None:
     """Join the parts of pasted material into one part of evidence.
 
     The user must ask in the first or the last paragraph; the material is in the rest, with any
-    questions and headings in it. Nothing is changed if it gives an order, or is probably no
+    questions and headings in it. Nothing is changed if the rest gives an order, or is probably no
     material.
     """
     first_end, last_start = text.find("\n\n"), text.rstrip().rfind("\n\n")

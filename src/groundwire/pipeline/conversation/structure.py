@@ -101,7 +101,10 @@ class Structure:
         )
 
     def has_roles_within(self, block: Block) -> bool:
-        """Return whether a block of evidence has tags of evidence and of other roles inside."""
+        """Return whether tags divide a block of evidence into evidence and other parts.
+
+        Other parts are questions and instructions.
+        """
         if block.role is not Role.INFORM:
             return False
         n_within = self._n_closings(block)
@@ -110,8 +113,8 @@ class Structure:
     def is_markup(self, block: Block) -> bool:
         """Return whether a block is XML data and not parts of a prompt, by the closing tags inside.
 
-        The names of at least half of these tags must have no role. The others may have the role of
-        evidence, or ``Role.OPEN``, which leaves the purpose to the wording.
+        The names of at least half of these tags must have no role. All others must have the role
+        of evidence, or ``Role.OPEN``, which leaves the purpose to the wording.
         """
         n_within = self._n_closings(block)
         n_data = n_within[None] + n_within[Role.INFORM] + n_within[Role.OPEN]

@@ -77,7 +77,8 @@ _ASKING_CLAUSE = re.compile(
     r"[^.!?,\n]*$|tell me\b))"
 )
 #: The most characters of a sentence that is divided at a question, of a text that may be a form and
-#: of what is searched for an order; and the least of a line that the next line may continue.
+#: of the beginning in which an order is looked for; and the fewest of a line that the next line may
+#: continue.
 _MAX_CLAUSES, _MIN_WRAPPED = 400, 50
 _MOST_FORM_WORDS = 12
 #: A placeholder in a form: ``<source>``, ``${index}``, ``{{name}}``, [1].
@@ -290,7 +291,7 @@ def asks_for_a_report(text: str) -> bool:
 
 
 def _requests(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each sentence, with its words in lower case from the verb of a request on."""
+    """Yield each sentence and its words in lower case, without words before an order or request."""
     for sentence, words in _said(text):
         while len(words) > 1 and words[0] in listed("before orders") | _ASKING_FOR:
             words = words[1:]
@@ -323,7 +324,11 @@ def sentences_of(text: str) -> list[tuple[int, int]]:
 
 
 def _is_wrapped(text: str, start: int, end: re.Match[str]) -> bool:
-    """Return whether a sentence goes on after a line end: a long line, then a lower-case letter."""
+    """Return whether a sentence goes on after a line end.
+
+    It does if the line is long and does not end with a colon or semicolon, and the next line begins
+    with a lower-case letter or a quote.
+    """
     if end[0][0] != "\n":
         return False
     start = min(start, text.rfind("\n", 0, end.start()) + 1)
