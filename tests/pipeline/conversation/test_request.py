@@ -1,5 +1,6 @@
 """From a request: which texts are evidence, in which order, and what the question is."""
 
+import json
 import pickle
 from typing import Any
 
@@ -384,6 +385,14 @@ def test_context_of_the_latest_message_comes_first() -> None:
     )
     assert texts(conversation) == ["second", "third", "first", "system"]
     assert conversation.question == "Two?"
+
+
+def test_a_document_beside_a_json_question_is_context() -> None:
+    document = {"type": "document", "source": {"type": "text", "data": "330 m"}}
+    text = json.dumps({"context": "It is green.", "question": "How tall?"})
+    conversation = read(user([document, {"type": "text", "text": text}]))
+    assert texts(conversation) == ["330 m", "It is green."]
+    assert conversation.question == "How tall?"
 
 
 def test_documents_and_search_results_of_the_messages_interface_are_context() -> None:

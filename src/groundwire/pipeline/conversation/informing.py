@@ -169,10 +169,13 @@ def _fields(message: Message, text: str, names: Names) -> MessageParts | None:
     place = message.says[0].place
     return MessageParts(
         asks="\n".join(asked if asks_alone else [said for _, said in found.get(Role.ASK, ())]),
-        evidence=tuple(
-            Piece(text=said, place=f'{place}["{key}"]')
-            for key, said in found.get(Role.INFORM, ())
-            if any(map(str.isalnum, said))
+        evidence=(
+            *message.documents,
+            *(
+                Piece(text=said, place=f'{place}["{key}"]')
+                for key, said in found.get(Role.INFORM, ())
+                if any(map(str.isalnum, said))
+            ),
         ),
         loose=(),
     )
