@@ -36,7 +36,7 @@ class ComparedAnswer:
         n_clean_passed: Number of those claims that were judged and in which the detector marked
             nothing.
         is_complete: Whether all evidence was indexed and all of the answer was judged.
-        error: Why the check failed; empty if it did not.
+        error: Why the row could not be read or its check failed; empty if neither is so.
         is_unchecked: Whether the check did not fail, but judged no claim of the answer.
         has_spans: Whether the labels say which characters are hallucinated.
         said: The detector's probability that something in the answer is not supported; ``nan`` if

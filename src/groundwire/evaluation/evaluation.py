@@ -43,8 +43,8 @@ class Evaluation:
             ``labels``, the recall for each label and each kind of a gold span; ``calibration``,
             ``coverage``, ``latency_ms``; and ``fingerprint``, a hash of the rows and their labels
             that does not depend on the order of the rows.
-        seconds: Seconds that the checks took, summed over all checks; read by :meth:`from_dict`,
-            the ``seconds`` of the data.
+        seconds: Seconds that the checks took, summed over all checks. If :meth:`from_dict` made the
+            evaluation, the ``seconds`` of its data.
     """
 
     header: Header
@@ -183,7 +183,10 @@ def _fingerprint(row: JudgedRow) -> int:
 
 
 def _calibration(answers: Columns) -> dict[str, Any] | None:
-    """Compute how well the probabilities of whole answers are calibrated; ``None`` without any."""
+    """Compute how well the probabilities of whole answers are calibrated; ``None`` if all lack one.
+
+    Answers without a verdict are left out.
+    """
     has_said = ~(np.isnan(answers.said) | answers.failed)
     if not has_said.any():
         return None

@@ -96,7 +96,7 @@ class JudgedRow(JsonRecord):
         context_id: Id of the sources, which answers to the same sources share; empty if the row
             could not be read. In a row of ``check --batch`` it is a hash of the input row.
         columns: Further columns of the row in the data, by name.
-        question: The question, or ``None``.
+        question: The question; ``None`` without one, and in a row of ``check --batch``.
         answer: The text of the answer; empty if the row could not be read, or for any error in a
             row of ``check --batch``.
         sources: ``id``, length in ``chars`` and ``sha256`` of each source. The texts stay in the

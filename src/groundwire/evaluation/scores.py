@@ -45,7 +45,7 @@ def scores_of(
 
 
 def precisions(counts: AnswerCounts, prevalences: Sequence[float]) -> list[dict[str, Any]]:
-    """Compute as JSON data the precision at some shares of hallucinated answers."""
+    """Compute the precision at some shares of hallucinated answers, as JSON data."""
     return [
         {"prevalence": share, "precision": defined(counts.precision_at(share))}
         for share in prevalences
@@ -124,7 +124,7 @@ def _ends(found: Mapping[str, Replicates]) -> dict[str, Any]:
 
 
 def intervals_as_json(intervals: Mapping[str, ScoreInterval]) -> dict[str, Any]:
-    """Return as JSON data the ends of 95 % intervals, and the numbers of undefined resamples."""
+    """Return the ends of 95 % intervals and the numbers of undefined resamples, as JSON data."""
     return {
         "ci95": {name: [defined(each.low), defined(each.high)] for name, each in intervals.items()},
         "n_undefined": {name: each.n_undefined for name, each in intervals.items()},

@@ -66,7 +66,7 @@ def _with_ends(score: BenchScore | None) -> str:
 
 
 def _printed(value: float | None) -> str:
-    """Format a published score with one decimal, or with two if it was published with two."""
+    """Format a published score with as many decimals as it has, one or two; ``-`` for ``None``."""
     if value is None:
         return "-"
     return f"{value:.1f}" if round(value, 1) == value else f"{value:.2f}"
