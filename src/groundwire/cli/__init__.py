@@ -82,7 +82,10 @@ class Commands(SuggestingGroup):
             formatter.write_dl([*COMMANDS.items()])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; ``train`` is in the package groundwire-training."""
+        """Import a command; ``None`` for an unknown name.
+
+        ``train`` is in the package groundwire-training.
+        """
         if cmd_name not in COMMANDS:
             return None
         package = "groundwire_training.cli" if cmd_name == "train" else f"groundwire.cli.{cmd_name}"
@@ -118,7 +121,7 @@ class Commands(SuggestingGroup):
 
 @contextmanager
 def _showing_failures() -> Iterator[None]:
-    """Turn expected errors in the block into a message and an exit status."""
+    """Turn expected errors in the block into an exit status and, if it can be read, a message."""
     try:
         yield
     except GroundwireError as error:

@@ -246,7 +246,7 @@ def show_keys(
 ) -> None:
     """Print which keys are accepted; show new keys on a terminal, or else write them to a file.
 
-    Without a terminal, or as JSON, output may be collected, so new keys are not printed there.
+    Without a terminal, or if the log is JSON, output may be collected, so no new key is printed.
     """
     tell(f"keys      {_keys(config, start)}", f"admin     {_admin_keys(config, start)}")
     if not start.keys:
