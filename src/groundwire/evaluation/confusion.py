@@ -33,8 +33,8 @@ class ComparedAnswer:
             0 without ``has_spans``.
         pairs: The same counts as :func:`.metrics.count_pairs` counts them.
         n_clean_claims: Number of claims in which people marked nothing; 0 without ``has_spans``.
-        n_clean_passed: Number of those claims that were judged and in which the detector marked
-            nothing.
+        n_clean_passed: Number of those claims that are not ``unchecked`` and in which the detector
+            marked nothing.
         is_complete: Whether all evidence was indexed and all of the answer was judged.
         error: Why the row could not be read or its check failed; empty if neither is so.
         is_unchecked: Whether the check did not fail, but judged no claim of the answer.

@@ -27,7 +27,7 @@ _SCORES = (
     *("span", "span_lettucedetect", "claims", "baseline_flag_all", "prevalence"),
     *("tasks", "labels", "calibration", "coverage", "latency_ms", "fingerprint"),
 )
-#: JSON keys that :meth:`Evaluation.from_dict` needs.
+#: Those of them that :meth:`Evaluation.from_dict` needs.
 _NEEDED = ("n_answers", *_SCORES[-6:])
 
 
@@ -183,9 +183,9 @@ def _fingerprint(row: JudgedRow) -> int:
 
 
 def _calibration(answers: Columns) -> dict[str, Any] | None:
-    """Compute how well the probabilities of whole answers are calibrated; ``None`` if all lack one.
+    """Compute how well the probabilities of whole answers are calibrated.
 
-    Answers without a verdict are left out.
+    Answers without a verdict or a probability are left out; ``None`` if no others are there.
     """
     has_said = ~(np.isnan(answers.said) | answers.failed)
     if not has_said.any():

@@ -93,8 +93,8 @@ class JudgedRow(JsonRecord):
         row: Number of the answer's row in the data, from 1.
         id: Id of the answer, unique within the data.
         task: The kind of question.
-        context_id: Id of the sources, which answers to the same sources share; empty if the row
-            could not be read. In a row of ``check --batch`` it is a hash of the input row.
+        context_id: Id of the sources; answers to the same sources share it. Empty if the row could
+            not be read; a hash of the input row in a row of ``check --batch``.
         columns: Further columns of the row in the data, by name.
         question: The question; ``None`` without one, and in a row of ``check --batch``.
         answer: The text of the answer; empty if the row could not be read, or for any error in a

@@ -39,7 +39,8 @@ _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
 #: A raw row: number of its line, its content for the fingerprint, and its values by column or an
-#: error message. The content is empty where a damaged file breaks off.
+#: error message. In a JSON array or Parquet, the row itself is numbered. The content is empty where
+#: a damaged file breaks off.
 Line: TypeAlias = tuple[int, bytes, Mapping[str, Any] | str]
 
 

@@ -2,8 +2,7 @@
 
 Each row is a test. A row without a verdict is an error, and a wrong verdict is a failure. Other
 rows without a label are skipped; if no row has a label, flagged answers are failures instead, and
-the others pass.
-The XML is valid against Jenkins' schema ``junit-10.xsd``.
+the others pass. The XML is valid against Jenkins' schema ``junit-10.xsd``.
 """
 
 from collections import Counter

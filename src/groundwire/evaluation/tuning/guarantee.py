@@ -190,7 +190,7 @@ def _test(
 ) -> Guarantee:
     """Test thresholds in order until one fails, and choose one of those that passed.
 
-    The last of these at which the rate over all answers meets the target too is chosen.
+    It is the last of these at which the rate over all answers meets the target too.
 
     ``losses``, ``trials`` and ``answers_lost`` have an entry for each threshold. ``order`` has the
     indices of the thresholds to test.
@@ -224,7 +224,7 @@ def _test(
 
 
 def _with_set_aside(found: Guarantee, n_flagged: int) -> Guarantee:
-    """Add the contexts that choose the first threshold to ``n_needed`` and ``n_available``.
+    """Let ``n_needed`` and ``n_available`` count the contexts that choose the first threshold too.
 
     ``n_flagged`` is the number of all contexts with an answer that is flagged at any threshold.
     """

@@ -78,7 +78,7 @@ class LabelledSample:
     Attributes:
         contexts: Number of the context of each answer, shape ``(n,)``.
         scores: The highest probability of a claim of each answer, or its lowest similarity; ``nan``
-            without a verdict, or if no claim has a score. ``nan`` is flagged at no threshold.
+            without a verdict, or if no claim has a score. Then no threshold flags the answer.
         hallucinated: Whether each answer is hallucinated, by its label.
         failed: Whether the check of each answer failed, or judged nothing.
         groups: Value of each answer in the column to group by; empty if it has none.
