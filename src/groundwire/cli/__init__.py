@@ -121,7 +121,10 @@ class Commands(SuggestingGroup):
 
 @contextmanager
 def _showing_failures() -> Iterator[None]:
-    """Turn expected errors in the block into an exit status and, if it can be read, a message."""
+    """Turn expected errors in the block into an exit status and a message.
+
+    A broken pipe gets no message.
+    """
     try:
         yield
     except GroundwireError as error:

@@ -279,7 +279,7 @@ def write_secret(path: Path, text: str) -> None:
 
 
 def describe_keys(start: "FirstStart", *, address: str) -> Iterator[str]:
-    """Describe the new keys, line by line."""
+    """Write out the new keys with their uses, line by line."""
     if start.tenant_key is not None:
         yield ""
         yield "Clients need this key. It is shown this once:"

@@ -23,7 +23,8 @@ def scores_of(
     """Compute the scores of a group of answers as JSON data; undefined ones are ``null``.
 
     :func:`.sums.counted` says how answers without a verdict count. ``prevalences`` are shares of
-    hallucinated answers, in [0, 1], for which to compute the precision.
+    hallucinated answers, in [0, 1], for which to compute the precision. Without answers, most keys
+    are missing.
     """
     if not len(answers):
         return {"n_answers": 0, "example": None, "span": None, "span_lettucedetect": None}

@@ -34,7 +34,10 @@ def listed() -> str:
 
 
 def _rows(result: BenchResult, notes: list[str]) -> Iterator[list[str]]:
-    """Yield the head of the table and a row for each system; add the notes on rows to ``notes``."""
+    """Yield the head of the table, the rows of this run, and a row for each published result.
+
+    Notes on published results are added to ``notes``.
+    """
     bench = result.bench
     names = [metric.name for metric in bench.metrics]
     yield ["system", *names, "source"]
