@@ -162,8 +162,8 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     if sys.stdin is None:
         sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115  # until we end
     if sys.stdout is None:
-        # Results would be lost without an error. And the next file that is opened would get
-        # descriptor 1, so output would be written into that file.
+        # Otherwise results would be lost silently, and the next file that is opened would get
+        # descriptor 1, so that output would be written into it.
         click.echo("error: standard output is closed. Send it to a file or /dev/null.", err=True)
         sys.exit(ExitStatus.FAILED)
     for stream in (sys.stdout, sys.stderr):

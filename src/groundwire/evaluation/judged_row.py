@@ -1,4 +1,4 @@
-"""The contents of a results file: a header, and a row for each judged answer."""
+"""The contents of a results file: a header, and a result for each row of the data."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -34,9 +34,10 @@ class Header:
 
     Attributes:
         detector: The detector, with its threshold.
-        data: Name of each file of answers → its SHA-256.
+        data: Name of each file of answers → its SHA-256; empty for ``check --batch``.
         command: The command line that made the results.
-        version: The version of Groundwire that made the results.
+        version: The version of Groundwire that made the results; for ``check --batch``, the
+            version that reads them.
     """
 
     detector: DetectorInfo
@@ -87,7 +88,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRow(JsonRecord):
-    """One answer with its labels and its detection.
+    """The result of a row of the data: its answer, its labels, and the detection or an error.
 
     Attributes:
         row: Number of the answer's row in the data, from 1.
