@@ -73,9 +73,9 @@ def show(
 def read_config(
     ctx: click.Context, file: Path | None, *, environ: Mapping[str, str] = os.environ
 ) -> "Config":
-    """Read the configuration. Warnings and errors are printed on standard error.
+    """Read the configuration from a file, if there is one, and from environment variables.
 
-    Errors end the command.
+    Warnings and errors are printed on standard error; errors end the command.
     """
     # Importing YAML takes a tenth of a second, and --help does not need it.
     from groundwire.config import parse

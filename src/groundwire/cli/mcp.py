@@ -222,7 +222,10 @@ def mcp(
 def print_config(
     ctx: click.Context, name: str, start: ServerOptions, http: HttpOptions | None
 ) -> None:
-    """Print the configuration for a client, and on standard error where it belongs."""
+    """Print the configuration for a client, and on standard error where it belongs.
+
+    ``http`` has the options of a server over HTTP; ``None`` for a server over stdio.
+    """
     from groundwire.mcp.clients import CLIENTS as KNOWN
     from groundwire.mcp.clients import local_config, remote_config
 

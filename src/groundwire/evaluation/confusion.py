@@ -64,7 +64,10 @@ class ComparedAnswer:
 
     @classmethod
     def of(cls, row: JudgedRow, detection: Detection | None) -> Self:
-        """Compare the detection of a row, as :func:`detection_in` reads it, with the labels."""
+        """Compare the detection of a row, as :func:`detection_in` reads it, with the labels.
+
+        Without a detection, the answer has no verdict.
+        """
         gold = [(mark["start"], mark["end"]) for mark in row.gold]
         has_spans, error = row.known == Known.SPANS, ""
         if row.error is not None or detection is None:

@@ -176,7 +176,7 @@ def _detector(data: Mapping[str, Any]) -> DetectorInfo:
 def requiring_results(
     path: Path, line: int | None = None, problem: str = "a row of it is not as results are"
 ) -> Iterator[None]:
-    """Turn errors of parsing into an error that names the file, the line and the problem.
+    """Turn errors of parsing into an error that names the file, the line if known, and the problem.
 
     Raises:
         ResultsError: If the block raises one of :data:`UNLIKE_RESULTS`, except an InputError, which

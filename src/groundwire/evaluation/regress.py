@@ -181,7 +181,7 @@ class Baseline:
 
 
 def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) -> Regression:
-    """Compare results with a baseline and with limits.
+    """Compare results with limits, and with a baseline if there is one.
 
     Raises:
         RegressError: If the two sides cannot be compared, a rate cannot be computed, or the limits

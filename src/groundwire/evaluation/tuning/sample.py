@@ -121,7 +121,7 @@ class ReadSample:
 
 
 def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
-    """Read the sample of a results file; ``by`` is a column to group by, such as ``task``.
+    """Read the sample of a results file; ``by`` is a column to group by, such as ``task``, if any.
 
     Raises:
         ResultsError: If the file is not a file of results.

@@ -100,7 +100,7 @@ class Tuned:
 
     @property
     def reported(self) -> FlaggedCost | None:
-        """The scores to report, if any: ``crossed`` for ``f1``, ``cost`` for other targets."""
+        """Scores to report: ``crossed`` for ``f1``, else ``cost``; ``None`` without a threshold."""
         return None if self.threshold is None else self.crossed or self.cost
 
     def to_dict(self) -> dict[str, Any]:
