@@ -268,7 +268,7 @@ def _parquet(path: Path) -> Iterator[Line]:
                 for values in _batch_rows(batch):
                     number += 1
                     yield number, content_of(values), values
-        except (OSError, ValueError) as error:  # for damaged data; ArrowInvalid is a ValueError
+        except (OSError, ValueError) as error:  # if data are damaged; ArrowInvalid is a ValueError
             yield number + 1, b"", f"the file breaks off here ({error})"
 
 
