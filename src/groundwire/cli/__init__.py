@@ -82,7 +82,10 @@ class Commands(SuggestingGroup):
             formatter.write_dl([*COMMANDS.items()])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; ``train`` is in the package groundwire-training."""
+        """Import a command; ``None`` for an unknown name.
+
+        ``train`` is in the package groundwire-training.
+        """
         if cmd_name not in COMMANDS:
             return None
         package = "groundwire_training.cli" if cmd_name == "train" else f"groundwire.cli.{cmd_name}"
@@ -118,7 +121,10 @@ class Commands(SuggestingGroup):
 
 @contextmanager
 def _showing_failures() -> Iterator[None]:
-    """Turn expected errors in the block into a message and an exit status."""
+    """Turn expected errors in the block into an exit status and a message.
+
+    A broken pipe gets no message.
+    """
     try:
         yield
     except GroundwireError as error:
@@ -156,8 +162,8 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     if sys.stdin is None:
         sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115  # until we end
     if sys.stdout is None:
-        # Results would be lost without an error. And the next file that is opened would get
-        # descriptor 1, so output would be written into that file.
+        # Otherwise results would be lost silently, and the next file that is opened would get
+        # descriptor 1, so that output would be written into it.
         click.echo("error: standard output is closed. Send it to a file or /dev/null.", err=True)
         sys.exit(ExitStatus.FAILED)
     for stream in (sys.stdout, sys.stderr):

@@ -1,4 +1,4 @@
-"""``groundwire accounts``: changes the accounts of people who may sign in to the console.
+"""``groundwire accounts``: lists and changes the accounts of people who sign in to the console.
 
 It works on the database itself, so it needs no running gateway.
 """

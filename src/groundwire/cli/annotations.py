@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 
 #: Character → its escape in a command for GitHub: in the text, and in a property such as the title.
-#: Without escapes, these characters would end the text or the property.
+#: Without escapes, these characters would end the text or the property, or be read as an escape.
 _IN_TEXT = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _IN_PROPERTY = _IN_TEXT | str.maketrans({":": "%3A", ",": "%2C"})
 

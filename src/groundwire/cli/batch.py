@@ -131,7 +131,7 @@ class ResultsTally:
         first_error: Place and error of the first such row; empty if there is none.
         last_row: Number of the last row of the input that has a result; 0 without results.
         rows: Hash of the numbers and fingerprints of all rows that have a result.
-        detector: The detector of the last row that was checked.
+        detector: The detector of the last row that was checked; ``None`` if none was.
     """
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)

@@ -160,7 +160,7 @@ def detected(setup: Setup, choice: DetectorChoice, example: Example) -> Detectio
 
 
 def refuse_options(ctx: click.Context, names: Iterable[str], why: str) -> None:
-    """Raise a UsageError if the command line has one of some options.
+    """Raise a UsageError if the command line has any of the options to refuse.
 
     Args:
         ctx: Context of the command.

@@ -73,7 +73,10 @@ def show(
 def read_config(
     ctx: click.Context, file: Path | None, *, environ: Mapping[str, str] = os.environ
 ) -> "Config":
-    """Read the configuration. Its problems are printed on standard error, and end the command."""
+    """Read the configuration from a file, if there is one, and from environment variables.
+
+    Warnings and errors are printed on standard error; errors end the command.
+    """
     # Importing YAML takes a tenth of a second, and --help does not need it.
     from groundwire.config import parse
     from groundwire.render import visible

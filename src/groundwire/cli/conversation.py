@@ -43,7 +43,8 @@ def check_conversation(
     """Check the answers in the response of a file, print the results, and exit.
 
     Raises:
-        InputError: If the file cannot be read, or a check was due and there is no answer text.
+        InputError: If the file has no valid conversation, or a check was due and there is no answer
+            text.
     """
     refuse_shared_stdin([file, config])
     settings = _with_choice(read_config(ctx, config), choice, ctx)

@@ -165,7 +165,7 @@ def check_example(setup: Setup) -> Checkup:
 
 
 def look_at_extras() -> Iterator[Checkup]:
-    """Check for each extra, except those for developers, whether all its packages are installed."""
+    """Check for each extra that is listed for users whether all its packages are installed."""
     needs: dict[str, list[str]] = {}
     for requirement in metadata.requires("groundwire") or ():
         if sys.platform == "win32" and _NOT_WINDOWS.search(requirement):

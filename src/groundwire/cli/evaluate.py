@@ -68,7 +68,7 @@ def evaluate(
 
 
 def status_of(found: "Evaluation") -> ExitStatus:
-    """Return the exit status of an evaluation: whether all rows were read and checked.
+    """Return ``PASSED`` if all rows were read and checked, each at least in part, else ``FLAGGED``.
 
     Raises:
         InputError: If no row has a label, so there is nothing to score.

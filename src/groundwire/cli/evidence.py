@@ -39,7 +39,7 @@ class NamedType(click.ParamType):  # type: ignore[type-arg] # not generic in old
 
 
 def read_evidence(listed: Path | None, named: Iterable[Named]) -> list[object]:
-    """Read all spans of evidence: first those in the file ``listed``, then those of options.
+    """Read all spans of evidence: those in the file ``listed``, if given, then those of options.
 
     Raises:
         InputError: If the file ``listed`` is no JSON list, or a file is no UTF-8.

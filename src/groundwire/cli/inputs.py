@@ -78,7 +78,9 @@ def name_of(path: Path) -> str:
 
 
 def read_text_option(text: str | None, path: Path | None, option: str) -> str | None:
-    """Read the text that an option such as ``--answer``, or its ``-file`` form, gives, if any.
+    """Read the text of an option such as ``--answer``, or the file of its ``-file`` form.
+
+    Returns ``None`` if neither is given.
 
     Raises:
         UsageError: If both are given, or the text is the name of a file.

@@ -42,7 +42,10 @@ class OwnerOptions:
     store: StoreOptions
 
     def read(self, ctx: click.Context) -> "Config":
-        """Read the configuration in effect. If it cannot be used, the command ends."""
+        """Read the configuration in effect. If it cannot be used, the command ends.
+
+        Either ``--tenant`` or ``--admin`` must be given, and not both.
+        """
         if (self.tenant is None) == (self.role is None):
             raise click.UsageError("Say whose keys: --tenant ID, or --admin.")
         require_gateway()

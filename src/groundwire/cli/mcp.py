@@ -114,8 +114,8 @@ class ServerOptions:
         """Return the environment variables that the server needs when a client starts it.
 
         Returns:
-            The variables with their values, and the name of the one whose value is a secret, if
-            there is one. A missing URL of the service has a placeholder as its value.
+            The variables with their values; and the name of a further variable, which holds a
+            secret, or ``None``. A missing URL of the service has a placeholder as its value.
         """
         from groundwire.config.tree import SETTINGS
         from groundwire.verify.backends import KEY_VARIABLE, URL_VARIABLES
@@ -222,7 +222,10 @@ def mcp(
 def print_config(
     ctx: click.Context, name: str, start: ServerOptions, http: HttpOptions | None
 ) -> None:
-    """Print the configuration for a client, and on standard error where it belongs."""
+    """Print the configuration for a client, and on standard error where it belongs.
+
+    ``http`` has the options of a server over HTTP; ``None`` for a server over stdio.
+    """
     from groundwire.mcp.clients import CLIENTS as KNOWN
     from groundwire.mcp.clients import local_config, remote_config
 
@@ -297,8 +300,8 @@ def read_access(own: HttpOptions) -> "Access":
     """Read from the options which clients the server accepts.
 
     Raises:
-        UsageError: If the token cannot be read, or if other machines can reach the server and the
-            token, or a host name that is needed, is missing.
+        UsageError: If the token cannot be read; or if other machines can reach the server and there
+            is no token, or ``--host`` means all addresses and no ``--allowed-host`` is given.
     """
     from groundwire.config.keys import KeyText, hash_of
     from groundwire.config.kinds import is_loopback_host

@@ -71,7 +71,7 @@ def option(
     annotated with a tuple.
 
     Args:
-        names: The option on the command line: ``--data``, ``--check/--no-check``.
+        names: The option on the command line, such as ``--data`` or ``--check/--no-check``.
         metavar: Name of the value in the help.
         type: Click type of the value, where the annotation does not say it.
         setting: Path of the setting that the option wins over. Values of the option are read like
@@ -95,7 +95,7 @@ def command(
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Make a command of a function that declares its options.
 
-    If its first parameter is named ``ctx``, it gets click's context.
+    If the function's first parameter is named ``ctx``, it gets click's context.
 
     Args:
         name: Name of the command; ``None``: the name of the function.
@@ -120,7 +120,10 @@ def _without_epilog(source: Callable[..., Any]) -> str:
 
 
 def _epilog(function: Callable[..., Any]) -> str | None:
-    """Return the end of a docstring for the help, marked so that click does not join its lines."""
+    """Return a docstring from ``Examples:`` or ``Exit status:`` on; ``None`` if it has neither.
+
+    It is marked so that click does not join its lines.
+    """
     found = _EPILOG.search(inspect.cleandoc(function.__doc__ or ""))
     if found is None:
         return None

@@ -246,7 +246,7 @@ def show_keys(
 ) -> None:
     """Print which keys are accepted; show new keys on a terminal, or else write them to a file.
 
-    Without a terminal, or as JSON, output may be collected, so new keys are not printed there.
+    Without a terminal, or if the log is JSON, output may be collected, so no new key is printed.
     """
     tell(f"keys      {_keys(config, start)}", f"admin     {_admin_keys(config, start)}")
     if not start.keys:
@@ -279,7 +279,7 @@ def write_secret(path: Path, text: str) -> None:
 
 
 def describe_keys(start: "FirstStart", *, address: str) -> Iterator[str]:
-    """Describe the new keys, line by line."""
+    """Write out the new keys with their uses, line by line."""
     if start.tenant_key is not None:
         yield ""
         yield "Clients need this key. It is shown this once:"

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def with_values(config: "Config", given: Mapping[str, Any]) -> "Config":
-    """Return a configuration with the values of options: path of a setting → its new value.
+    """Return a configuration with the values of options in place of its own.
+
+    ``given`` maps the path of a setting to its new value.
 
     Raises:
         UsageError: If a verifier would then be called over plain HTTP, except on this machine or

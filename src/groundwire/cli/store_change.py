@@ -31,7 +31,7 @@ class StoreChange(Generic[_T]):
 
     Attributes:
         value: The value that the work returned.
-        is_recorded: False if the audit trail lacks an event of the work.
+        is_recorded: False if an event of the work could not be written to the audit trail.
     """
 
     value: _T

@@ -159,7 +159,7 @@ def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any
 
     If an option names another server, a key of the file is left out, with a warning.
     """
-    # Environment variables of endpoints are read only if an endpoint is chosen, also by an option.
+    # Variables of endpoints are read only if an endpoint is chosen, and an option may choose it.
     chosen = given.get("verify.verifier")
     environ = os.environ | ({"GROUNDWIRE_VERIFY_VERIFIER": chosen} if chosen else {})
     config = read_config(ctx, file, environ=environ)

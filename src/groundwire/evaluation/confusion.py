@@ -33,10 +33,10 @@ class ComparedAnswer:
             0 without ``has_spans``.
         pairs: The same counts as :func:`.metrics.count_pairs` counts them.
         n_clean_claims: Number of claims in which people marked nothing; 0 without ``has_spans``.
-        n_clean_passed: Number of those claims that were judged and in which the detector marked
-            nothing.
+        n_clean_passed: Number of those claims that are not ``unchecked`` and in which the detector
+            marked nothing.
         is_complete: Whether all evidence was indexed and all of the answer was judged.
-        error: Why the check failed; empty if it did not.
+        error: Why the row could not be read or its check failed; empty if neither is so.
         is_unchecked: Whether the check did not fail, but judged no claim of the answer.
         has_spans: Whether the labels say which characters are hallucinated.
         said: The detector's probability that something in the answer is not supported; ``nan`` if
@@ -64,7 +64,10 @@ class ComparedAnswer:
 
     @classmethod
     def of(cls, row: JudgedRow, detection: Detection | None) -> Self:
-        """Compare the detection of a row, as :func:`detection_in` reads it, with the labels."""
+        """Compare the detection of a row, as :func:`detection_in` reads it, with the labels.
+
+        Without a detection, the answer has no verdict.
+        """
         gold = [(mark["start"], mark["end"]) for mark in row.gold]
         has_spans, error = row.known == Known.SPANS, ""
         if row.error is not None or detection is None:

@@ -27,7 +27,7 @@ _SCORES = (
     *("span", "span_lettucedetect", "claims", "baseline_flag_all", "prevalence"),
     *("tasks", "labels", "calibration", "coverage", "latency_ms", "fingerprint"),
 )
-#: JSON keys that :meth:`Evaluation.from_dict` needs.
+#: Those of them that :meth:`Evaluation.from_dict` needs.
 _NEEDED = ("n_answers", *_SCORES[-6:])
 
 
@@ -43,8 +43,8 @@ class Evaluation:
             ``labels``, the recall for each label and each kind of a gold span; ``calibration``,
             ``coverage``, ``latency_ms``; and ``fingerprint``, a hash of the rows and their labels
             that does not depend on the order of the rows.
-        seconds: Seconds that the checks took, summed over all checks; read by :meth:`from_dict`,
-            the ``seconds`` of the data.
+        seconds: Seconds that the checks took, summed over all checks. If :meth:`from_dict` made the
+            evaluation, the ``seconds`` of its data.
     """
 
     header: Header
@@ -183,7 +183,10 @@ def _fingerprint(row: JudgedRow) -> int:
 
 
 def _calibration(answers: Columns) -> dict[str, Any] | None:
-    """Compute how well the probabilities of whole answers are calibrated; ``None`` without any."""
+    """Compute how well the probabilities of whole answers are calibrated.
+
+    Answers without a verdict or a probability are left out; ``None`` if no others are there.
+    """
     has_said = ~(np.isnan(answers.said) | answers.failed)
     if not has_said.any():
         return None

@@ -119,7 +119,7 @@ class Bootstrap:
         """Resample several scores that are not functions of sums, with the same draws for all.
 
         Args:
-            statistics: Each takes the numbers of times that each answer is in some resamples, shape
+            statistics: Each takes, for ``r`` resamples, how often each answer is drawn, shape
                 ``(r, n_answers)``, and returns the scores of these resamples, shape ``(r,)``.
         """
         drawn = [
@@ -202,9 +202,9 @@ class Replicates:
     def interval(self, level: float = 0.95) -> ScoreInterval:
         """Compute the interval in which the share ``level`` of the resampled scores lies.
 
-        A share of 0 or 1, such as a precision, gets Wilson's interval instead. Otherwise both ends
-        are ``nan`` if the defined resamples do not differ, or if there are fewer contexts than
-        :data:`MIN_CONTEXTS`.
+        A score that is a share, such as precision, gets Wilson's interval instead if it is 0 or 1.
+        Otherwise both ends are ``nan`` if the defined resamples do not differ, or if fewer than
+        :data:`MIN_CONTEXTS` contexts count; for a share, those count in which it is defined.
 
         Args:
             level: The confidence level, in (0, 1).

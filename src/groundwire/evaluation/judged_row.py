@@ -1,4 +1,4 @@
-"""The contents of a results file: a header, and a row for each judged answer."""
+"""The contents of a results file: a header, and a result for each row of the data."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -34,9 +34,10 @@ class Header:
 
     Attributes:
         detector: The detector, with its threshold.
-        data: Name of each file of answers → its SHA-256.
+        data: Name of each file of answers → its SHA-256; empty for ``check --batch``.
         command: The command line that made the results.
-        version: The version of Groundwire that made the results.
+        version: The version of Groundwire that made the results; for ``check --batch``, the
+            version that reads them.
     """
 
     detector: DetectorInfo
@@ -87,16 +88,16 @@ class Header:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRow(JsonRecord):
-    """One answer with its labels and its detection.
+    """The result of a row of the data: its answer, its labels, and the detection or an error.
 
     Attributes:
         row: Number of the answer's row in the data, from 1.
         id: Id of the answer, unique within the data.
         task: The kind of question.
-        context_id: Id of the sources, which answers to the same sources share; empty if the row
-            could not be read. In a row of ``check --batch`` it is a hash of the input row.
+        context_id: Id of the sources; answers to the same sources share it. Empty if the row could
+            not be read; a hash of the input row in a row of ``check --batch``.
         columns: Further columns of the row in the data, by name.
-        question: The question, or ``None``.
+        question: The question; ``None`` without one, and in a row of ``check --batch``.
         answer: The text of the answer; empty if the row could not be read, or for any error in a
             row of ``check --batch``.
         sources: ``id``, length in ``chars`` and ``sha256`` of each source. The texts stay in the
@@ -175,7 +176,7 @@ def _detector(data: Mapping[str, Any]) -> DetectorInfo:
 def requiring_results(
     path: Path, line: int | None = None, problem: str = "a row of it is not as results are"
 ) -> Iterator[None]:
-    """Turn errors of parsing into an error that names the file, the line and the problem.
+    """Turn errors of parsing into an error that names the file, the line if known, and the problem.
 
     Raises:
         ResultsError: If the block raises one of :data:`UNLIKE_RESULTS`, except an InputError, which

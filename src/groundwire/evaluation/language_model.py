@@ -1,4 +1,4 @@
-"""A language model at an endpoint for chat completions, called by the official client.
+"""A language model at an endpoint for chat completions, called with OpenAI's official client.
 
 Error messages never quote the endpoint's own messages, which may contain the key or the sources.
 """

@@ -253,7 +253,7 @@ def mask(ranges: Iterable[Range], text: str) -> Bools:
     return found
 
 
-# Helpers, which other modules of scores use too.
+# Helpers that other modules use too.
 
 
 def require_paired(first: NDArray[np.generic], second: NDArray[np.generic]) -> None:

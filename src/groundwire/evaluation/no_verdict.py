@@ -112,7 +112,10 @@ class RowCounts:
 
     @property
     def failures(self) -> list[dict[str, Any]]:
-        """The first failed rows, each with the keys ``row``, ``id``, ``type`` and ``message``."""
+        """The first failed rows, at most :data:`MAX_FAILURES`, in the order of the data.
+
+        The keys of each are ``row``, ``id``, ``type`` and ``message``.
+        """
         return sorted(self._failures, key=itemgetter("row"))[:MAX_FAILURES]
 
     def to_dict(self) -> dict[str, Any]:

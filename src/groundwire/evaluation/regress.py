@@ -59,8 +59,8 @@ class RegressionCheck(JsonRecord):
             rows for a count (without a baseline the count itself); ``None`` for ``rate``.
         allowed: The limit: for a score the percentage points by which it may be worse, for ``rate``
             the per cent of answers that may be hallucinated, for a count its highest value.
-        ci95: For a score, the 95 % interval of ``worse``, from paired resamples of contexts;
-            ``None`` unless the baseline is a file of results.
+        ci95: For a score, the 95 % interval of ``worse``, from paired resamples of contexts; its
+            ends are ``None`` if it is undefined. ``None`` unless the baseline is a file of results.
         sentence: The result of the check as a sentence.
         note: For ``rate``, a warning about answers that may be hallucinated too; may be empty.
     """
@@ -181,7 +181,7 @@ class Baseline:
 
 
 def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) -> Regression:
-    """Compare results with a baseline and with limits.
+    """Compare results with limits, and with a baseline if there is one.
 
     Raises:
         RegressError: If the two sides cannot be compared, a rate cannot be computed, or the limits
@@ -357,7 +357,7 @@ def _not_more(
 
 
 def _labelled(path: Path) -> dict[int, ComparedAnswer]:
-    """Read a file of results: row number → answer compared with its label."""
+    """Read the labelled rows of a results file: row number → answer compared with its label."""
     return {
         row.row: ComparedAnswer.of(row, detection_in(row))
         for row in read_judged(path)

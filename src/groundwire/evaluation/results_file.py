@@ -1,4 +1,4 @@
-"""Reads and writes the results file: JSON Lines with a header and a row for each judged answer.
+"""Reads and writes results files: JSON Lines with a header and a result for each row of the data.
 
 Rows are appended one by one, so that a run can be continued after an interruption. Scores,
 thresholds and reports are computed from the file, so that no answer is judged again.

@@ -28,7 +28,7 @@ class Run:
 
     Attributes:
         n_rows: Number of rows in the file of results.
-        n_new: Number of rows that this run judged.
+        n_new: Number of those rows that this run added.
     """
 
     n_rows: int

@@ -23,7 +23,8 @@ def scores_of(
     """Compute the scores of a group of answers as JSON data; undefined ones are ``null``.
 
     :func:`.sums.counted` says how answers without a verdict count. ``prevalences`` are shares of
-    hallucinated answers, in [0, 1], for which to compute the precision.
+    hallucinated answers, in [0, 1], for which to compute the precision. Without answers, most keys
+    are missing.
     """
     if not len(answers):
         return {"n_answers": 0, "example": None, "span": None, "span_lettucedetect": None}
@@ -45,7 +46,7 @@ def scores_of(
 
 
 def precisions(counts: AnswerCounts, prevalences: Sequence[float]) -> list[dict[str, Any]]:
-    """Compute as JSON data the precision at some shares of hallucinated answers."""
+    """Compute the precision at some shares of hallucinated answers, as JSON data."""
     return [
         {"prevalence": share, "precision": defined(counts.precision_at(share))}
         for share in prevalences
@@ -124,7 +125,7 @@ def _ends(found: Mapping[str, Replicates]) -> dict[str, Any]:
 
 
 def intervals_as_json(intervals: Mapping[str, ScoreInterval]) -> dict[str, Any]:
-    """Return as JSON data the ends of 95 % intervals, and the numbers of undefined resamples."""
+    """Return the ends of 95 % intervals and the numbers of undefined resamples, as JSON data."""
     return {
         "ci95": {name: [defined(each.low), defined(each.high)] for name, each in intervals.items()},
         "n_undefined": {name: each.n_undefined for name, each in intervals.items()},

@@ -95,5 +95,8 @@ def with_ends(scores: Mapping[str, Any], name: str) -> str:
 
 
 def interval_text(value: float | None, low: float | None, high: float | None) -> str:
-    """Format a share and its interval in per cent, such as "81.2 (78.0 to 84.1)"."""
+    """Format a share and its interval in per cent, such as "81.2 (78.0 to 84.1)".
+
+    Undefined numbers are shown as ``-``.
+    """
     return f"{percent(value)} ({percent(low)} to {percent(high)})"

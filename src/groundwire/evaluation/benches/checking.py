@@ -25,8 +25,8 @@ class FileCheck(JsonRecord):
 
     Attributes:
         counts: Result: ``same``, ``different``, or ``unknown`` if no numbers are on record.
-        differences: For each task with other numbers than on record, and for all answers ("all"),
-            a phrase such as "QA: 10 answers, and 12 answers expected".
+        differences: Phrases such as "QA: 10 answers, and 12 answers expected": one for each task
+            whose numbers differ, and one for all answers ("all") if theirs differ.
         source: Where the numbers on record are from, such as "its paper"; empty if there are none.
     """
 

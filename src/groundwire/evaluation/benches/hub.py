@@ -19,7 +19,7 @@ def fetch(bench: Bench, split: str, *, revision: str | None = None) -> Path:
     """
     if not bench.hub:
         raise _no_data(bench, "they are not on the Hugging Face hub")
-    # Imported here, since the import takes 200 ms, and nothing else needs the library.
+    # Imported here, since the import takes 200 ms, and only a download needs the library.
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
 

@@ -78,7 +78,7 @@ class Bench:
         return name
 
     def find(self, path: Path, split: str) -> tuple[Path, ...]:
-        """Find the files of a split: the path itself if it is a file, else files in the folder.
+        """Find the files of a split: the path itself if it is a file, else files in and below it.
 
         Raises:
             DatasetError: If the path does not exist, or the folder has no file of the split.
@@ -102,6 +102,7 @@ class Bench:
 
         Raises:
             DatasetError: If the files have no answers, or none of the files can be read.
+            MissingExtraError: If a file is Parquet and pyarrow is not installed.
         """
         mapping = ColumnMapping(columns=self.columns, label_means=self.label_means)
         reader = answer_reader(mapping, renames=True)  # some official files repeat ids

@@ -105,7 +105,10 @@ class BenchResult:
         return not self.differences
 
     def to_dict(self, *, wall_s: float | None = None) -> dict[str, Any]:
-        """Return the result as JSON data: ratios in [0, 1], published scores in per cent."""
+        """Return the result as JSON data: ratios in [0, 1], published scores in per cent.
+
+        ``wall_s`` is as for :meth:`.evaluation.Evaluation.to_dict`.
+        """
         bench = self.bench
         return {
             "bench": {

@@ -34,7 +34,10 @@ def listed() -> str:
 
 
 def _rows(result: BenchResult, notes: list[str]) -> Iterator[list[str]]:
-    """Yield the head of the table and a row for each system; add the notes on rows to ``notes``."""
+    """Yield the head of the table, the rows of this run, and a row for each published result.
+
+    Notes on published results are added to ``notes``.
+    """
     bench = result.bench
     names = [metric.name for metric in bench.metrics]
     yield ["system", *names, "source"]
@@ -66,7 +69,7 @@ def _with_ends(score: BenchScore | None) -> str:
 
 
 def _printed(value: float | None) -> str:
-    """Format a published score with one decimal, or with two if it was published with two."""
+    """Format a published score with as many decimals as it has, one or two; ``-`` for ``None``."""
     if value is None:
         return "-"
     return f"{value:.1f}" if round(value, 1) == value else f"{value:.2f}"

@@ -1,1 +1,1 @@
-"""Reads labelled answers and questions from tables of any format."""
+"""Reads labelled answers and questions from tables in JSON, CSV, TSV or Parquet."""

@@ -162,7 +162,7 @@ def read_files(
 def turned_rows(
     values: Values | str, turn: Turn | None, file: Path, line: int
 ) -> Iterable[Values | str]:
-    """Convert a record to the values of rows, or to one error message."""
+    """Convert a record to the values of rows, or to one error message; without ``turn`` keep it."""
     if turn is None or isinstance(values, str):
         return [values]
     try:

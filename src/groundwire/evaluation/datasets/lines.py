@@ -39,7 +39,8 @@ _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
 #: A raw row: number of its line, its content for the fingerprint, and its values by column or an
-#: error message. The content is empty where a damaged file breaks off.
+#: error message. In a JSON array or Parquet, the row itself is numbered. The content is empty where
+#: a damaged file breaks off.
 Line: TypeAlias = tuple[int, bytes, Mapping[str, Any] | str]
 
 
@@ -267,7 +268,7 @@ def _parquet(path: Path) -> Iterator[Line]:
                 for values in _batch_rows(batch):
                     number += 1
                     yield number, content_of(values), values
-        except (OSError, ValueError) as error:  # what pyarrow raises if data are damaged
+        except (OSError, ValueError) as error:  # if data are damaged; ArrowInvalid is a ValueError
             yield number + 1, b"", f"the file breaks off here ({error})"
 
 

@@ -221,7 +221,7 @@ class ColumnMapping:
     def _names(
         self, row: Mapping[str, Any], number: int, sources: Iterable[Source]
     ) -> dict[str, Any]:
-        """Read the other fields that answers and questions have in common."""
+        """Read id, task, context id and further columns, which answers and questions share."""
         context_id = _name(self._get(row, "context_id"), "context_id")
         return {
             "id": self.id_of(row) or str(number),

@@ -36,13 +36,13 @@ class ExplainedDetector:
     def detect(
         self, *, sources: Iterable[SourceLike], answer: str, question: str | None = None
     ) -> Detection:
-        """Check one answer."""
+        """Check one answer, and revise the detection."""
         read = read_sources(sources)
         found = self.detector.detect(sources=read, answer=answer, question=question)
         return self._graded(found, read)
 
     def detect_batch(self, examples: Iterable[Example]) -> Iterator[Detection | GroundwireError]:
-        """Check answers in order; yield each detection, or the error if the check fails."""
+        """Check answers in order; yield each revised detection, or the error if the check fails."""
         to_check, checked = tee(examples)
         for verdict in self.detector.detect_batch(to_check):
             sources = next(checked).sources

@@ -76,7 +76,7 @@ def share(which: Sequence[bool], contexts: Sequence[int]) -> tuple[ScoreInterval
     """Compute a share of answers with its 95 % interval.
 
     If each answer has a context of its own, the answers are independent trials and get Wilson's
-    interval. Otherwise whole contexts are resampled, as :meth:`.intervals.Sums.of_share` says.
+    interval. Otherwise whole contexts are resampled; if the share is 0 or 1, they are the trials.
 
     ``which`` says which answers are part of the share, ``contexts`` is the context of each.
 

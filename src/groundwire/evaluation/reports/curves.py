@@ -82,7 +82,7 @@ def curves_of(judged: Sequence[ComparedAnswer]) -> tuple[Curve, ...]:
 
 
 def _above(ranking: Ranking) -> tuple[Floats, Floats]:
-    """Count the hallucinated and the grounded answers that have at least each distinct score."""
+    """Count, for each distinct score, the hallucinated and the grounded answers at or above it."""
     wrong = np.add.reduceat(ranking.hallucinated.astype(np.float64), ranking.starts).cumsum()
     n = np.append(ranking.starts[1:], ranking.order.size)
     return wrong, n - wrong

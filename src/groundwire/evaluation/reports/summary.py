@@ -1,4 +1,4 @@
-"""Summarizes a results file; all reports are written from the summary."""
+"""Summarizes a results file for reports."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -70,7 +70,7 @@ def cut(
 def marked_text(example: ReportRow, *, width: int | None = None) -> str:
     """Write the answer of a row with its marks as text: ``⟦missed: 1950⟧``.
 
-    With a ``width``, an unmarked piece keeps only so many characters at both ends.
+    With a ``width``, an unmarked piece keeps only that many characters at each end.
     """
     return "".join(
         _shortened(visible(text), width) if mark is None else f"⟦{mark}: {visible(text)}⟧"

@@ -73,7 +73,7 @@ def upper_bound(losses: int, n: int, alpha: float) -> float:
 
 
 def _log_terms(losses: int, n: int, rate: float) -> Floats:
-    """Compute the logarithms of P(0 losses), P(1 loss), and so on up to P(``losses``)."""
+    """Compute the logarithms of P(0 losses), P(1 loss), and so on up to ``losses`` losses."""
     counts = np.arange(1, losses + 1, dtype=np.float64)
     odds = log(rate) - log1p(-rate)
     steps = np.log((n - counts + 1) / counts) + odds

@@ -1,12 +1,13 @@
 """Thresholds with a statistical guarantee, by Learn then Test.
 
-For each threshold there is a hypothesis, "here the rate is worse than the target", which labelled
-answers may reject. Thresholds are tested in a fixed order that begins where the target is easiest
-to meet, and testing stops at the first hypothesis that is not rejected. This way every test may use
-the whole error that is allowed: with the stated confidence, all thresholds whose hypothesis was
-rejected meet the target (Angelopoulos et al. 2021, https://arxiv.org/abs/2110.01052, fixed-sequence
-testing). The method does not assume that the share of losses rises or falls steadily with the
-threshold, and for precision it does not.
+A loss is a grounded answer that is flagged or, for recall, a hallucinated answer that is not. For
+each threshold there is a hypothesis, "here the rate of losses is higher than the target allows",
+which labelled answers may reject. Thresholds are tested in a fixed order that begins where the
+target is easiest to meet, and testing stops at the first hypothesis that is not rejected. This way
+every test may use the whole error that is allowed: with the stated confidence, all thresholds whose
+hypothesis was rejected meet the target (Angelopoulos et al. 2021, https://arxiv.org/abs/2110.01052,
+fixed-sequence testing). The method does not assume that the share of losses rises or falls steadily
+with the threshold, and for precision it does not.
 
 Answers to one context share its difficulties, so a test that counted each answer as an independent
 trial would be overconfident. A trial is therefore a context: one of its answers that count is
@@ -15,8 +16,8 @@ context, with the bound of Hoeffding and Bentkus, would be valid too. In simulat
 allowed fewer losses.)
 
 The guarantee is therefore about an answer drawn from a context that is drawn at random. The rate
-over all answers differs from it if contexts with many answers are harder than those with few, and
-it cannot be guaranteed without a bound on the number of answers to a context. As a precaution,
+over all answers is another if contexts with many answers are harder than those with few. That rate
+cannot be guaranteed without a bound on the number of answers to a context. As a precaution,
 the chosen threshold is one at which the rate over all labelled answers meets the target too.
 """
 
@@ -189,7 +190,7 @@ def _test(
 ) -> Guarantee:
     """Test thresholds in order until one fails, and choose one of those that passed.
 
-    The last of these at which the rate over all answers meets the target too is chosen.
+    It is the last of these at which the rate over all answers meets the target too.
 
     ``losses``, ``trials`` and ``answers_lost`` have an entry for each threshold. ``order`` has the
     indices of the thresholds to test.
@@ -223,7 +224,7 @@ def _test(
 
 
 def _with_set_aside(found: Guarantee, n_flagged: int) -> Guarantee:
-    """Add the contexts that choose the first threshold to ``n_needed`` and ``n_available``.
+    """Let ``n_needed`` and ``n_available`` count the contexts that choose the first threshold too.
 
     ``n_flagged`` is the number of all contexts with an answer that is flagged at any threshold.
     """

@@ -18,7 +18,7 @@ from groundwire.evaluation.results_file import read_header, read_judged
 
 Ints = NDArray[np.intp]
 
-#: Limit on the values of the column to group by. A column with more values probably has ids.
+#: Limit on the number of groups. A column with more different values probably has ids.
 MAX_GROUPS = 1000
 
 #: Thresholds that are tried. They are fixed, because thresholds that depend on the answers would
@@ -49,8 +49,8 @@ class ThresholdCandidates:
     def of(cls, detector: DetectorInfo) -> Self:
         """List the thresholds at which results of a detector are valid.
 
-        For probabilities, these are its own threshold and higher ones: the reader reads a claim
-        again if its score reaches the threshold, so at a lower threshold scores might differ.
+        For probabilities, none is lower than the detector's own: the reader reads a claim again if
+        its score reaches the threshold, so at a lower threshold scores might differ.
         """
         if detector.score is Score.SIMILARITY:
             return cls(THRESHOLDS, detector.score)
@@ -78,10 +78,10 @@ class LabelledSample:
     Attributes:
         contexts: Number of the context of each answer, shape ``(n,)``.
         scores: The highest probability of a claim of each answer, or its lowest similarity; ``nan``
-            without a verdict. Such an answer is flagged at no threshold.
+            without a verdict, or if no claim has a score. Then no threshold flags the answer.
         hallucinated: Whether each answer is hallucinated, by its label.
         failed: Whether the check of each answer failed, or judged nothing.
-        groups: Value of each answer in the column to group by; an empty text without such a column.
+        groups: Value of each answer in the column to group by; empty if it has none.
     """
 
     contexts: Ints
@@ -121,7 +121,7 @@ class ReadSample:
 
 
 def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
-    """Read the sample of a results file; ``by`` is a column to group by, such as ``task``.
+    """Read the sample of a results file; ``by`` is a column to group by, such as ``task``, if any.
 
     Raises:
         ResultsError: If the file is not a file of results.
@@ -135,7 +135,7 @@ def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
 
 
 def sample_of(header: Header, rows: Iterable[JudgedRow], *, by: str | None = None) -> ReadSample:
-    """Collect the labelled answers of judged rows, which may come in any order, as numbers.
+    """Convert the labelled answers of judged rows to numbers; the rows may come in any order.
 
     Raises:
         SampleError: If no labelled row has the column ``by``, the column has too many values, or

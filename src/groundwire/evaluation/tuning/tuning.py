@@ -74,7 +74,7 @@ class Tuned:
 
     Attributes:
         group: Name of the group.
-        counts: Counts of the group's answers, with none of them flagged.
+        counts: Counts of the group's answers; ``n_flagged`` and ``n_both`` are 0.
         n_contexts: Number of contexts of the answers.
         n_failed: Number of answers whose check failed, or judged nothing.
         threshold: The threshold to use; ``None`` if no threshold has a guarantee; for ``f1``, if no
@@ -100,7 +100,7 @@ class Tuned:
 
     @property
     def reported(self) -> FlaggedCost | None:
-        """The scores to report, if any: ``crossed`` for ``f1``, ``cost`` for other targets."""
+        """Scores to report: ``crossed`` for ``f1``, else ``cost``; ``None`` without a threshold."""
         return None if self.threshold is None else self.crossed or self.cost
 
     def to_dict(self) -> dict[str, Any]:
