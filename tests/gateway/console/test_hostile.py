@@ -129,12 +129,13 @@ def test_events_of_strangers_stay_text(anna: Desk, step: int) -> None:
     assert n_events > 300 / step
     assert n_judged > 100 / step
     plain(anna.get("/review").text)
+    plain(anna.post("/audit/verify").text)
 
 
 @some_or_all
 def test_what_is_asked_for_stays_text(anna: Desk, step: int) -> None:
     for text in CORPUS[::step]:
-        for path in ("", "/tenants", "/tenants/x", "/audit", "/review", "/people"):
+        for path in ("", "/tenants", "/tenants/x", "/audit", "/review", "/people", "/sign-in"):
             names = ("q", "text", "tenant", "model", "since", "preset", "done", "window", "next")
             plain(anna.get(path, params=dict.fromkeys(names, text)).text)
 
@@ -153,8 +154,8 @@ def test_names_and_values_of_tenants_keys_and_people_stay_text(anna: Desk, step:
     anna.get("/tenants")
     registry, n_named, n_echoed = anna.control.registry, 0, 0
     for text in CORPUS[::step]:  # while there are no tenants, since each page lists all of them
-        for path in ("/tenants", "/people", "/tenants/nobody", "/nothing"):
-            plain(anna.post(path, {"id": text, "name": text, "role": text}).text)
+        for path in ("/tenants", "/people", "/tenants/nobody", "/sign-in", "/nothing"):
+            plain(anna.post(path, {"id": text, "name": text, "role": text, "next": text}).text)
     for number, text in enumerate(CORPUS[::step]):
         id_ = f"t{number}"
         sane = "".join(each for each in text if each.isprintable())
