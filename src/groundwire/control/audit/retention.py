@@ -31,7 +31,7 @@ from groundwire.errors import GroundwireError
 
 log = logging.getLogger(__name__)
 
-#: Most rows that one transaction removes, and the pause in seconds after such a transaction, in
+#: The most rows that one transaction removes, and the pause in seconds after such a transaction, in
 #: which other transactions can write.
 BATCH, PAUSE_S = 1000, 0.05
 #: Seconds between two removals, and the share by which this time varies at random.
