@@ -157,7 +157,7 @@ def _cause(error: BaseException) -> BaseException:
 
 
 def _fault(error: BaseException) -> tuple[StoreError, str]:
-    """Return the fault for an error of a driver, and the driver's code of the error."""
+    """Return the fault for an error of a driver, and the error's code; empty if it has none."""
     if code := getattr(error, "sqlite_errorname", None):
         code = str(code)
         name = code.removeprefix("SQLITE_")

@@ -15,10 +15,10 @@ metadata = sa.MetaData(
     }
 )
 
-#: Most characters of a tenant's id.
+#: The most characters of a tenant's id.
 TENANT_CHARS = 128
 
-#: Most characters of ``subject``, by which a provider of OpenID Connect identifies a person.
+#: The most characters of ``subject``, by which a provider of OpenID Connect identifies a person.
 SUBJECT_CHARS = 255
 
 tenants = sa.Table(
