@@ -12,7 +12,7 @@ from groundwire.control.tenants.registry import Registry
 
 log = logging.getLogger(__name__)
 
-#: Most seconds for reading changes from the database, and for storing uses of keys.
+#: The most seconds for reading changes from the database, and for storing uses of keys.
 _PATIENCE_S = 5.0
 
 
