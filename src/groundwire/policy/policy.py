@@ -139,7 +139,7 @@ class Ruling:
     Attributes:
         label: The label of the finding that led to the action; ``None`` if no finding did.
         severity: The severity of that finding, 0 to 4, or ``None``.
-        is_failure: Whether a check was due and failed; the log then gets a warning.
+        is_failure: Whether a check was due and failed.
     """
 
     action: Action
