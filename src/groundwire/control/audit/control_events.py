@@ -118,7 +118,7 @@ class ControlEvents:
         return self._event(EventType.ADMIN_LOGIN, None, payload)
 
     def signed_in_by_provider(self, saved: SavedAccount, address: str) -> tuple[AuditEvent, ...]:
-        """Return the event of a sign-in at a provider, after that of a new account or role."""
+        """Return the event of a sign-in at a provider; before it, that of a new account or role."""
         account = saved.account
         entered = self.login(account.role, address)
         is_same = saved.role_before is account.role

@@ -26,7 +26,7 @@ def refuses_foreign(config: Config) -> bool:
 
     A gateway that made its key itself refuses such a trail, since its key may be the wrong one. A
     configured key may be new because the old one is lost, so any trail is then accepted. If
-    ``audit.path`` is set, no trail is refused.
+    ``audit.path`` is set or ``audit.enabled`` is false, no trail is refused.
     """
     own = config.audit
     return own.enabled and own.path is None and own.key is None

@@ -245,7 +245,7 @@ async def _remove(store: Store, table: Table, condition: ColumnElement[bool]) ->
 
 
 def _is_of(columns: Any, writer: str, seq: int) -> ColumnElement[bool]:  # noqa: ANN401 - of a table
-    """Match the rows of a chain up to a record."""
+    """Match the rows of a chain up to a record, which is included."""
     return and_(columns.writer == writer, columns.seq <= seq)
 
 
