@@ -146,7 +146,7 @@ class Accounts:
         keeps_session: str = "",
         keeps_admin: bool = False,
     ) -> SavedAccount:
-        """Make an account, or change the role or password of one, whose sessions then end.
+        """Make an account, or change role or password of an existing one, whose sessions then end.
 
         Args:
             name: The name to sign in with.
@@ -305,7 +305,7 @@ def new_password() -> str:
 
 
 def read_name(raw: str) -> str:
-    """Validate the name of an account, and return it in small letters.
+    """Validate the name of an account; return it in small letters and without outer spaces.
 
     Raises:
         InvalidAccountError: If the name is not valid.
