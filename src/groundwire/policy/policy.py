@@ -50,8 +50,8 @@ class Policy:
     Attributes:
         enabled: Whether answers are checked.
         action: Action on a hallucinated answer.
-        contradicted_action: Action on an answer that the evidence contradicts, if it is stronger
-            than ``action``; ``None``: ``action``.
+        contradicted_action: Action on an answer that the evidence contradicts, unless ``action`` is
+            stronger; ``None``: ``action``.
         unverified_action: Action if there is no evidence; ``None``: ``action``, but at most
             ``header``.
         partial_action: Action if nothing unsupported was found, but not everything was read;

@@ -98,8 +98,8 @@ class KeywordRule:
     """Words and regular expressions to look for in the prompt.
 
     Attributes:
-        words: Words or phrases, found as whole words; a phrase is found only with the same spaces
-            between its words.
+        words: Words or phrases, found as whole words, but anywhere in scripts without spaces
+            between words. A phrase is found only with the same spaces between its words.
         patterns: Regular expressions in RE2's syntax, found anywhere.
         operator: The signal holds with ``OR`` if at least one of the words and patterns is found,
             with ``AND`` if all are, with ``NOT`` if none is.
