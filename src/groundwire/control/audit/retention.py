@@ -199,7 +199,7 @@ class Retention:
                 log.error("The audit trail cannot be pruned: %s", type(error).__name__)
 
     def _is_older(self, record: AuditRecord, before: int) -> bool:
-        """Return whether a record is signed, and too old by its signed line.
+        """Return whether a record is signed, and the moment in its line is too old.
 
         The column of the moment is not signed, so somebody may have changed it.
         """
