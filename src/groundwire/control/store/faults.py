@@ -150,7 +150,7 @@ def _is_of_database(error: Exception) -> bool:
 
 
 def _cause(error: BaseException) -> BaseException:
-    """Return the driver's error inside an error of SQLAlchemy, which wraps it once or twice."""
+    """Return the driver's error that SQLAlchemy wraps once or twice; else the error itself."""
     inner = getattr(error, "orig", None) or error
     is_adapted = type(inner).__module__.startswith("sqlalchemy.")
     return inner.__cause__ or inner if is_adapted else inner
