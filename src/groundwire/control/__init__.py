@@ -1,1 +1,1 @@
-"""The state of the gateway: tenants, keys, accounts, the audit trail, and the database for them."""
+"""The state of the gateway, such as tenants, accounts and the audit trail, and its database."""

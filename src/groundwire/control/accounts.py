@@ -33,7 +33,7 @@ MIN_PASSWORD_CHARS, MAX_PASSWORD_CHARS = 12, 200
 #: Time from the sign-in to the end of a session.
 SESSION = timedelta(hours=12)
 
-#: Most passwords that are hashed or checked at the same time; each takes 64 MiB of memory.
+#: The most passwords that are hashed or checked at the same time; each takes 64 MiB of memory.
 _MAX_HASHING = 2
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
@@ -58,8 +58,9 @@ class Identity:
 
     Attributes:
         issuer: The URL of the provider.
-        subject: The provider's name for the person, which it never gives to anybody else.
-        called: A readable name, which may change and which others may have, too.
+        subject: The provider's name for the person, which nobody else ever gets.
+        called: A readable name, which may change and which others may have, too; empty if there is
+            none, or if the identity was read from the database.
     """
 
     issuer: str
@@ -124,7 +125,7 @@ class Accounts:
     """Reads and changes accounts and sessions in a store. Any method may raise StoreError."""
 
     def __init__(self, store: Store, *, hasher: PasswordHasher = _HASHER) -> None:
-        """Prepare to use a store; ``hasher`` hashes new passwords."""
+        """Prepare to use a store; ``hasher`` hashes and verifies passwords."""
         self._store, self._hasher = store, hasher
         self._hashing = asyncio.Semaphore(_MAX_HASHING)
 
@@ -145,14 +146,14 @@ class Accounts:
         keeps_session: str = "",
         keeps_admin: bool = False,
     ) -> SavedAccount:
-        """Make an account, or change the role or password of one, whose sessions then end.
+        """Make an account, or change role or password of an existing one, whose sessions then end.
 
         Args:
             name: The name to sign in with.
             role: The new role; ``None`` leaves the role, and makes a new account a viewer.
             password: The new password; ``None`` leaves the password. A new account needs one.
             is_new: ``True``: raise an error if there is an account of this name; ``False``: if
-                there is none.
+                there is none; ``None``: in neither case.
             is_reset: Whether the new password also replaces that of an existing account.
             keeps_session: The token of the only session that does not end; empty: all end.
             keeps_admin: Whether to raise an error if no admin would be left.
@@ -217,7 +218,7 @@ class Accounts:
         return await self._verified(name, password) is not None
 
     async def _verified(self, name: str, password: str) -> str | None:
-        """Return the stored hash of a password; ``None`` if the password is wrong."""
+        """Return the stored hash of a password; ``None`` if the name or the password is wrong."""
         async with self._store.reading() as connection:
             stored = await connection.scalar(select(accounts.c.password).where(_is(name)))
         is_right = await self._in_thread(
@@ -269,7 +270,7 @@ class Accounts:
             await connection.execute(delete(sessions).where(sessions.c.account.in_(theirs)))
 
     async def signed_in(self, token: str) -> Account | None:
-        """Return the account of a valid session by its token; ``None`` if there is none."""
+        """Return the account whose session has a token; ``None`` if no valid session has it."""
         query = select(accounts).join(sessions, sessions.c.account == accounts.c.name)
         of_token = sessions.c.sha256 == key_hash(token)
         async with self._store.reading() as connection:
@@ -278,13 +279,13 @@ class Accounts:
         return None if row is None else _account(row)
 
     async def sign_out(self, token: str) -> None:
-        """End the session with a token."""
+        """End the session that has a token, if there is one."""
         async with self._store.writing() as connection:
             await connection.execute(delete(sessions).where(sessions.c.sha256 == key_hash(token)))
 
     @cached_property
     def _dummy_hash(self) -> str:
-        """A hash to check a password with if none is stored, so that the check takes as long."""
+        """A hash to check a password with if none is stored, so that the time reveals nothing."""
         return self._hasher.hash(secrets.token_urlsafe(32))
 
     def _matches(self, hashed: str, password: str) -> bool:
@@ -304,7 +305,7 @@ def new_password() -> str:
 
 
 def read_name(raw: str) -> str:
-    """Validate the name of an account, and return it in small letters.
+    """Validate the name of an account; return it in small letters and without outer spaces.
 
     Raises:
         InvalidAccountError: If the name is not valid.
@@ -334,7 +335,10 @@ def _read_password(password: str, name: str) -> str:
 
 
 async def _begin(connection: AsyncConnection, name: str) -> str:
-    """Begin a session of an account, and return its token; expired sessions are deleted."""
+    """Begin a session of an account, and return the token.
+
+    The moment of the sign-in is stored, and all expired sessions are deleted.
+    """
     token, moment = secrets.token_urlsafe(32), now()
     await connection.execute(delete(sessions).where(sessions.c.expires_at <= moment))
     session = {"sha256": key_hash(token), "account": name, "expires_at": moment + SESSION}

@@ -1,7 +1,7 @@
 """Counts answers, and the durations of checks, in the store.
 
-The audit trail has no event for most grounded answers, so shares cannot be read from it. All
-processes add their counts to the same rows.
+The audit trail has no event for most grounded answers, so the share of each outcome cannot be read
+from it. All processes add their counts to the same rows.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from groundwire.pipeline import Checked
 #: Length in seconds of the stretch of time that a new row covers: an hour.
 SLOT_S = 3600
 
-#: Age in seconds from which on rows are removed.
+#: Rows that are older than this number of seconds are removed.
 KEPT_S = 400 * 86_400
 
 DAY_S = 86_400
@@ -32,8 +32,8 @@ DAY_S = 86_400
 #: length, so that a page reads few rows. A stretch begins at a multiple of its length since 1970.
 _ROLLED_UP = ((26 * SLOT_S, 6 * SLOT_S), (8 * DAY_S, DAY_S))
 
-#: Most models that are counted separately between two writes; further models are counted together.
-#: Clients choose the names of models, so there may be any number.
+#: The most models that are counted separately between two writes; further models are counted
+#: together. Clients choose the names of models, so there may be any number.
 _MAX_MODELS = 100
 _OTHER = "(other)"
 
@@ -54,7 +54,8 @@ class AnswerCount:
     Attributes:
         start: The beginning of the stretch, in seconds since 1970.
         tenant: The tenant; empty if tenants are counted together.
-        model: The model that the client named; empty if none, or if models are counted together.
+        model: The model that the client named; empty if none, or if all models are counted
+            together; ``(other)``: the models beyond :data:`_MAX_MODELS`.
         action: The action that was taken, such as ``flag``.
         n: The number of answers.
     """
@@ -72,7 +73,7 @@ class StageTimes:
     """The durations of a stage of checks; the error of percentiles is up to about an eighth.
 
     Attributes:
-        stage: The name of the stage.
+        stage: The name of the stage; ``added`` for the time that clients waited for checks.
         n: The number of durations.
         p50_ms: The median in milliseconds.
         p99_ms: The 99th percentile in milliseconds.
@@ -106,11 +107,11 @@ class Activity:
             self._counts[activity][_slot(), *result] += 1
 
     def took(self, stage: str, ms: float) -> None:
-        """Count one run of a stage of a check, by its duration."""
+        """Count a duration: of one run of a stage of a check, or of a client's wait for a check."""
         self._counts[check_times][_slot(), stage, _range_of(ms)] += 1
 
     async def write(self) -> None:
-        """Add the counts since the last write to the store; in a new hour, roll up old rows, too.
+        """Store the counts since the last write; in a new hour, also roll up old rows.
 
         Raises:
             StoreError: If the database fails; the counts are kept for the next write.

@@ -45,7 +45,7 @@ class AdminKey:
     Attributes:
         key_id: The id of the key in logs and events.
         role: The role, which says what the owner may do.
-        name: A name for people to read.
+        name: A name for people to read, or ``None``.
     """
 
     key_id: str

@@ -7,10 +7,11 @@ from cachetools import LRUCache
 #: Seconds after which another use of a key from the same address makes an event again.
 LOGIN_S = 3600.0
 
-#: Least seconds between two events about failed logins from one address.
+#: The least number of seconds between two events about failed logins from one address.
 FAILURE_S = 60.0
 
-#: Most pairs of key and address that are remembered, and most addresses of failed logins.
+#: At most this many pairs of key and address are remembered, and as many addresses of failed
+#: logins.
 _MAX_SEEN = 1000
 
 #: Name of all further addresses of failed logins, once :data:`_MAX_SEEN` are remembered.

@@ -42,7 +42,7 @@ class Mark:
 
 
 class WorstScore(NamedTuple):
-    """The worst score of the findings of an answer that have the same label and severity."""
+    """The worst score among those findings of an answer that share a label and a severity."""
 
     label: Label
     severity: int

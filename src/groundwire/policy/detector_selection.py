@@ -71,7 +71,7 @@ class Detectors:
         return name in _COMPARING.values() or (name == self.first and self.compares)
 
     def point_beside(self, name: str, threshold: float | None) -> str | float:
-        """Return the threshold of a detector that a tenant chose without setting a threshold.
+        """Return the threshold of a detector other than the configured one, if a tenant sets none.
 
         It is ``similarity.threshold`` if that setting is meant for this detector, or else the
         operating point ``balanced``.
@@ -85,7 +85,9 @@ class Detectors:
         return threshold if threshold is not None and is_meant else "balanced"
 
     def choose(self, own: Overrides | None) -> Chosen:
-        """Return the detector of a tenant with the settings ``own``, and the threshold it sets.
+        """Return the detector and the threshold that a tenant's settings choose.
+
+        Without settings of its own (``None``), a tenant has the configured detector.
 
         Raises:
             ConfigError: If there is no such detector, or the tenant's threshold is for another kind

@@ -50,8 +50,8 @@ class Policy:
     Attributes:
         enabled: Whether answers are checked.
         action: Action on a hallucinated answer.
-        contradicted_action: Action on an answer that the evidence contradicts, if it is stronger
-            than ``action``; ``None``: ``action``.
+        contradicted_action: Action on an answer that the evidence contradicts, unless ``action`` is
+            stronger; ``None``: ``action``.
         unverified_action: Action if there is no evidence; ``None``: ``action``, but at most
             ``header``.
         partial_action: Action if nothing unsupported was found, but not everything was read;
@@ -139,7 +139,7 @@ class Ruling:
     Attributes:
         label: The label of the finding that led to the action; ``None`` if no finding did.
         severity: The severity of that finding, 0 to 4, or ``None``.
-        is_failure: Whether a check was due and failed; the log then gets a warning.
+        is_failure: Whether a check was due and failed.
     """
 
     action: Action

@@ -29,8 +29,8 @@ Embedder = Callable[[Sequence[str]], "NDArray[np.floating]"]
 NEEDED, NOT_NEEDED = "needs_fact_check", "no_fact_check_needed"
 #: The domain of prompts that are in no other domain.
 GENERAL = "general"
-#: Least cosine between the embeddings of a prompt in a domain and of the domain's description, if
-#: a rule states none. Chosen for the embedded encoder by ``benchmarks/domains.py``.
+#: The least cosine between the embeddings of a prompt in a domain and of the domain's description,
+#: if a rule states none. Chosen for the embedded encoder by ``benchmarks/domains.py``.
 DOMAIN_THRESHOLD = 0.18
 
 #: Built-in domains and their descriptions.
@@ -98,8 +98,8 @@ class KeywordRule:
     """Words and regular expressions to look for in the prompt.
 
     Attributes:
-        words: Words or phrases, found as whole words; a phrase is found only with the same spaces
-            between its words.
+        words: Words or phrases, found as whole words, but anywhere in scripts without spaces
+            between words. A phrase is found only with the same spaces between its words.
         patterns: Regular expressions in RE2's syntax, found anywhere.
         operator: The signal holds with ``OR`` if at least one of the words and patterns is found,
             with ``AND`` if all are, with ``NOT`` if none is.
@@ -153,7 +153,7 @@ class HallucinationRule:
 
     Attributes:
         label: Label of the finding; ``None``: any label.
-        min_severity: Least severity of the finding, 0 to 4.
+        min_severity: The least severity of the finding, 0 to 4.
     """
 
     name: str

@@ -21,7 +21,7 @@ def audit_log(config: Config, *, is_stored: bool) -> AuditLog:
     """Make the audit log of a configuration; nothing is started yet.
 
     If ``audit.enabled`` is false, the log drops all events. With ``is_stored``, it uses the store,
-    unless a path is configured.
+    unless ``audit.path`` is set; otherwise a file, or standard output.
 
     Raises:
         ConfigError: If the keys cannot be read, used or made.

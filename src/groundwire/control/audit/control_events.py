@@ -1,4 +1,4 @@
-"""Builds the events of the control plane: changes of tenants, keys and accounts, and logins.
+"""Builds the events of the control plane: changes, logins, labels of reviewers, and exports.
 
 Events contain ids of keys, never a key. Names and values that people have given to tenants and keys
 are redacted.
@@ -36,12 +36,12 @@ def account_actor(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlEvents:
-    """Builds the events of one request to the control plane.
+    """Builds the events of one request to the control plane, of a command, or of the first start.
 
     Attributes:
         actor: Who causes the events: the id of the request's key, the :func:`account_actor` of a
             signed-in person, :data:`COMMAND_LINE` or :data:`FIRST_START`.
-        trace_id: The id of the request.
+        trace_id: The id of the request; empty without a request.
         redact: Function that redacts a text before an event keeps it.
         configured: The ids of the tenants in the configuration; no event says that one of these is
             new.
@@ -118,7 +118,7 @@ class ControlEvents:
         return self._event(EventType.ADMIN_LOGIN, None, payload)
 
     def signed_in_by_provider(self, saved: SavedAccount, address: str) -> tuple[AuditEvent, ...]:
-        """Return the event of a sign-in at a provider, after that of a new account or role."""
+        """Return the event of a sign-in at a provider; before it, that of a new account or role."""
         account = saved.account
         entered = self.login(account.role, address)
         is_same = saved.role_before is account.role
@@ -160,7 +160,7 @@ class ControlEvents:
         )
 
     def redacted(self, parts: dict[str, Any]) -> dict[str, Any]:
-        """Return mappings, by name, with their keys and values redacted."""
+        """Redact the keys and values of some mappings; ``parts`` has the mappings by name."""
         return {
             part: {self.redact(key): self._text(value, key) for key, value in values.items()}
             for part, values in parts.items()

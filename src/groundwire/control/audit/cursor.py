@@ -5,7 +5,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 from groundwire.errors import InputError
 
-#: Most characters of a cursor that are read; genuine cursors are shorter.
+#: The most characters of a cursor that are read; genuine cursors are shorter.
 MAX_CHARS = 2000
 
 _LARGEST = 2**63 - 1  # the largest integer that a database can store

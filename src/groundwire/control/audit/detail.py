@@ -25,7 +25,7 @@ VERSION = 1
 MAX_ROWS = 1000
 #: The most references to evidence in one claim or span, and the most citations in one claim.
 MAX_EVIDENCE, MAX_CITATIONS = 3, 20
-#: Most characters of texts that are kept whole, together; further texts are cut.
+#: Texts of a detail that are kept whole have at most this many characters together; others are cut.
 MAX_CHARS = 500_000
 
 #: Fields of the request's context that the detail has, too.

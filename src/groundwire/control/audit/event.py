@@ -32,7 +32,7 @@ class EventType(StrEnum):
     CHECK_INCOMPLETE = "CHECK_INCOMPLETE"  # an answer that is partial, unverified or unavailable
     ANSWER_SAMPLED = "ANSWER_SAMPLED"  # a checked answer, drawn at random for review
     UNCHECKED_ENDPOINT = "UNCHECKED_ENDPOINT"
-    AUDIT_UNAVAILABLE = "AUDIT_UNAVAILABLE"  # a response was withheld: its record was not written
+    AUDIT_UNAVAILABLE = "AUDIT_UNAVAILABLE"  # a response, or its end, withheld: no record written
 
     TENANT_CREATED = "TENANT_CREATED"
     TENANT_METADATA_UPDATED = "TENANT_METADATA_UPDATED"
@@ -75,8 +75,8 @@ class AuditEvent:
         payload: The facts of the event, as JSON data.
         id: The id of the event, a UUID.
         timestamp: The moment when the event was made, in UTC.
-        detail: All findings about an answer, as JSON data, or ``None``. The detail is stored beside
-            the event, and may be removed earlier.
+        detail: All findings about an answer, as JSON data; ``None`` without an answer, or if no
+            details are kept. The detail is stored beside the event, and may be removed earlier.
     """
 
     type: EventType

@@ -22,9 +22,9 @@ from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: Most claims that one event lists, and most spans, and most pointers.
+#: The most entries of each list in an event: of its claims, spans or pointers.
 MAX_TEXTS = 1000
-#: Most characters of texts that one event keeps whole, together; further texts are cut.
+#: Texts that one event keeps whole have at most this many characters together; others are cut.
 MAX_CHARS = 200_000
 
 _KEEPING = Keeping()
@@ -36,7 +36,7 @@ _WHOLE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Disposition(StrEnum):
-    """The ends of a stream whose text is sent only after it was judged."""
+    """The ways in which a stream can end whose text is sent only after it was judged."""
 
     DELIVERED = "delivered"  # all of it was sent to the client
     REFUSED = "refused"  # ended by a refusal; the client keeps the text that was released before
@@ -53,10 +53,10 @@ class StreamSummary:
         disposition: How the stream ended.
         delivered_chars: Characters of text that were sent to the client, over all choices.
         withheld_chars: Characters of the upstream's text that were not sent to the client.
-        code: The code of the refusal, if the stream was refused.
-        scan_incomplete: Whether some text was too long to be judged, or could not be read.
-        scan_failed: Whether a check failed.
-        truncated: Whether the upstream broke off before the end of the stream.
+        code: The code of the refusal; ``None`` if the stream was not refused.
+        scan_incomplete: Whether something was too large to be judged, or could not be read.
+        scan_failed: Whether a check failed, or the gateway failed to process the stream.
+        truncated: Whether the upstream broke off or sent an error, or the stream became unreadable.
     """
 
     release: str
@@ -124,8 +124,9 @@ def unchecked_endpoint_event(
 ) -> AuditEvent:
     """Build the event of a request to an endpoint whose answers are not checked.
 
-    The beginnings of path and model are kept, redacted. ``decision`` is ``mark`` (a header says
-    that the response is not checked) or ``refuse``.
+    The beginnings of path and model are kept, redacted; ``model`` is ``None`` if the request names
+    no model. ``decision`` is ``mark`` (a header says that the response is not checked) or
+    ``refuse``.
     """
     name = Quotes(keeping, max_chars=0).name
     payload = {

@@ -28,7 +28,8 @@ T = TypeVar("T")
 #: If more characters of details than this wait in the queue, events are queued without details, so
 #: that they do not fill the memory while the database cannot be reached.
 MAX_DETAIL_CHARS = 64_000_000
-#: Most events in one write. A write also ends after the event that exceeds ``MAX_BATCH_CHARS``.
+#: The most events in one write. No event is added to a write of more than ``MAX_BATCH_CHARS``
+#: characters.
 MAX_BATCH, MAX_BATCH_CHARS = 1000, 4_000_000
 
 
@@ -114,7 +115,7 @@ class AuditLog:
         return self._failing_since is not None or len(self._waiting) >= self._queue_size
 
     async def open(self) -> None:
-        """Start the task that writes events."""
+        """Begin to take events, and start the task that writes them."""
         self._is_open = True
         if self._sink is not None:
             self._task = asyncio.create_task(self._run(self._sink), name="audit log")
@@ -135,9 +136,9 @@ class AuditLog:
     async def settle(self, events: Sequence[AuditEvent]) -> bool:
         """Queue events, and wait until they are written. Errors are only logged.
 
-        Callers that wait at the same time share a write. If writing has failed for ``patience_s``,
-        callers do not wait for it any more. But they always wait for room in the queue, since
-        otherwise the queue would have no limit.
+        Callers that wait at the same time share a write. They wait for it at most ``patience_s``
+        seconds, counted from the first failure if writing is failing already. But they always wait
+        for room in the queue, since otherwise the queue would have no limit.
 
         Returns:
             Whether the events are written; also true if there is no sink, or no event. If false,

@@ -1,4 +1,4 @@
-"""Refuses a trail if none of this process's keys has signed any of its chains.
+"""Refuses a trail of which no chain is signed with a key of this process.
 
 If the trail is verified without this process's key, this process's chain counts as forged. So a
 wrong key, such as that of another user, has to be noticed before anything is written.
@@ -18,15 +18,15 @@ from groundwire.control.store.tables import audit_writers
 
 
 class ForeignTrailError(StoreUnusableError):
-    """The store has a trail, and none of this process's keys has signed any of its chains."""
+    """The store has a trail, of which no chain is signed with a key of this process."""
 
 
 def refuses_foreign(config: Config) -> bool:
     """Return whether a gateway of this configuration refuses a trail that its keys have not signed.
 
     A gateway that made its key itself refuses such a trail, since its key may be the wrong one. A
-    configured key may be new because the old one is lost, so any trail is then accepted. A log with
-    a path of its own is never refused.
+    configured key may be new because the old one is lost, so any trail is then accepted. If
+    ``audit.path`` is set or ``audit.enabled`` is false, no trail is refused.
     """
     own = config.audit
     return own.enabled and own.path is None and own.key is None

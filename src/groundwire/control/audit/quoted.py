@@ -70,13 +70,13 @@ class Quotes:
     """
 
     def __init__(self, keeping: Keeping, *, max_chars: int) -> None:
-        """Prepare to quote texts, of which at most ``max_chars`` characters are quoted whole."""
+        """Prepare to quote texts; whole ones may have ``max_chars`` characters together."""
         self._keeping, self._left = keeping, max_chars
         # Many claims have the same evidence, citations or names, which are redacted once.
         self._apply = lru_cache(maxsize=1024)(keeping.redaction.apply)
 
     def read(self, text: str) -> RedactedText:
-        """Redact a text, in order to quote parts of it."""
+        """Find what to redact in a text, in order to quote parts of it."""
         if self._keeping.text is AuditText.HASH:
             return RedactedText(text, ())  # no part of the text will be quoted
         return self._keeping.redaction.read(text)
@@ -88,7 +88,8 @@ class Quotes:
     def part(self, whole: RedactedText, part: Claim | Span) -> str | None:
         """Quote a claim or span as a range of the whole text.
 
-        If the whole text has other words in this range, the part is redacted by itself.
+        If the whole text has other words in this range, the part is redacted by itself. ``None`` if
+        only hashes are kept.
         """
         if whole.text[part.start : part.end] == part.text:
             return self.piece(whole, part.start, part.end)

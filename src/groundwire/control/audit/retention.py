@@ -31,7 +31,7 @@ from groundwire.errors import GroundwireError
 
 log = logging.getLogger(__name__)
 
-#: Most rows that one transaction removes, and the pause in seconds after such a transaction, in
+#: The most rows that one transaction removes, and the pause in seconds after such a transaction, in
 #: which other transactions can write.
 BATCH, PAUSE_S = 1000, 0.05
 #: Seconds between two removals, and the share by which this time varies at random.
@@ -199,7 +199,7 @@ class Retention:
                 log.error("The audit trail cannot be pruned: %s", type(error).__name__)
 
     def _is_older(self, record: AuditRecord, before: int) -> bool:
-        """Return whether a record is signed, and too old by its signed line.
+        """Return whether a record is signed, and the moment in its line is too old.
 
         The column of the moment is not signed, so somebody may have changed it.
         """
@@ -245,7 +245,7 @@ async def _remove(store: Store, table: Table, condition: ColumnElement[bool]) ->
 
 
 def _is_of(columns: Any, writer: str, seq: int) -> ColumnElement[bool]:  # noqa: ANN401 - of a table
-    """Match the rows of a chain up to a record."""
+    """Match the rows of a chain up to a record, which is included."""
     return and_(columns.writer == writer, columns.seq <= seq)
 
 

@@ -182,7 +182,7 @@ def _dot_and_digit(text: str, at: int, step: int) -> bool:
 
 
 def _groups(text: str, start: int, end: int) -> Iterator[Range]:
-    """Yield the runs of digits in a range of digits and single separators."""
+    """Yield the runs of digits in a range that has only digits and single separators."""
     begin = start
     for at in range(start, end + 1):
         if at == end or not text[at].isdigit():
@@ -191,9 +191,9 @@ def _groups(text: str, start: int, end: int) -> Iterator[Range]:
 
 
 def _card_end(text: str, groups: Sequence[Range], first: int) -> int | None:
-    """Return the last group of the longest card number that begins with the group ``first``.
+    """Return the index of the last group of the longest card number that begins at group ``first``.
 
-    Groups are runs of digits, given by their index. ``None``: no card number begins there.
+    Groups are runs of digits. ``None``: no card number begins there.
     """
     digits, found = "", None
     for last in range(first, min(first + _CARD_DIGITS[-1], len(groups))):

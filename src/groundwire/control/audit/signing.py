@@ -1,4 +1,4 @@
-"""Reads or makes the keys that sign chains: the configured key, or the keys in a file."""
+"""Reads the keys that sign chains, configured or in a file, and makes one if there is none."""
 
 import os
 import secrets

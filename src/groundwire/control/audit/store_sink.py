@@ -17,7 +17,7 @@ from groundwire.control.store.tables import audit_details, audit_records, audit_
 
 log = logging.getLogger(__name__)
 
-#: Most other chains whose last records a new chain names; those that started last are chosen.
+#: A new chain names the last records of at most this many other chains: those that started last.
 MAX_NAMED = 200
 
 _COLUMNS = tuple(column.name for column in audit_records.columns)

@@ -42,8 +42,8 @@ class Filter:
     Attributes:
         types: The types of events; empty: all types.
         writer: The id of the chain. The events of a page then come in the order of the chain.
-        since: The moment from which on events are selected.
-        until: The moment before which events are selected.
+        since: Only events at this moment or later are selected.
+        until: Only events before this moment are selected.
         contains: Groups of texts, escaped as in JSON. Of each group, at least one text must occur
             in the event's line of JSON; the case of ASCII letters does not matter.
     """
@@ -95,7 +95,8 @@ class Trail:
         Args:
             filter: Selects the events. If it searches for texts, one page searches at most
                 :data:`SEARCHED` events.
-            cursor: ``next`` of the page before, with the same filter and order.
+            cursor: ``next`` of the page before, with the same filter and order; ``None``: the first
+                page is returned.
             limit: The most events on the page.
             newest_first: Whether the newest event comes first.
 

@@ -88,7 +88,7 @@ class TrailVerifier:
     def find(
         self, kind: TamperKind, text: str, *, writer: str | None = None, seq: int | None = None
     ) -> None:
-        """Add a finding to the verdict."""
+        """Add a finding to the verdict; above :data:`MAX_FINDINGS`, it is only counted."""
         self._n_findings += 1
         if writer in self._chains:
             self._chains[writer].n_findings += 1
@@ -100,7 +100,7 @@ class TrailVerifier:
         self._notes.append(text)
 
     def finish(self, rows: Collection[HeadRow] | None) -> TrailVerdict:
-        """Return the verdict, once all records were read.
+        """Return the verdict, once all records have been read.
 
         Args:
             rows: The rows of ``audit_writers``; ``None`` if the trail is in files.

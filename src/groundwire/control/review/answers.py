@@ -1,6 +1,7 @@
 """Computes how doubtful the results of recorded checks are, and makes rows of labelled answers.
 
-The queue of a reviewer is sorted by doubt. An export consists of the rows.
+The queue of a reviewer is sorted by doubt, except for the random sample. An export consists of the
+rows.
 """
 
 import math
@@ -85,7 +86,10 @@ def _log_odds(value: float, score: str) -> float:
 
 
 def facts_of(record: FoundRecord) -> CheckFacts:
-    """Return the facts about a check, by its event. People must be able to judge the answer."""
+    """Return the facts about a check, from its event.
+
+    Only for answers that people can judge, see :func:`doubt_of`.
+    """
     assert record.detail is not None
     found, payload = record.detail["detection"], record.event["payload"]
     detector = found["detector"]

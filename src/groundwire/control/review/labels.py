@@ -1,4 +1,4 @@
-"""Reads and stores labels, and the recorded answers that they are about."""
+"""Reads and stores labels, and reads the recorded answers that they are about."""
 
 import asyncio
 import json
@@ -24,18 +24,18 @@ _INCOMPLETE = (EventType.CHECK_INCOMPLETE,)
 _DRAWN = (EventType.ANSWER_SAMPLED,)
 _PARTIAL = f'"outcome":"{Outcome.PARTIAL}"'
 
-#: Most answers of a kind from which a queue is made; the latest are taken.
+#: The most answers of a kind from which a queue is made; the latest are taken.
 QUEUE = 60
 #: Number of the latest incomplete checks that are searched for answers that were read in part.
 SEARCHED = 1_000
-#: Most answers of a kind on which other settings are tried; the latest are taken.
+#: The most answers of a kind on which other settings are tried; the latest are taken.
 REPLAYED = 100
 #: The number of answers that an export reads at a time.
 _PIECE = 100
-#: Most reviews from which the progress is computed; the latest are taken.
+#: The most reviews from which the progress is computed; the latest are taken.
 COMPARED = 300
-#: Most labelled answers of a tenant from which the share of false blocks is estimated; the latest
-#: are taken.
+#: The most labelled answers of a tenant from which the share of false blocks is estimated; the
+#: latest are taken.
 PROMISED = 20_000
 
 # Reads rows of the table ``labels``.
@@ -99,6 +99,7 @@ class Labels:
 
         With ``is_sample``, these are answers of the random sample; otherwise, answers with findings
         and answers that were read in part. At most :data:`QUEUE` answers of a kind are returned.
+        Without ``tenant``, they are of all tenants.
         """
         if is_sample:
             return await self._latest(_DRAWN, tenant, account=account)
@@ -126,9 +127,9 @@ class Labels:
     ) -> list[FoundRecord]:
         """Return the latest events of some types, each with its detail.
 
-        ``account`` leaves out the answers that this reviewer has labelled. ``contains`` is a text
-        that the line of the event must contain; only the latest :data:`SEARCHED` events of each
-        type are then searched.
+        Without ``tenant``, these are events of all tenants. ``account`` leaves out the answers that
+        this reviewer has labelled. ``contains`` is a text that the line of the event must contain;
+        only the latest :data:`SEARCHED` events of each type are then searched.
         """
         records = audit_records.c
         found = list[Any]()
@@ -166,7 +167,8 @@ class Labels:
         """Yield the labelled answers as lines of JSON that ``groundwire evaluate`` reads.
 
         An answer is left out if its reviewers disagree, or if its texts are not kept in full. With
-        ``is_sample``, only answers of the random sample are yielded.
+        ``is_sample``, only answers of the random sample are yielded; without ``tenant``,
+        answers of all tenants.
         """
         after, pending = "", list[tuple[tuple[object, ...], dict[str, Any]]]()
         drawn = set[tuple[object, ...]]()

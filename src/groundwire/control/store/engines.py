@@ -43,8 +43,8 @@ class Engine:
     ) -> Self:
         """Make an engine for reading and writing, with a pool of connections.
 
-        ``timeout_s`` is for connecting to PostgreSQL, and for the wait for a connection of the
-        pool. With ``is_synced``, SQLite writes each transaction to the disk at once.
+        ``timeout_s`` limits connecting to PostgreSQL, and the wait for a connection of the pool.
+        With ``is_synced``, SQLite writes each transaction to the disk at once.
         """
         pragmas = (
             f"synchronous={'FULL' if is_synced else 'NORMAL'}",
@@ -57,7 +57,7 @@ class Engine:
             pool_size=pool_size,
             max_overflow=0,
             pool_timeout=timeout_s,
-            # After a restart of the server, a pooled connection is dead, but does not look so.
+            # After a restart of the server, pooled connections are dead, but look alive.
             pool_pre_ping=address.path is None,
         )
         if address.path is not None:

@@ -150,14 +150,14 @@ def _is_of_database(error: Exception) -> bool:
 
 
 def _cause(error: BaseException) -> BaseException:
-    """Return the driver's error inside an error of SQLAlchemy, which wraps it once or twice."""
+    """Return the driver's error that SQLAlchemy wraps once or twice; else the error itself."""
     inner = getattr(error, "orig", None) or error
     is_adapted = type(inner).__module__.startswith("sqlalchemy.")
     return inner.__cause__ or inner if is_adapted else inner
 
 
 def _fault(error: BaseException) -> tuple[StoreError, str]:
-    """Return the fault for an error of a driver, and the driver's code of the error."""
+    """Return the fault for an error of a driver, and the error's code; empty if it has none."""
     if code := getattr(error, "sqlite_errorname", None):
         code = str(code)
         name = code.removeprefix("SQLITE_")

@@ -17,7 +17,7 @@ from groundwire.control.store.engines import Engine
 from groundwire.control.store.errors import StoreUnusableError, StoreVersionError
 from groundwire.control.store.faults import as_store_errors
 
-#: The revision that this version of Groundwire works with.
+#: The revision of the tables with which this version of Groundwire works.
 HEAD = "0007"
 
 #: The table with the revision. Alembic's default name could clash with another program's.

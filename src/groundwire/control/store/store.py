@@ -44,7 +44,7 @@ class Store:
 
         Args:
             url: ``sqlite:///path/of/a/file``, or ``postgresql://user:password@host/database``.
-            pool_size: Most connections at a time. A transaction beyond that waits.
+            pool_size: The most connections at a time. A transaction beyond that waits.
             timeout_s: The most seconds to connect to PostgreSQL, and to wait for a free connection.
             is_synced: Whether a transaction in a file of SQLite is on the disk when it ends, so
                 that it survives a power cut; otherwise it survives only the end of the process.

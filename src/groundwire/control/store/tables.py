@@ -15,10 +15,10 @@ metadata = sa.MetaData(
     }
 )
 
-#: Most characters of a tenant's id.
+#: The most characters of a tenant's id.
 TENANT_CHARS = 128
 
-#: Most characters of ``subject``, by which a provider of OpenID Connect identifies a person.
+#: The most characters of ``subject``, by which a provider of OpenID Connect identifies a person.
 SUBJECT_CHARS = 255
 
 tenants = sa.Table(
@@ -65,8 +65,8 @@ changes = sa.Table(
 )
 
 #: Accounts of people who sign in to the console. Only the Argon2 hash of a password is kept. It is
-#: empty if the owner signs in at an OpenID Connect provider, which is ``issuer`` and knows the
-#: owner as ``subject``.
+#: empty if the owner signs in at an OpenID Connect provider: ``issuer`` is the provider's URL, and
+#: ``subject`` its name for the owner.
 accounts = sa.Table(
     "accounts",
     metadata,
@@ -80,8 +80,8 @@ accounts = sa.Table(
     sa.Index(None, "issuer", "subject", unique=True),
 )
 
-#: Sessions of people who are signed in. A session's cookie has a random token, of which only the
-#: hash is kept.
+#: Sessions of people who have signed in; expired ones stay until the next sign-in. A session's
+#: cookie has a random token, of which only the hash is kept.
 sessions = sa.Table(
     "sessions",
     metadata,
@@ -125,8 +125,8 @@ activity = sa.Table(
     sqlite_with_rowid=False,  # sums of many rows take half the time
 )
 
-#: Numbers (``n``) of runs of a stage of a check in a stretch of time that begins at ``slot``.
-#: ``range`` is the number of the range of their durations; see :mod:`groundwire.control.activity`.
+#: Numbers (``n``) of durations of a stage of checks, in a stretch of time that begins at ``slot``.
+#: ``range`` is the number of the durations' range; see :mod:`groundwire.control.activity`.
 check_times = sa.Table(
     "check_times",
     metadata,

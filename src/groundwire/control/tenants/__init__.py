@@ -1,4 +1,4 @@
-"""Tenants and their keys: stored in the database, and soon known to all processes.
+"""Tenants and their keys. They are in the database, and all processes soon learn of changes.
 
 ``record`` defines their values, ``legal`` validates them, ``configured`` reads the configuration.
 ``registry`` reads and changes the database in a ``transaction``. ``directory`` looks up the keys of

@@ -22,7 +22,7 @@ _SETTINGS = {
     "release": "gateway.release",
 }
 
-#: Fields that are limits. A tenant's policy writes 0 for no limit, the configuration null.
+#: Fields that are limits. No limit is 0 in a tenant's policy, and null in the configuration.
 _LIMITS = frozenset({"max_sources", "max_source_chars"})
 
 #: Fields that a decision can set.

@@ -8,7 +8,7 @@
     ├── UnknownTenantError
     ├── UnknownKeyError
     ├── TenantExistsError
-    ├── VersionMismatchError             a tenant was changed by somebody else meanwhile
+    ├── VersionMismatchError             a tenant does not have the version that is expected
     └── ConfiguredError                  a tenant or key can only be removed in the configuration
 """
 
@@ -80,7 +80,7 @@ class VersionMismatchError(TenantError):
 
 
 class ConfiguredError(TenantError):
-    """A tenant or key of the configuration cannot be removed; its arguments say which."""
+    """A tenant or key of the configuration cannot be removed; ``args`` says which."""
 
     def __str__(self) -> str:
         what, id_ = self.args

@@ -20,11 +20,11 @@ IfVersion: TypeAlias = int | Literal["*"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TenantRecord:
-    """A tenant, stored or configured; one in the configuration alone has no moments.
+    """A tenant, stored or configured; one in the configuration alone has no times.
 
     Attributes:
         id: The id of the tenant, which never changes.
-        name: A name for people to read.
+        name: A name for people to read, or ``None``.
         metadata: DVARA's metadata: texts by key, kept even if they are not valid settings.
         policy: Groundwire's policy: fields of :class:`Overrides` as JSON values.
         version: A number that grows with each change, also if the tenant is deleted and made again.
@@ -98,16 +98,16 @@ class KeyStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyRecord:
-    """A key, stored or configured. It has the hash of the key, never the key itself.
+    """The values of a key, stored or configured: the hash of the key, but never the key itself.
 
-    A configured key has no moments, and can only be removed in the configuration.
+    A configured key has no times, and can only be removed in the configuration.
 
     Attributes:
         sha256: The hash of the key: 64 hexadecimal digits.
         tenant: The tenant whose requests come with the key; ``None`` for an admin key.
         role: The role of an admin key; ``None`` for a tenant's key.
-        name: A name for people to read.
-        expires_at: The moment from which on the key is not valid; ``None``: it does not expire.
+        name: A name for people to read, or ``None``.
+        expires_at: The moment when the key stops being valid; ``None``: it does not expire.
         revoked_at: The moment when the key was revoked; ``None`` if it was not.
         last_used_at: The moment when the key was used last; recent uses may be missing.
     """

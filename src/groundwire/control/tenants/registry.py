@@ -43,7 +43,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 class Registry:
     """Reads and changes tenants and keys. Every method may raise StoreError.
 
-    A change of a configured tenant stores it; this fails if its id cannot be stored.
+    Changing a configured tenant stores the tenant, which fails if the id cannot be stored.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class Registry:
 
         Raises:
             InvalidTenantError: If the id, the name or the metadata is not valid.
-            VersionMismatchError: If the tenant has another version.
+            VersionMismatchError: If the tenant has another version than ``if_version``.
         """
         legal.read_id(id_)
         own_name, changes = legal.read_name(name), legal.read_metadata(metadata)
@@ -157,7 +157,7 @@ class Registry:
         Raises:
             InvalidTenantError: If the name is not valid, or the id cannot be stored.
             UnknownTenantError: If there is no tenant with this id.
-            VersionMismatchError: If the tenant has another version.
+            VersionMismatchError: If the tenant has another version than ``if_version``.
         """
         own_name = legal.read_name(name)
         async with self._changes.begin() as change:
@@ -179,7 +179,7 @@ class Registry:
         Args:
             id_: The id of the tenant.
             policy: Fields of :class:`~groundwire.policy.policy.Overrides`; ``None`` unsets a field.
-            merges: Whether fields that are not named stay as they are.
+            merges: Whether fields that are not named stay as they are; otherwise they are unset.
             metadata: Changes of the metadata; a value of ``None`` removes its key.
             if_version: The version that the tenant must have, see :data:`IfVersion`; ``None``: any.
 
@@ -189,7 +189,7 @@ class Registry:
             InvalidTenantError: If the metadata is not valid, the policy is too long, or the id
                 cannot be stored.
             UnknownTenantError: If there is no tenant with this id.
-            VersionMismatchError: If the tenant has another version.
+            VersionMismatchError: If the tenant has another version than ``if_version``.
         """
         changes, texts = legal.read_policy(policy), legal.read_metadata(metadata)
         async with self._changes.begin() as change:
@@ -208,7 +208,7 @@ class Registry:
         Raises:
             UnknownTenantError: If there is no tenant with this id.
             ConfiguredError: If the tenant is in the configuration alone.
-            VersionMismatchError: If the tenant has another version.
+            VersionMismatchError: If the tenant has another version than ``if_version``.
         """
         async with self._changes.begin() as change:
             before = await self._changeable(change, id_, if_version)
@@ -242,6 +242,8 @@ class Registry:
         expires_at: datetime | None = None,
     ) -> NewKey:
         """Make a key of a tenant, or an admin key with a role.
+
+        The key is valid until ``expires_at``; ``None``: for ever.
 
         Raises:
             InvalidKeyError: If there are both tenant and role, or neither, or ``expires_at`` is not

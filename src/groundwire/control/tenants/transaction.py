@@ -22,7 +22,7 @@ from groundwire.control.store.store import holding
 from groundwire.control.tenants.errors import VersionMismatchError
 from groundwire.control.tenants.record import IfVersion, KeyRecord, NewKey, TenantRecord
 
-#: Most seconds that a change waits for other changes of this process.
+#: The most seconds that a change waits for other changes of this process.
 PATIENCE_S = 10.0
 
 _TENANTS, _KEYS = tables.tenants.c, tables.keys.c
@@ -51,7 +51,7 @@ class Change:
     Attributes:
         connection: The connection of the transaction.
         revision: The number of changes before this one.
-        is_made: Whether something was changed that other processes must learn.
+        is_made: Whether something was changed that other processes must learn of.
     """
 
     connection: AsyncConnection
@@ -64,8 +64,8 @@ class Change:
         """Return a stored tenant; ``None`` if it is not stored.
 
         Raises:
-            VersionMismatchError: If the tenant has another version than ``if_version``. The version
-                of a tenant that is not stored is 0.
+            VersionMismatchError: If the tenant has another version than ``if_version``; ``None``
+                allows any. The version of a tenant that is not stored is 0.
         """
         query = select(tables.tenants).where(_TENANTS.id == id_)
         row = (await self.connection.execute(query)).first()
@@ -106,7 +106,7 @@ class Change:
     async def find_keys(
         self, where: ColumnElement[bool], *, limit: int | None = None
     ) -> tuple[KeyRecord, ...]:
-        """Return the stored keys that match a condition."""
+        """Return the stored keys that match a condition, at most ``limit``; ``None``: all."""
         rows = await self.connection.execute(select(tables.keys).where(where).limit(limit))
         return tuple(map(key_of, rows))
 

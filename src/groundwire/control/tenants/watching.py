@@ -12,7 +12,7 @@ from groundwire.control.tenants.registry import Registry
 
 log = logging.getLogger(__name__)
 
-#: Most seconds for reading changes from the database, and for storing uses of keys.
+#: The most seconds for reading changes from the database, and for storing uses of keys.
 _PATIENCE_S = 5.0
 
 
@@ -33,8 +33,8 @@ class Watcher:
     ) -> None:
         """Make a watcher; :meth:`open` starts it.
 
-        There are ``poll_s`` seconds between two queries for changes, and ``flush_s`` seconds
-        between two writes of the last uses of keys.
+        There are ``poll_s`` seconds between two queries for changes, unless the first fails, and
+        ``flush_s`` seconds between two writes of the last uses of keys.
         """
         self._registry, self._directory = registry, directory
         self._poll_s, self._flush_s = poll_s, flush_s
