@@ -122,6 +122,14 @@ def test_the_random_sample_is_a_view_of_its_own(rita: Desk) -> None:
     assert rita.events("RECORDS_EXPORTED")[-1]["payload"]["filters"] == {"labels": "of the sample"}
 
 
+def test_the_audit_trail_tells_which_answers_are_judged(rita: Desk) -> None:
+    (found, *_) = queued(rita)
+    before = rita.get("/audit").text.count(">judged</span>")
+    assert labelled(rita, found, f1="right", f2="right") == 303
+    assert rita.get("/audit").text.count(">judged</span>") == before + 1
+    assert f"/console/audit/{found}" in rita.get(f"/review?labelled={found}").text
+
+
 def test_answers_that_nobody_can_judge_do_not_hide_those_with_findings(rita: Desk) -> None:
     before = queued(rita)
     (answer,) = unverified()
@@ -160,7 +168,8 @@ def test_labels_are_stored_with_who_and_when_and_audited(rita: Desk) -> None:
     assert queued(rita) == [incomplete]
     page = rita.get(f"/review/{incomplete}?labelled={sure}").text
     assert "1 right, 1 wrong, 1 missed" in page
-    assert f'<a href="/console/review/{sure}">Change them</a> This is the next answer.' in page
+    assert f'<a href="/console/review/{sure}">Change them</a>' in page
+        assert "This is the next answer." in page
     assert "Your labels are stored" not in rita.get("/review?labelled=nobody").text
     (event,) = rita.events("ANSWER_LABELLED")
     assert event["tenant"] == "acme"

@@ -72,6 +72,12 @@ class Labels:
         found = await self._reviews(select(labels).where(labels.c.event_id == event_id))
         return {each.account: each for each in found}
 
+    async def labelled(self, event_ids: Sequence[str]) -> frozenset[str]:
+        """Return which of some answers have labels, of any reviewer."""
+        query = select(labels.c.event_id).where(labels.c.event_id.in_(event_ids))
+        async with self._store.reading() as connection:
+            return frozenset(await connection.scalars(query))
+
     async def latest(self, account: str, *, limit: int) -> list[Review]:
         """Return the latest labels of a reviewer, the newest first."""
         own = select(labels).where(labels.c.account == account)

@@ -79,12 +79,12 @@ async def _list(visit: Visit) -> Response:
         cursor = visit.query.get("cursor", "")[:4]
         first = int(cursor) if cursor.isdecimal() else 0
         next_ = str(first + _SHOWN) if len(events) > first + _SHOWN else None
+    shown = events[first : first + _SHOWN]
     return visit.page(
         "audit",
         asked=asked,
-        events=[
-            (each, _summary(each), _probability(each)) for each in events[first : first + _SHOWN]
-        ],
+        events=[(each, _summary(each), _probability(each)) for each in shown],
+        labelled=await visit.own.labels.labelled([str(each.event["id"]) for each in shown]),
         first=first,
         n_ranked=len(events) if is_worst_first else 0,
         max_ranked=_RANKED,
