@@ -169,7 +169,7 @@ def test_labels_are_stored_with_who_and_when_and_audited(rita: Desk) -> None:
     page = rita.get(f"/review/{incomplete}?labelled={sure}").text
     assert "1 right, 1 wrong, 1 missed" in page
     assert f'<a href="/console/review/{sure}">Change them</a>' in page
-        assert "This is the next answer." in page
+    assert "This is the next answer." in page
     assert "Your labels are stored" not in rita.get("/review?labelled=nobody").text
     (event,) = rita.events("ANSWER_LABELLED")
     assert event["tenant"] == "acme"
