@@ -40,7 +40,7 @@ def explanation_text(
         text = f"The answer refers to {quote(reference.text)}, which no source has."
     elif label is Label.CONTRADICTED and counterpart is not None:
         text = f"The answer says {said}; the source says {_quoted(counterpart, span_text)}."
-    elif label is not Label.SUPPORTED and evidence is not None and _has(evidence, span_text):
+    elif label is Label.UNSUPPORTED and evidence is not None and _has(evidence, span_text):
         there = _quoted(evidence, span_text)
         text = f"The sources have the words {said}, but do not say this. Nearest: {there}."
     elif label is Label.CONTRADICTED and evidence is not None:

@@ -77,7 +77,7 @@ def test_an_opposite_in_the_same_place_is_wrong_of_a_short_claim(
         ("Mary is younger than John.", "John is older than Mary."),
         ("Bob bought the old boat from Alice.", "Alice sold the old boat to Bob."),
         ("The village of Arl lies below the lake.", "The lake lies above the village of Arl."),
-        ("The shop is open on Sundays.", "The shop is closed on Mondays."),
+        ("The shop is open in winter.", "The shop is closed in summer."),
     ],
 )
 def test_opposites_between_changed_sides_say_the_same(claim: str, source: str) -> None:

@@ -65,6 +65,7 @@ def test_a_value_that_stands_in_another_line_is_left_alone() -> None:
     [
         ("The shop is closed on Tuesday mornings.", "The shop is closed on Monday mornings.",
          "Tuesday"),
+        ("It is closed on Sundays.", "It is closed on Mondays.", "Sundays"),
         ("The fair opens every March.", "The fair opens every April.", "March"),
     ],
 )  # fmt: skip
@@ -79,6 +80,12 @@ def test_a_day_in_whose_place_a_line_has_another_is_wrong(
     [
         ("The shop is closed on Tuesday.", "The shop is closed on Mon and Tue."),
         ("The shop is closed on Tuesdays.", "The shop is closed on Mon and Tue."),
+        (
+            "The shop is open on Wednesdays.",
+            "The shop is open from Monday to Friday, 9 am to 5 pm.",
+        ),
+        ("The shop is open on Tuesday.", "The shop is open Mon-Fri, on Sat till noon."),
+        ("The shop is closed on Tuesdays.", "The shop is closed on a Tuesday."),
         ("The shop is closed on Monday and Sunday.", "The shop is closed on Sunday and Monday."),
         ("They march on Monday.", "They sing on Monday."),
         ("The shop is closed on Tuesday.", "In Monday's paper was a poem."),

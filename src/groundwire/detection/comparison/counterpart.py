@@ -145,12 +145,14 @@ def other_days(claim: ComparedText, day: Word, lines: Lines) -> list[_Candidate]
     has are left out.
     """
     kind = WEEKDAYS if day.lower in WEEKDAYS else MONTHS
-    said = {word.lower for word in claim.words}
+    said = {word.lower.removesuffix("s") for word in claim.words}
     return [
         _beside(claim, day, line, word)
         for line in lines
         for word in line.words
-        if word.lower in kind and word.text[0].isupper() and word.lower not in said
+        if word.lower in kind
+        and word.text[0].isupper()
+        and word.lower.removesuffix("s") not in said
     ]
 
 

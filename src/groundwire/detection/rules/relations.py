@@ -104,7 +104,7 @@ def _name_towards(words: Sequence[Word], order: range) -> frozenset[str]:
 
 def _is_name(word: Word) -> bool:
     """Return whether a word is written like a name, and is not a day or month."""
-    is_day = word.lower in CALENDAR or word.lower.removesuffix("s") in CALENDAR
+    is_day = word.lower in CALENDAR
     return word.text[0].isupper() and word.is_content and not is_day
 
 

@@ -11,7 +11,7 @@ from groundwire.detection.comparison.words import likeness
 from groundwire.detection.rules.basis import MAX_PLACES, Basis, is_field, quantities_in
 from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.text.quantities import Match, Quantity, QuantityIndex, QuantityKind
-from groundwire.text.vocabulary import CALENDAR
+from groundwire.text.vocabulary import CALENDAR, WEEKDAYS
 
 _ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
 #: Two values are in the same place of their texts if the likeness of their places is at least this.
@@ -26,6 +26,10 @@ _SAME_UNIT = 0.1
 _NEAR_MISS = 0.6
 #: Like ``_IN_PLACE``, for two days or months, which have fewer neighbours.
 _DAY_IN_PLACE = 0.3
+#: Pattern of a range of weekdays: "Monday to Friday", "Mon-Fri".
+_DAYS_RANGE = "{0}[a-z]*\\.?\\s*(?:to|through|until|till|[-–])\\s*{0}".format(
+    r"\b(?:mon|tue|wed|thu|fri|sat|sun)"
+)
 #: Least number of digits of two numbers that are a slip: the same digits in another order.
 _FIGURES = 3
 #: Words of claims that compare or compute. Only such a claim may use numbers of the lines as
@@ -106,8 +110,13 @@ def settled(
 
 
 def _has_day(lower: str, basis: Basis) -> bool:
-    """Return whether the evidence has this day or month, in full or by its first three letters."""
-    return re.search(rf"\b(?:{lower}|{lower[:3]}\b)", basis.all_text, re.IGNORECASE) is not None
+    """Return whether the evidence may state this day or month.
+
+    It has the name or its first three letters, or a range of weekdays, which may include the day.
+    """
+    either = rf"\b(?:{lower.removesuffix('s')}|{lower[:3]}\b)"
+    either += f"|{_DAYS_RANGE}" if lower in WEEKDAYS else ""
+    return re.search(either, basis.all_text, re.IGNORECASE) is not None
 
 
 def _kind(quantity: Quantity, match: Match) -> ConflictKind:
