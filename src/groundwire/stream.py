@@ -391,8 +391,8 @@ class Stream:
 
     @property
     def _has_too_few(self) -> bool:
-        # With ``min_pieces`` 1 there is no limit: the similarity detector, which flags no word
-        # pieces, always has 1.
+        # A minimum of 1 removes no span. The similarity detector always has it, because it marks
+        # whole claims and flags no word pieces that could be counted.
         return self._n_flagged < self._min_pieces and self._min_pieces > 1
 
     def _conclude(self, text: str) -> Detection:

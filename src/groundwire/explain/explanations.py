@@ -20,7 +20,7 @@ from groundwire.explain.nearby import SourceLines
 from groundwire.explain.references import Library, Reference, ReferenceKind, fabricated_references
 from groundwire.explain.wording import explanation_text
 
-#: HaluGate's threshold: a span may be one less severe if its label has a lower probability.
+#: HaluGate's threshold: below this probability of its label, a span may be one less severe.
 THRESHOLD = 0.9
 #: HaluGate's threshold: a span may be a false positive if its claim has this P(entailed) or more.
 ENTAILMENT_THRESHOLD = 0.75

@@ -46,7 +46,7 @@ class CheckResult:
         return cls(failure=type(error).__name__)
 
 
-#: A function that makes the result for an answer from the result of the detector.
+#: A function that makes the checked answer from an answer and what the detector found.
 Conclude: TypeAlias = Callable[[Answer, CheckResult], Checked]
 
 

@@ -28,7 +28,7 @@ DUE = (CheckPath.CHECKED, CheckPath.NO_EVIDENCE)
 
 
 class GateStatus(StrEnum):
-    """The states of the gate for a request: asked, failed, or the reason why it was not asked."""
+    """The states of the gate for a request: asked, failed, or why it does not decide."""
 
     ASKED = "asked"
     BYPASSED = "bypassed"  # checked whatever the gate says, usually because there is evidence
@@ -42,7 +42,7 @@ class GateReport:
     """The report of the gate about a request.
 
     Attributes:
-        status: Whether the gate was asked, or the reason why it was not.
+        status: The state of the gate.
         result: The gate's answer, with confidence; ``None`` if the gate was not asked or failed.
             If the request bypasses the gate, only decisions can depend on the result.
         reason: The class name of the error because of which the gate gave no answer, or ``None``.

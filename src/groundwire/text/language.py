@@ -23,7 +23,8 @@ _SCRIPTS = (
     "KANNADA kn, MALAYALAM ml, GUJARATI gu, BENGALI bn, LAO lo, KHMER km, MYANMAR my, HIRAGANA ja, "
     "KATAKANA ja, CJK zh"
 )
-#: Name of a script that hardly any other language uses today → the code of its language.
+#: First word of the Unicode names of a script's letters → code of the language that it is taken
+#: for. Hardly any other language uses the script; CJK beside kana is Japanese.
 _OF_SCRIPT = dict(pair.split() for pair in _SCRIPTS.split(", "))
 #: Code of a language in Cyrillic letters → letters that the other one does not have.
 _CYRILLIC = {"uk": frozenset("іїєґ"), "ru": frozenset("ыэёъ")}

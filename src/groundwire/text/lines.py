@@ -139,7 +139,11 @@ def _passage_listings(fields: Sequence[records.DataField]) -> set[int]:
 
 
 def _is_text(field: records.DataField) -> bool:
-    """Return whether a field is a long text in a numbered list, or under a key for texts."""
+    """Return whether a field is a long text, and an element of a list or under a text key.
+
+    Lists count at or near the top level, see :attr:`.DataField.is_item`; the keys are those in
+    ``_TEXT_KEYS``.
+    """
     return (
         field.kind == "string"
         and field.end - field.value_start >= _MIN_TEXT_CHARS

@@ -1,4 +1,4 @@
-"""Chooses the evidence of a claim, and takes the cited spans away from it."""
+"""Chooses the evidence that a claim is read with, and that evidence without the cited spans."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

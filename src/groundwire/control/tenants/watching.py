@@ -33,8 +33,8 @@ class Watcher:
     ) -> None:
         """Make a watcher; :meth:`open` starts it.
 
-        There are ``poll_s`` seconds between two queries for changes, unless the first fails, and
-        ``flush_s`` seconds between two writes of the last uses of keys.
+        After a query for changes it waits ``poll_s`` seconds, or longer each time if queries fail.
+        There are ``flush_s`` seconds between two writes of the last uses of keys.
         """
         self._registry, self._directory = registry, directory
         self._poll_s, self._flush_s = poll_s, flush_s

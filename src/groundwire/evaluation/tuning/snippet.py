@@ -11,7 +11,7 @@ from groundwire.engine.models import DEFAULT_MODEL, EMBEDDERS, READER_BASE
 from groundwire.evaluation.tuning.tuning import Tuning
 
 _COMMIT = re.compile("[0-9a-f]{40}")
-#: Name of the column whose groups are tenants of a configuration.
+#: Name of the column whose values are ids of tenants in the configuration.
 TENANT = "tenant"
 
 

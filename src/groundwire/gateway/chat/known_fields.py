@@ -70,11 +70,13 @@ def count_unread(data: object, known: Collection[str]) -> int:
 def without_text(data: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
     """Return the fields of an object that may be sent while its answer is held back.
 
+    A field whose key may hold text is never sent (see :func:`may_hold_text`).
+
     Args:
         data: The object.
-        names: Fields that may be sent if their strings are names, such as an id. In any other
-            field, all strings must be empty, because a name can be a word of the answer. A field
-            whose key is not a name is never sent.
+        names: Keys of the fields that may have a value that is not prose, such as an id. Any other
+            field is sent only if all its strings are empty, because a single word could be a part
+            of the answer.
     """
     return {
         key: value

@@ -44,7 +44,7 @@ _FINDINGS = tuple(
     for severity in range(SEVERITY[label] + 1)
 )
 
-#: Support of a budget → what the overview says of it; other budgets are not listed.
+#: Support of a budget → what the overview says of it. Of other support it says nothing.
 _SAID = {
     Support.DISPUTED: "reviewers have to agree first",
     Support.AGAINST: "the labels speak against it",

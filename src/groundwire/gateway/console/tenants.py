@@ -164,9 +164,9 @@ async def _save(visit: Visit) -> Response:
 async def change_policy(
     visit: Visit, policy: Mapping[str, object], metadata: Mapping[str, object] | None = None
 ) -> None:
-    """Change a tenant's policy and metadata, if the tenant still has the version of the form.
+    """Change a tenant's policy and metadata, if the tenant still has the version in the form.
 
-    The errors are those of :meth:`.Registry.set_policy`.
+    The errors are those of :meth:`.Registry.set_policy` and :meth:`.ControlPlane.change`.
     """
     version = visit.form.get("version", "")
     await visit.control.change(

@@ -1,4 +1,4 @@
-"""Judges a paragraph without a label: what its sentences do, and whether it may be evidence."""
+"""Judges a paragraph of a prompt by its sentences, and what in it may be evidence."""
 
 from collections.abc import Iterator
 
@@ -72,11 +72,11 @@ def states_nothing(text: str, ranges: list[tuple[int, int]], *, is_user: bool) -
 def evidence_runs(
     start: int, ranges: list[tuple[int, int]], of_task: list[bool]
 ) -> Iterator[tuple[Wording, int, int]]:
-    """Divide a paragraph into runs of evidence and sentences that address the model.
+    """Divide a paragraph into instructions and the runs of evidence between them.
 
-    Yields the wording, start and end of each, in order; a run may be empty. ``start`` is the offset
-    of the first run, ``ranges`` are the ranges of the sentences, and ``of_task`` says for each
-    sentence whether it speaks to the model about its task.
+    Yields the :class:`.Wording`, start and end of each part, in order; a run may be empty.
+    ``start`` is where the paragraph begins, ``ranges`` are the ranges of its sentences, and
+    ``of_task`` says of each sentence whether it is an instruction about the model's task.
     """
     for (first, last), is_of_task in zip(ranges, of_task, strict=False):
         if is_of_task:
