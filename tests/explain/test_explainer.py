@@ -9,7 +9,7 @@ from groundwire import Detector
 from groundwire.detection.example import Example, Source
 from groundwire.detection.values import Coverage, Detection, Entailment, EvidenceRef, Label, Outcome
 from groundwire.engine.models import find_model
-from groundwire.errors import SettingError, UnknownModelError
+from groundwire.errors import InvalidSourceError, SettingError, UnknownModelError
 from groundwire.explain import Category, Explained, Explainer
 from groundwire.explain.explainer import without_spans
 from tests.explain.marked import CONTRADICTED, ENTAILED, NEUTRAL, claim_of, detected, refs
@@ -126,6 +126,14 @@ def test_a_claim_that_failed_does_not_take_the_others_with_it() -> None:
     explained = Explainer(fails_once).explain(*two())
     assert [each.reason for each in explained.explanations] == ["TimeoutError", None]
     assert explained.reason == "TimeoutError"
+
+
+def test_sources_are_of_every_kind_that_a_detector_takes() -> None:
+    found, given = detected("It is ⟦green⟧.", "It is red.")
+    explainer = Explainer(lambda *_: NEUTRAL)
+    assert explainer.explain(found, [{"text": "It is red."}]) == explainer.explain(found, given)
+    with pytest.raises(InvalidSourceError, match="its type is int"):
+        explainer.explain(found, [7])  # type: ignore[list-item]
 
 
 def test_without_a_span_there_is_nothing_to_explain() -> None:

@@ -1,6 +1,6 @@
 """The explainer: it scores claims with a model, explains spans, and drops false positives."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
@@ -8,7 +8,7 @@ from typing import Self
 
 from groundwire.detection import values
 from groundwire.detection.comparison.finding import Explanation
-from groundwire.detection.example import Source
+from groundwire.detection.example import SourceLike, read_sources
 from groundwire.detection.values import Detection, Entailment, EvidenceRef, JsonRecord
 from groundwire.engine.models import find_reader, verify
 from groundwire.engine.settings import MAX_THREADS, check_for_embedded, require_whole
@@ -168,24 +168,27 @@ class Explainer:
             raise UnreadableError
         return self.judge(hypothesis, tuple(evidence))
 
-    def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
+    def explain(self, detection: Detection, sources: Iterable[SourceLike]) -> Explained:
         """Explain each span of a detection, and drop the spans that are false positives.
 
         Args:
             detection: The detection; it is not changed.
-            sources: The sources that the answer was checked with, with the same ids.
+            sources: The sources that the answer was checked with, in the same order.
 
         Returns:
-            A detection of the remaining spans with their explanations. Errors are not raised: the
-            spans stay marked, and the result has the reason.
+            A detection of the remaining spans with their explanations. If the model fails, no error
+            is raised: the spans stay marked, and the result has the reason.
+
+        Raises:
+            InvalidSourceError: If a source is none of the kinds that :meth:`.Source.of` accepts.
         """
-        started = perf_counter()
+        started, read = perf_counter(), read_sources(sources)
         marked = [claim for claim in detection.claims if claim.spans]
         is_known = all(claim.entailment is not None for claim in marked)
         try:
             found = explanations.explain(
                 detection,
-                sources,
+                read,
                 None if is_known and self.takes_detectors else self.judge,
                 threshold=self.threshold,
                 entailment_threshold=self.entailment_threshold,

@@ -5,6 +5,7 @@ counting a ``…`` where they were cut. Control characters, which could act on a
 visible.
 """
 
+from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.values import EvidenceRef, Label
 from groundwire.explain.references import Reference
 from groundwire.text.quotes import QUOTE_CHARS, stretch
@@ -40,7 +41,7 @@ def explanation_text(
         text = f"The answer refers to {quote(reference.text)}, which no source has."
     elif label is Label.CONTRADICTED and counterpart is not None:
         text = f"The answer says {said}; the source says {_quoted(counterpart, span_text)}."
-    elif label is Label.UNSUPPORTED and evidence is not None and _has(evidence, span_text):
+    elif label is not Label.SUPPORTED and evidence is not None and _has(evidence, span_text):
         there = _quoted(evidence, span_text)
         text = f"The sources have the words {said}, but do not say this. Nearest: {there}."
     elif label is Label.CONTRADICTED and evidence is not None:
@@ -55,7 +56,9 @@ def explanation_text(
 
 
 def _has(evidence: EvidenceRef, words: str) -> bool:
-    return words.strip().casefold() in evidence.text.casefold()
+    """Return whether a line has the words of a span, and does not deny anything."""
+    is_there = words.strip().casefold() in evidence.text.casefold()
+    return is_there and not ComparedText(evidence.text).has_negation
 
 
 def quote(text: str) -> str:

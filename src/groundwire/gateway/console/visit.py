@@ -25,8 +25,6 @@ HOME = "/console"
 SIGN_IN = f"{HOME}/sign-in"
 COOKIE = "groundwire_session"
 _FORM = "application/x-www-form-urlencoded"
-#: The most fields of a form.
-_MAX_FIELDS = 200
 _RANKS = list(AccountRole)
 
 
@@ -261,10 +259,9 @@ async def read_form(request: Request) -> dict[str, str]:
         raise Problem(415, "no_form", message="What was sent is no form.")
     body = (await request.body()).decode("utf-8", errors="replace")
     try:
-        pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=_MAX_FIELDS)
+        pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=200)
     except ValueError:
-        message = f"The form has more than {_MAX_FIELDS} fields."
-        raise Problem(413, "form_too_large", message=message) from None
+        raise Problem(413, "large_form", message="The form has over 200 fields.") from None
     return {name: _stored(value) for name, value in pairs}
 
 
