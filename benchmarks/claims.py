@@ -211,7 +211,7 @@ def measured(judged: Sequence[Judged], threshold: float) -> dict[str, Any]:
         "contexts": bootstrap.n_contexts,
         "wrong": int(wrong.sum()),
         "unread": sum(each.is_unread for each in judged),
-        "auroc": written(bootstrap.of_weights(ranking.auroc).interval()),
+        "auroc": written(bootstrap.of_weights(ranking.aurocs)[0].interval()),
         "threshold": round(threshold, 4),
         "balanced_accuracy": accuracy(threshold),
         "at_target": accuracy(TARGET),

@@ -176,7 +176,7 @@ def _line(name: str, pairs: Sequence[tuple[Compared, float]]) -> str:
     flagged = lowest < np.array([threshold for _, threshold in pairs])
     bootstrap = Bootstrap.of([answer.context for answer, _ in pairs])
     counts = AnswerCounts.of(flagged, gold)
-    auroc = bootstrap.of_weights(Ranking.of(-lowest, gold).auroc).interval()
+    auroc = bootstrap.of_weights(Ranking.of(-lowest, gold).aurocs)[0].interval()
     f1 = bootstrap.of_sums(np.column_stack([flagged & gold, flagged, gold]), f1_of).interval()
     marked = np.sum([answer.characters(threshold) for answer, threshold in pairs], axis=0)
     return (

@@ -302,7 +302,7 @@ def measure(claims: Sequence[MeasuredClaim], p: NDArray[np.float64]) -> dict[str
     return {
         "n": {kind: int((kinds == kind).sum()) for kind in sorted(set(kinds.tolist()))},
         "contexts": bootstrap.n_contexts,
-        "auroc": written(of_shown.of_weights(ranking.auroc).interval()),
+        "auroc": written(of_shown.of_weights(ranking.aurocs)[0].interval()),
         "passing": passed,
         "prior": np.quantile(p[kinds == "bare"], [0.1, 0.5, 0.9]).round(4).tolist()
         if (kinds == "bare").any()
