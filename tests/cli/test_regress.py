@@ -105,7 +105,7 @@ def test_annotations_are_asked_for_or_found_by_the_runner(
     run: CommandLine, now: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     args = ("regress", "--results", now, "--max-rate", "0.5")
-    expected = "::error title=groundwire regress::5 of 6 answers are hallucinated (83.3 %25)"
+    expected = "::error title=groundwire regress::5 of 6 answers are flagged (83.3 %25)"
     assert "::error" not in run(*args).stdout
     assert expected in run(*args, "--annotations", "github").stdout
     monkeypatch.setenv("GITHUB_ACTIONS", "true")

@@ -185,7 +185,7 @@ def test_what_nobody_checked_in_full_does_not_pass_for_grounded(
     for allowed, is_passed in ((0.4, True), (0.39, False)):
         check, _ = compare(path, None, limits(rate=allowed)).checks
         assert (check.is_passed, check.now, check.note) == (is_passed, 0.25, note)
-        assert check.sentence.startswith("2 of 8 answers are hallucinated (25.0 %)")
+        assert check.sentence.startswith("2 of 8 answers are flagged (25.0 %)")
         assert check.sentence.endswith(note)
 
 

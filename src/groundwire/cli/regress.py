@@ -56,7 +56,7 @@ def regress(
 
     Exit status:
         0  all is within its limits
-        1  a score fell by more than is allowed, too many answers are hallucinated, or rows were not
+        1  a score fell by more than is allowed, too many answers are flagged, or rows were not
            read or not checked
         2  there is nothing to compare (other data, a missing score), or the command was wrong
     """

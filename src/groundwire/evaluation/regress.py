@@ -318,7 +318,7 @@ def _rate(rows: Iterator[JudgedRow], allowed: float) -> RegressionCheck:
         else ""
     )
     sentence = (
-        f"{n_flagged:,} of {n:,} answers are hallucinated ({100 * n_flagged / n:.1f} %), and "
+        f"{n_flagged:,} of {n:,} answers are flagged ({100 * n_flagged / n:.1f} %), and "
         f"{100 * allowed:g} % are allowed"
     )
     return RegressionCheck(
