@@ -132,6 +132,12 @@ def test_an_unsupported_addition_quotes_the_nearest_line() -> None:
     )
 
 
+def test_words_that_the_line_has_are_not_set_against_it() -> None:
+    found, given = detected("The Team plan offers ⟦Google⟧ sign-in.", "Team: SSO, Google sign-in.")
+    (google,) = explain(found, given, lambda *_: CONTRADICTED)
+    assert google.text.startswith('The sources have the words "Google", but do not say this.')
+
+
 def test_a_contradiction_without_counterpart_quotes_the_line() -> None:
     found, given = detected("The pool is ⟦open⟧ now.", "The pool is not open now.")
     (negation,) = explain(found, given, lambda *_: CONTRADICTED)
