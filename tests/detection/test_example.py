@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundwire import errors
-from groundwire.detection.example import Example, Source, SourceLike, read_sources
+from groundwire.detection.example import Example, Source, SourceLike, SourceWarning, read_sources
 from groundwire.errors import (
     ConfigError,
     CorruptModelError,
@@ -70,6 +70,37 @@ def test_other_mappings_and_lists_are_data() -> None:
     (rows,) = read_sources([[1, "zwölf", None]])
     assert json.loads(rows.text) == [1, "zwölf", None]
     assert "zwölf" in rows.text  # offsets count in readable text
+
+
+@pytest.mark.parametrize(
+    ("document", "hint"),
+    [
+        ({"contents": "It is 330 m tall.", "id": 7}, " Did you mean 'content'?"),
+        ({"body": "It is 330 m tall."}, ""),
+    ],
+)
+def test_a_document_with_its_text_under_another_key_is_data_with_a_warning(
+    document: dict[str, object], hint: str
+) -> None:
+    with pytest.warns(SourceWarning) as caught:
+        source = Source.of(document)
+    assert json.loads(source.text) == document
+    (warning,) = caught
+    assert str(warning.message) == (
+        "A source is a mapping without a text under text, page_content, content, snippet, so all "
+        f"of it is evidence, as JSON data.{hint} Put the text of a document under one of these "
+        "keys, and data into a list of their own: [data]."
+    )
+
+
+def test_data_give_no_warning() -> None:
+    read_sources([{"name": "Eiffel Tower", "floors": 3}, [{"body": "It is 330 m tall."}]])
+
+
+def test_the_warning_has_nothing_of_a_key() -> None:
+    with pytest.warns(SourceWarning) as caught:
+        Source.of({"sk-secret": "It is 330 m tall.", "x" * 10_000: "It is 330 m tall."})
+    assert not {"sk-secret", "xx"} & set(str(caught[0].message).split())
 
 
 PAGE = {"page": 12, "title": "Eiffel Tower"}

@@ -90,6 +90,7 @@ words = st.sampled_from(["wrong", "right", "Paris", "5 m", "é", "😀", ".", "\
 texts = st.lists(words, min_size=1, max_size=12).map(" ".join)
 
 
+@pytest.mark.filterwarnings("ignore::groundwire.detection.example.SourceWarning")
 @settings(costly(0.4), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     sources=st.lists(texts | json_data, max_size=4),

@@ -15,7 +15,10 @@ from tests.gateway.native_app import PATHS, fixed_pipeline, native
 from tests.json_values import json_data, scalars
 from tests.tiers import costly
 
-pytestmark = pytest.mark.merge
+pytestmark = [
+    pytest.mark.merge,
+    pytest.mark.filterwarnings("ignore::groundwire.detection.example.SourceWarning"),
+]
 
 JSON = "application/json"
 

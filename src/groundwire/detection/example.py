@@ -2,6 +2,7 @@
 
 import json
 import re
+import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
@@ -9,6 +10,7 @@ from numbers import Real
 from typing import Any, Protocol, Self, TypeAlias
 
 from groundwire.errors import EmptyAnswerError, InvalidSourceError, InvalidTextError
+from groundwire.text.spelling import did_you_mean
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SHOWN_CHARS = 80
@@ -16,6 +18,13 @@ _SHOWN_CHARS = 80
 #: Keys under which a document can have its text. The first key with a text that is not blank is
 #: used, or else the first key with any text.
 TEXT_KEYS = ("text", "page_content", "content", "snippet")
+
+#: A text under another key that has at least this many words may be the text of a document.
+_DOCUMENT_WORDS = 4
+
+
+class SourceWarning(UserWarning):
+    """A source is read as JSON data, and may be a document whose text has an unknown key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +53,8 @@ class Source:
                 :data:`TEXT_KEYS`, a LangChain ``Document``, a LlamaIndex node or a Haystack
                 ``Document``, alone or in a pair with its score. Of a document, only text, id, title
                 and the fields in ``metadata`` are used. Any other mapping or list is taken as JSON
-                data and written out (offsets then count in :attr:`text`).
+                data and written out (offsets then count in :attr:`text`). If such a mapping has a
+                text of several words, a :class:`SourceWarning` names the keys of a document.
             index: Position of the source among the sources, for the error message.
             metadata: Names of metadata fields of a document that are evidence as well. Each is
                 written on a line of its own before the text of the document.
@@ -70,6 +80,8 @@ class Source:
             )
         if not isinstance(value, Mapping | list | tuple):
             raise InvalidSourceError(index, f"its type is {type(value).__name__}")
+        if isinstance(value, Mapping):
+            _warn_of_document(value)
         try:
             return cls(text=json.dumps(value, ensure_ascii=False, indent=1))
         except (TypeError, ValueError, RecursionError) as error:
@@ -77,6 +89,26 @@ class Source:
             if not isinstance(value, Mapping) and any(text_of(each) for each in value):
                 problem = "it is a list of documents, and each of them is a source"
             raise InvalidSourceError(index, problem) from error
+
+
+def _warn_of_document(data: Mapping[str, object]) -> None:
+    """Warn if data that have none of :data:`TEXT_KEYS` may be a document."""
+    keys = [
+        str(key)
+        for key, value in data.items()
+        if isinstance(value, str) and len(value.split(maxsplit=_DOCUMENT_WORDS)) >= _DOCUMENT_WORDS
+    ]
+    if keys:
+        hints = (did_you_mean(key, TEXT_KEYS) for key in keys[:10])
+        # The message has no key of the mapping: it may come from a client, and logs have no text
+        # of clients. The level is that of the code that calls Detector.detect.
+        warnings.warn(
+            f"A source is a mapping without a text under {', '.join(TEXT_KEYS)}, so all of it is "
+            f"evidence, as JSON data.{next(filter(None, hints), '')} Put the text of a document "
+            "under one of these keys, and data into a list of their own: [data].",
+            SourceWarning,
+            stacklevel=6,
+        )
 
 
 class _LangChainDocument(Protocol):
