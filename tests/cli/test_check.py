@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from groundwire.cli.detectors import DetectorChoice
+from groundwire.detection.example import SourceWarning
 from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.detector import Detector
 from groundwire.errors import MissingExtraError, SettingError
@@ -164,6 +165,33 @@ def test_texts_and_files_can_be_mixed(run: CommandLine, tmp_path: Path) -> None:
         ("S1", "Two."),
         ("facts.txt", FACT),
     ]
+
+
+def test_a_json_list_of_documents_is_a_source_for_each(run: CommandLine, tmp_path: Path) -> None:
+    documents = [
+        {"page_content": "One.", "metadata": {"page": 9}, "id": "a"},
+        {"content": "Two.", "metadata": {"page": 10}},
+    ]
+    (tmp_path / "docs.json").write_text(json.dumps(documents))
+    (tmp_path / "data.json").write_text('[{"million": 9}]')
+    files = ("--source-file", tmp_path / "docs.json", "--source-file", tmp_path / "data.json")
+    result = run("check", *files, "--answer", WRONG, "--json")
+    evidence = json.loads(result.stdout)["spans"][0]["evidence"]
+    assert [(each["source_id"], each["text"]) for each in evidence] == [
+        ("a", "One."),
+        ("S1", "Two."),
+        ("data.json", '[{"million": 9}]'),
+    ]
+
+
+def test_a_document_without_a_text_is_evidence_with_a_warning(
+    run: CommandLine, tmp_path: Path
+) -> None:
+    documents = [{"text": "One."}, {"txt": "Paris is a very large city."}]
+    (tmp_path / "docs.json").write_text(json.dumps(documents))
+    with pytest.warns(SourceWarning, match="Did you mean 'text'"):
+        result = run("check", "--source-file", tmp_path / "docs.json", "--answer", RIGHT)
+    assert result.exit_code == 0
 
 
 def test_a_dash_reads_standard_input(run: CommandLine) -> None:

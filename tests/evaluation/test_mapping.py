@@ -75,6 +75,8 @@ def test_sources_are_a_text_or_a_list(value: object, texts: list[str]) -> None:
     [
         ('["One.", "Two."]', ["One.", "Two."]),
         ('[{"city": "Paris"}]', ['[{"city": "Paris"}]']),
+        ('[{"text": "One."}, {"city": "Paris"}]', ["One.", '{\n "city": "Paris"\n}']),
+        ('[{"text": "One."}, 2]', ['[{"text": "One."}, 2]']),
         ("[1] Paris is a city.", ["[1] Paris is a city."]),
         ("[" * 100_000, ["[" * 100_000]),
         ("[]", []),

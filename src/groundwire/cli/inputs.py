@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from groundwire.detection.example import Source
+from groundwire.detection.rows import listed
 from groundwire.text.files.reading import STDIN, decode
 
 
@@ -111,13 +112,22 @@ def is_file(text: str, folder: Path = Path()) -> bool:
 
 
 def read_sources(texts: Sequence[str], paths: Sequence[Path]) -> list[Source]:
-    """Read the sources that options give; ids: ``S0``, ``S1``... for texts, names for files."""
+    """Read the sources that options give; ids: ``S0``, ``S1``... for texts, names for files.
+
+    A file that is a JSON list of documents gives a source for each of them; its id is that of the
+    document, or empty.
+    """
     for text in texts:
         refuse_file_name(text, "--source")
-    ids = [f"S{number}" for number in range(len(texts))]
-    ids += unique_names(paths, taken=ids)
-    contents = [*texts, *map(read_text, paths)]
-    return [Source(id=id_, text=text) for id_, text in zip(ids, contents, strict=True)]
+    sources = [Source(id=f"S{number}", text=text) for number, text in enumerate(texts)]
+    names = unique_names(paths, taken=[source.id for source in sources])
+    for name, path in zip(names, paths, strict=True):
+        content = listed(read_text(path))
+        if isinstance(content, str):
+            sources.append(Source(id=name, text=content))
+        else:
+            sources += map(Source.of, content)
+    return sources
 
 
 def unique_names(paths: Sequence[Path], *, taken: Sequence[str] = ()) -> list[str]:

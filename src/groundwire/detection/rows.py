@@ -5,10 +5,12 @@ A row has sources, an answer, and perhaps a question and an id.
 
 import json
 import math
+from ast import literal_eval
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import Any, NoReturn, TypeAlias
 
-from groundwire.detection.example import Example
+from groundwire.detection.example import Example, text_of
 from groundwire.errors import InputError
 from groundwire.text.spelling import did_you_mean
 
@@ -101,12 +103,37 @@ def row_example(data: Mapping[str, Any]) -> Example:
     return Example.of(**{field: data[key] for field, key in keys.items() if key is not None})
 
 
+def listed(value: object) -> Any:  # noqa: ANN401 - a list of JSON data, or the value
+    """Parse a text that is a list of documents or texts; return any other value unchanged.
+
+    The list may be JSON, or in Python's notation, which pandas writes into a CSV.
+
+    >>> listed('[{"text": "Paris is big.", "metadata": {"page": 3}}]')
+    [{'text': 'Paris is big.', 'metadata': {'page': 3}}]
+    >>> listed('[{"name": "Paris", "rank": 1}]')
+    '[{"name": "Paris", "rank": 1}]'
+    """
+    if not isinstance(value, str) or not value.lstrip().startswith("["):
+        return value
+    for parse in (json.loads, literal_eval):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            parsed = parse(value.strip())
+            return parsed if _are_sources(parsed) else value
+    return value  # no list, but a text that begins with a bracket, such as "[1] Paris is..."
+
+
+def _are_sources(values: Collection[object]) -> bool:
+    # Where one object is a document, the others are meant as such, although they have no text.
+    is_any = any(isinstance(each, str) or text_of(each) is not None for each in values)
+    return not values or (is_any and all(isinstance(each, str | Mapping) for each in values))
+
+
 def key_of(data: Mapping[str, Any], field: str) -> str | None:
     """Return the key under which a row has a field of an example; ``None`` if it has none."""
     return find_key(data, ROW_KEYS[field])
 
 
-def find_key(data: Mapping[str, Any], wanted: Collection[str]) -> str | None:
+def find_key(data: Collection[str], wanted: Collection[str]) -> str | None:
     """Return the first wanted key that a row has, as the row spells it; ``None`` if it has none.
 
     If no key is equal to a wanted key, case is ignored, and a space is read as ``_``.

@@ -1,14 +1,12 @@
 """Maps the columns of a table to the fields of a labelled answer or a question."""
 
 import json
-from ast import literal_eval
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import isnan
 from typing import Any, Self
 
-from groundwire.detection.example import Example, Source, read_sources, require_text, text_of
+from groundwire.detection.example import Example, Source, read_sources, require_text
 from groundwire.detection.rows import (
     ROW_KEYS,
     MissingColumnError,
@@ -16,6 +14,7 @@ from groundwire.detection.rows import (
     find_key,
     json_kind,
     lacking,
+    listed,
 )
 from groundwire.detection.values import Label
 from groundwire.errors import SettingError
@@ -216,7 +215,7 @@ class ColumnMapping:
         column = self._column(row, "sources")
         if column is None or column not in row:
             return row
-        return {**row, column: _listed(row[column])}
+        return {**row, column: listed(row[column])}
 
     def _names(
         self, row: Mapping[str, Any], number: int, sources: Iterable[Source]
@@ -306,26 +305,8 @@ def _text(value: object, name: str) -> str:
     return value
 
 
-def _listed(value: object) -> object:
-    """Parse a text that is a list of sources; return any other value unchanged.
-
-    The list may be JSON, or in Python's notation, which pandas writes into a CSV.
-    """
-    if not isinstance(value, str) or not value.lstrip().startswith("["):
-        return value
-    for parse in (json.loads, literal_eval):
-        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-            parsed = parse(value.strip())
-            return parsed if all(map(_is_source, parsed)) else value
-    return value  # no list, but a text that begins with a bracket, such as "[1] Paris is..."
-
-
 def _sources(value: object) -> Any:  # noqa: ANN401 - read_sources takes any kind
     return [] if value is None else value
-
-
-def _is_source(value: object) -> bool:
-    return isinstance(value, str) or text_of(value) is not None
 
 
 def _spans(value: object, answer: str) -> tuple[GoldSpan, ...] | None:
