@@ -216,7 +216,11 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
     output = files.output.open("ab" if files.resume else "wb") if files.output else None
     with (
         output or nullcontext(sys.stdout.buffer) as stream,
-        progress(partial(n_rows_of, files.batch), is_interactive=_is_interactive(files)) as report,
+        progress(
+            partial(n_rows_of, files.batch),
+            is_interactive=_is_interactive(files),
+            hint=" --resume continues." if files.output else "",
+        ) as report,
     ):
         writer = Writer(stream)
         try:
@@ -224,11 +228,7 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
                 result = row.result(verdict)
                 writer.write(result)
                 tally.add(result)
-                report(row.number, tally.n_rows - n_before)
-        except KeyboardInterrupt:
-            hint = " --resume continues." if files.output else ""
-            click.echo(f"Stopped after {count_rows(tally.n_rows)}.{hint}", err=True)
-            raise
+                report(row.number)
         finally:
             _summarize(tally, n_before, time.monotonic() - start, files)
     click.get_current_context().exit(tally.status)

@@ -16,7 +16,7 @@ from groundwire.cli.batch import Files, results_exist
 from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.inputs import RESULT_FILE
 from groundwire.cli.options import option
-from groundwire.cli.progress import count_rows, progress
+from groundwire.cli.progress import progress
 
 if TYPE_CHECKING:
     from groundwire.evaluation.datasets.files import AnyRow
@@ -102,33 +102,12 @@ def judge(
         if choice.cache_mb is None and choice.model in EMBEDDERS:
             choice = replace(choice, cache_mb=SIMILARITY_CACHE_MB)
         detector = setup.load(choice)
-        with _progress_of(count, hint=files.output is not None) as report_row:
+        hint = " --resume continues." if files.output else ""
+        with progress(count, is_interactive=sys.stderr.isatty(), hint=hint) as report:
             command = shlex.join(["groundwire", *sys.argv[1:]])
             header = Header(detector=detector.info, data=hashes, command=command)
             done = run(
-                detector, rows, output=path, header=header, replace=files.force, on_row=report_row
+                detector, rows, output=path, header=header, replace=files.force, on_row=report
             )
         is_whole = done.n_new == done.n_rows
         yield Judged(path=path, wall_s=time.monotonic() - start if is_whole else None)
-
-
-@contextmanager
-def _progress_of(count: Callable[[], int | None], *, hint: bool) -> Iterator[Callable[[int], None]]:
-    """Show the progress while the block runs; yield a function to call after each row.
-
-    If Ctrl-C ends the block, the number of rows done is printed; with ``hint``, --resume is named.
-    """
-    n_rows = n_new = 0
-    with progress(count, is_interactive=sys.stderr.isatty()) as report:
-
-        def report_row(n_done: int) -> None:
-            nonlocal n_rows, n_new
-            n_rows, n_new = n_done, n_new + 1
-            report(n_rows, n_new)
-
-        try:
-            yield report_row
-        except KeyboardInterrupt:
-            more = " --resume continues." if hint else ""
-            click.echo(f"Stopped after {count_rows(n_rows)}.{more}", err=True)
-            raise

@@ -117,7 +117,7 @@ class Generating:
                 prompting,
                 output=output,
                 concurrency=self.concurrency,
-                on_row=lambda n: report(n, n),
+                on_row=report,
             )
         _tell_generated(done)
         if done.n_failed == done.n:

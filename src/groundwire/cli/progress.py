@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -17,35 +17,44 @@ LINE_EVERY_S = 10.0
 #: While a check reads sources of at least this many characters, a terminal shows the time.
 LONG_CHARS = 2_000_000
 
-#: A function that shows the progress. Its arguments are the number of rows that are done, including
-#: those of earlier runs, and the number of rows that this run has judged.
-Report = Callable[[int, int], None]
+#: A function that is called after each row, with the number of rows that are done, including those
+#: of earlier runs.
+Report = Callable[[int], None]
 
 
 @contextmanager
-def progress(count: Callable[[], int | None], *, is_interactive: bool) -> Iterator[Report]:
-    """Report how many rows are judged while the block runs.
+def progress(
+    count: Callable[[], int | None], *, is_interactive: bool, hint: str = ""
+) -> Iterator[Report]:
+    """Show how many rows are judged while the block runs; if Ctrl-C ends it, print the number.
 
     Args:
         count: Returns the number of rows in the input; ``None`` if it is unknown. It is called
             only if there is a terminal.
         is_interactive: Whether to draw on a terminal.
+        hint: How to continue, printed after Ctrl-C.
     """
-    start = time.monotonic()
-
-    def rate(n_rows: int) -> str:
-        return f"{n_rows / max(time.monotonic() - start, 1e-9):.1f}"
-
-    if not is_interactive:
+    start, n_done, n_new = time.monotonic(), 0, 0
+    with ExitStack() as stack:
         say = lines()
-        yield lambda _, n_rows: say(lambda: f"{count_rows(n_rows)}, {rate(n_rows)} rows/s")
-        return
-    texts = ("{task.percentage:>3.0f}%", "{task.fields[rows]}", "{task.fields[rate]} rows/s")
-    with bar(*texts) as drawn:
-        task = drawn.add_task("", total=count(), rows=count_rows(0), rate="-")
-        yield lambda line, n_rows: drawn.update(
-            task, completed=line, rows=count_rows(n_rows), rate=rate(n_rows)
-        )
+        if is_interactive:
+            drawn = stack.enter_context(bar("{task.percentage:>3.0f}%", "{task.description}"))
+            task = drawn.add_task(count_rows(0), total=count())
+
+        def report(n_rows: int) -> None:
+            nonlocal n_done, n_new
+            n_done, n_new = n_rows, n_new + 1
+            text = f"{count_rows(n_new)}, {n_new / max(time.monotonic() - start, 1e-9):.1f} rows/s"
+            if is_interactive:
+                drawn.update(task, completed=n_done, description=text)
+            else:
+                say(lambda: text)
+
+        try:
+            yield report
+        except KeyboardInterrupt:
+            click.echo(f"Stopped after {count_rows(n_done)}.{hint}", err=True)
+            raise
 
 
 @contextmanager
