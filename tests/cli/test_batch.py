@@ -623,6 +623,30 @@ def test_a_packed_file_is_not_continued(run: CommandLine, batch: Path, tmp_path:
     assert output.read_bytes() == before
 
 
+# Labels
+
+
+@pytest.mark.parametrize(
+    ("column", "options"), [("label", ()), ("spans", ()), ("is_bad", ("--column", "label=is_bad"))]
+)
+def test_labels_are_not_used_and_that_is_told_once(
+    run: CommandLine, batch: Path, column: str, options: tuple[str, ...]
+) -> None:
+    batch.write_bytes(lines({**GOOD, column: []}, {**GOOD, column: []}))
+    result = run("check", "--batch", batch, *options)
+    note = (
+        f"Note: check does not use labels ({column}). How often the verdicts agree with them: "
+        "groundwire evaluate --data FILE\n"
+    )
+    assert result.stderr.count(note) == 1
+    assert "Columns that are not used" not in result.stderr
+
+
+def test_without_labels_nothing_is_told_of_them(run: CommandLine, batch: Path) -> None:
+    batch.write_bytes(lines(GOOD))
+    assert "labels" not in run("check", "--batch", batch).stderr
+
+
 # Progress
 
 

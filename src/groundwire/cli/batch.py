@@ -30,6 +30,7 @@ from groundwire.evaluation.datasets.mapping import ColumnMapping
 from groundwire.evaluation.loading import AnyDetector, DifferentDetectorError
 from groundwire.text.files.reading import STDIN, fingerprint
 from groundwire.text.files.writing import Writer, drop_cut_line, not_results
+from groundwire.text.screen import one_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,13 +238,21 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
 def examine_first(row: InputRow, files: Files) -> None:
     """Look in the first row for mistakes that probably all rows have, and report them once.
 
-    If it has no question, a note names the columns that are not used.
+    Notes name the columns of labels, which are not used, and if there is no question the others
+    that are not.
 
     Raises:
         InputError: If the row lacks a column, or one of its sources is the name of a file.
     """
     if isinstance(row.content, MissingColumnError):
         raise InputError(f"No row was checked. In the first one {row.content}")
+    labels = files.columns.labels_of(row.keys)
+    if labels:
+        click.echo(
+            f"Note: check does not use labels ({', '.join(map(one_line, labels))}). How often "
+            "the verdicts agree with them: groundwire evaluate --data FILE",
+            err=True,
+        )
     if not isinstance(row.content, Example):
         return
     for source in row.content.sources:
@@ -255,7 +264,9 @@ def examine_first(row: InputRow, files: Files) -> None:
     if row.content.question is None:
         known = {key for keys in ROW_KEYS.values() for key in keys} | {"id"}
         known |= set(files.columns.columns.values())
-        others = [name for name in row.keys if name.strip().lower() not in known]
+        others = [
+            name for name in row.keys if name.strip().lower() not in known and name not in labels
+        ]
         if others:
             click.echo(
                 "Note: there is no question, which helps to find evidence. Columns that are not "

@@ -142,6 +142,11 @@ class ColumnMapping:
         said = row.get("error") if column is not None and row.get(column) is None else None
         return said if isinstance(said, str) else ""
 
+    def labels_of(self, columns: Collection[str]) -> list[str]:
+        """List those of a row's columns that have its label or its marked words."""
+        found = (self._column(columns, name) for name in ("label", "spans"))
+        return [column for column in found if column and column in columns]
+
     def others_of(self, row: Mapping[str, Any]) -> Mapping[str, str]:
         """Collect short texts and numbers of columns that are not fields, to group results by.
 
@@ -229,7 +234,7 @@ class ColumnMapping:
             "columns": self.others_of(row),
         }
 
-    def _column(self, row: Mapping[str, Any], name: str) -> str | None:
+    def _column(self, row: Collection[str], name: str) -> str | None:
         if name in self.columns:
             return self.columns[name]
         return find_key(row, COLUMNS[name])
