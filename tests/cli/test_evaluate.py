@@ -110,8 +110,8 @@ def test_rows_that_fail_are_told_and_the_others_are_scored(
     ]
     assert found["failures"][0]["message"].startswith(f"{path}:5: The row is not JSON")
     table = run("evaluate", "--data", path)
-    assert "rows not read      2 (in no score)" in table.stdout
-    assert "failed checks      1 (missed if hallucinated, else in no score)" in table.stdout
+    assert "2 rows could not be read (in no score)" in table.stdout
+    assert "1 check failed (missed if hallucinated, else in no score)" in table.stdout
     assert f"{path}:7: The row is not UTF-8" in table.stdout
 
 
@@ -124,7 +124,7 @@ def test_answers_that_could_not_be_checked_are_told_and_no_success(
     found = json.loads(result.stdout)
     assert result.exit_code == 1
     assert (found["n"], found["n_failed"], found["n_unchecked"], found["n_scored"]) == (5, 0, 1, 4)
-    assert "nothing checked    1" in run("evaluate", "--data", path).stdout
+    assert "1 answer was not checked at all" in run("evaluate", "--data", path).stdout
 
 
 @pytest.mark.parametrize("content", [b"", b"\n"])

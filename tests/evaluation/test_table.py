@@ -4,7 +4,7 @@ import re
 
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judging import failed_row
-from groundwire.evaluation.table import to_text
+from groundwire.evaluation.table import to_text, why_no_interval
 from tests.evaluation.labelled import labelled
 from tests.evaluation.results import (
     evaluated,
@@ -50,8 +50,8 @@ def test_a_score_of_enough_contexts_has_an_interval() -> None:
 
 def test_why_there_is_no_interval_is_told() -> None:
     few = to_text(evaluated(some_answers(40, n_contexts=9)))
-    assert "intervals    none: they take 10 contexts, and there are 9\n" in few
-    assert "intervals" not in to_text(evaluated(some_answers(40, n_contexts=10)))
+    assert "No interval: fewer than 10 contexts count, or all have the same score.\n" in few
+    assert why_no_interval("81.2 (78.0 to 84.1)") == ""
 
 
 def test_the_only_task_is_not_told_twice_if_it_has_no_name() -> None:
@@ -73,21 +73,21 @@ def test_what_is_undefined_is_a_dash() -> None:
 def test_without_answers_there_is_a_row_of_dashes() -> None:
     text = to_text(Evaluation.of(header(), [failed_row(failed(1))]).to_dict())
     assert cells(text.splitlines()[3])[:3] == ["all", "0", "-"]
-    assert "rows not read      1 (in no score)\n  row 1, id 1: t.jsonl:1: bad" in text
+    assert "1 row could not be read (in no score)\n  row 1, id 1: t.jsonl:1: bad" in text
 
 
 def test_beside_the_table_stands_what_is_to_be_known() -> None:
     text = to_text(evaluated(ANSWERS))
     assert "a check      P50 2 ms, P99 2 ms" in text
     assert "not fully checked  1 (failed)" in text
-    assert "failed checks      1 (missed if hallucinated, else in no score)" in text
+    assert "1 check failed (missed if hallucinated, else in no score)" in text
     assert "row 4, id 4: The detector failed on 'bad'." in text
 
 
 def test_only_some_failed_rows_are_shown() -> None:
     rows = [*judged(ANSWERS[:1]), *(failed_row(failed(row)) for row in range(2, 30))]
     text = to_text(Evaluation.of(header(), rows).to_dict())
-    assert "rows not read      28 (in no score)" in text
+    assert "28 rows could not be read (in no score)" in text
     assert text.count("t.jsonl:") == 5
     assert "and 23 more" in text
 
@@ -95,7 +95,8 @@ def test_only_some_failed_rows_are_shown() -> None:
 def test_answers_of_which_nothing_was_checked_are_told() -> None:
     text = to_text(evaluated([*ANSWERS, unchecked("It is fine."), unchecked("So it is.")]))
     assert "not fully checked  3 (no_evidence)" in text
-    assert "nothing checked    2 (missed if hallucinated, else in no score)" in text
+    said = "2 answers were not checked at all (missed if hallucinated, else in no score)"
+    assert said in text
 
 
 def test_names_and_messages_of_the_data_cannot_act_on_a_terminal() -> None:

@@ -87,13 +87,14 @@ def regress(
 
 def to_text(found: "Regression") -> str:
     """Format a comparison as a table, with notes and the first answers that are newly wrong."""
-    from groundwire.evaluation.table import aligned
+    from groundwire.evaluation.table import aligned, why_no_interval
     from groundwire.text.screen import one_line
 
     rows: list[tuple[str, ...]] = [("", "before", "now", "worse by (95 %)", "allowed", "")]
     rows += [_row(check) for check in found.checks]
     lines = [*aligned(rows, left=(0, len(rows[0]) - 1))]
     notes = (check.note if check.is_passed else check.sentence for check in found.checks)
+    lines += filter(None, [why_no_interval("".join(lines))])
     lines += ["", *filter(None, notes)]
     if found.n_newly_wrong:
         ids = ", ".join(map(one_line, found.newly_wrong))

@@ -20,14 +20,12 @@ class Without(NamedTuple):
 
     Attributes:
         key: Attribute of :class:`RowCounts` that counts the rows with this reason.
-        title: The reason as an entry of a list, such as "failed checks".
         one: The reason after the number 1, such as "check failed".
         many: The reason after any other number, such as "checks failed".
         counts: Description of how scores treat such rows.
     """
 
     key: str
-    title: str
     one: str
     many: str
     counts: str
@@ -35,14 +33,11 @@ class Without(NamedTuple):
 
 #: All reasons why a row has no verdict; a row has at most one.
 WITHOUT = (
+    Without("n_unreadable", "row could not be read", "rows could not be read", "in no score"),
+    Without("n_failed_checks", "check failed", "checks failed", _MISSED),
     Without(
-        *("n_unreadable", "rows not read"),
-        *("row could not be read", "rows could not be read", "in no score"),
-    ),
-    Without("n_failed_checks", "failed checks", "check failed", "checks failed", _MISSED),
-    Without(
-        *("n_unchecked", "nothing checked"),
-        *("answer was not checked at all", "answers were not checked at all", _MISSED),
+        *("n_unchecked", "answer was not checked at all", "answers were not checked at all"),
+        _MISSED,
     ),
 )
 

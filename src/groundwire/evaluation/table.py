@@ -5,16 +5,19 @@ from math import isnan
 from typing import Any
 
 from groundwire.evaluation.intervals import MIN_CONTEXTS
-from groundwire.evaluation.no_verdict import WITHOUT
+from groundwire.evaluation.no_verdict import counts_without_verdict
 from groundwire.render.html import render_text
 from groundwire.text.screen import one_line
 
+#: The reason why a score has no interval.
+NO_INTERVAL = f"No interval: fewer than {MIN_CONTEXTS} contexts count, or all have the same score."
 #: Highest number of failed rows that are shown.
 _MAX_FAILURES = 5
 #: Limit on the characters that are shown of a task's name or of an id.
 _MAX_NAME = 40
 
-_COLUMNS = (
+#: Heads of the table of scores.
+COLUMNS = (
     *("task", "answers", "halluc.", "precision", "recall", "F1 (95 %)", "flag all"),
     *("AUROC (95 %)", "FPR", "char. F1 (95 %)"),
 )
@@ -25,23 +28,24 @@ def to_text(scores: Mapping[str, Any]) -> str:
     tasks = scores["tasks"]
     # If no answer has a task, the row of all answers is enough.
     of_tasks = () if list(tasks) == [""] else tasks.items()
-    rows = [_COLUMNS, *(_row(task_name(name), group) for name, group in of_tasks)]
+    rows = [COLUMNS, *(row_of(task_name(name), group) for name, group in of_tasks)]
+    table = "\n".join(aligned([*rows, row_of("all", scores)]))
     return render_text(
         "scores.txt",
         scores=scores,
-        table="\n".join(aligned([*rows, _row("all", scores)])),
-        n_contexts=scores.get("n_contexts", 0),
-        MIN_CONTEXTS=MIN_CONTEXTS,
-        without=WITHOUT,
+        table=table,
+        gaps=why_no_interval(table),
+        without=counts_without_verdict(scores),
         failures=[*failures_to_text(scores)],
         percent=percent,
     )
 
 
-def _row(name: str, group: Mapping[str, Any]) -> tuple[str, ...]:
+def row_of(name: str, group: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the cells of :data:`COLUMNS` for a group of answers."""
     example, span = group["example"], group["span"]
     if example is None:
-        return (name, "0", *["-"] * (len(_COLUMNS) - 2))
+        return (name, "0", *["-"] * (len(COLUMNS) - 2))
     return (
         name,
         f"{group['n_answers']:,}",
@@ -100,3 +104,8 @@ def interval_text(value: float | None, low: float | None, high: float | None) ->
     Undefined numbers are shown as ``-``.
     """
     return f"{percent(value)} ({percent(low)} to {percent(high)})"
+
+
+def why_no_interval(table: str) -> str:
+    """Explain intervals that a table of :func:`interval_text` lacks; empty if it lacks none."""
+    return NO_INTERVAL if "(- to -)" in table else ""

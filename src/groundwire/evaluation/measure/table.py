@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from groundwire.evaluation.measure.verdicts import VERDICTS
-from groundwire.evaluation.table import aligned, interval_text, percent
+from groundwire.evaluation.table import aligned, interval_text, percent, why_no_interval
 from groundwire.render.html import render_text
 from groundwire.text.screen import one_line
 
@@ -17,10 +17,12 @@ _COLUMNS = (
 def to_text(found: Mapping[str, Any]) -> str:
     """Lay out the result of :func:`.rates.rates` as text."""
     outcomes = found["outcomes"].items()
+    table = "\n".join(aligned([("", *_COLUMNS), *_rows(found)]))
     return render_text(
         "measure.txt",
         found=found,
-        table="\n".join(aligned([("", *_COLUMNS), *_rows(found)])),
+        table=table,
+        gaps=why_no_interval(table),
         without=_counted({name: n for name, n in outcomes if name not in VERDICTS}),
         errors=_counted(found["errors"]),
         percent=percent,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from groundwire.evaluation.reports.summary import Summary
-from groundwire.evaluation.table import percent
+from groundwire.evaluation.table import COLUMNS, NO_INTERVAL, percent, row_of, why_no_interval
 
 #: Group and key of a score → name that people read.
 SCORES = {
@@ -44,23 +44,22 @@ def scores_table(summary: Summary) -> ReportTable:
         found = summary.scores.get(group)
         if found and found[key] is not None:
             rows.append((name, percent(found[key]), _ends(found["ci95"].get(key, [None, None]))))
+    gaps = f" {NO_INTERVAL}" if any(row[-1] == "-" for row in rows) else ""
     flag_all = summary.scores.get("baseline_flag_all") or {}
     rows.append(("F1 of flagging every answer", percent(flag_all.get("f1")), "-"))
     says = (
         "Positive is an answer that is hallucinated. Intervals: bootstrap of "
-        f"{summary.scores['bootstrap']['n_resamples']:,} resamples of whole contexts."
+        f"{summary.scores['bootstrap']['n_resamples']:,} resamples of whole contexts.{gaps}"
     )
     return ReportTable(heads=("Score", "%", "95 % interval"), rows=tuple(rows), says=says)
 
 
 def tasks_table(scores: Mapping[str, Any]) -> ReportTable:
     """Make the table of scores with a row for each task."""
-    heads = (
-        *("Task", "Answers", "Hallucinated", "Precision", "Recall", "F1", "95 % interval"),
-        *("Flag all: F1", "AUROC", "FPR", "Characters: F1"),
-    )
-    rows = tuple(_task(name or "(none)", group) for name, group in scores["tasks"].items())
-    return ReportTable(heads=heads, rows=rows, says="In per cent.")
+    heads = tuple(f"{head[0].upper()}{head[1:]}" for head in COLUMNS)
+    rows = tuple(row_of(name or "(none)", group) for name, group in scores["tasks"].items())
+    says = f"In per cent. {why_no_interval(str(rows))}".strip()
+    return ReportTable(heads=heads, rows=rows, says=says)
 
 
 def labels_table(scores: Mapping[str, Any]) -> ReportTable:
@@ -122,22 +121,3 @@ def failures_table(scores: Mapping[str, Any]) -> ReportTable:
 def _ends(ends: list[float | None]) -> str:
     low, high = map(percent, ends)
     return "-" if low == high == "-" else f"{low} to {high}"
-
-
-def _task(name: str, group: Mapping[str, Any]) -> tuple[str, ...]:
-    example, span = group["example"], group["span"]
-    if example is None:
-        return (name, "0", *["-"] * 9)
-    return (
-        name,
-        f"{group['n_answers']:,}",
-        f"{group['n_hallucinated']:,}",
-        percent(example["precision"]),
-        percent(example["recall"]),
-        percent(example["f1"]),
-        _ends(example["ci95"]["f1"]),
-        percent(group["baseline_flag_all"]["f1"]),
-        percent(example["auroc"]),
-        percent(example["fpr"]),
-        "-" if span is None else percent(span["f1"]),
-    )
