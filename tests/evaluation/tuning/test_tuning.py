@@ -7,6 +7,7 @@ import pytest
 
 from groundwire import config
 from groundwire.detection.values import DetectorInfo
+from groundwire.engine.models import find_model
 from groundwire.errors import SettingError
 from groundwire.evaluation.judged_row import Header
 from groundwire.evaluation.no_verdict import RowCounts
@@ -14,7 +15,7 @@ from groundwire.evaluation.tuning.sample import sample_of
 from groundwire.evaluation.tuning.snippet import tenant_field, to_yaml
 from groundwire.evaluation.tuning.table import to_text
 from groundwire.evaluation.tuning.target import Aim, TuningTarget
-from groundwire.evaluation.tuning.tuning import Tuning, tune
+from groundwire.evaluation.tuning.tuning import Tuning, default_threshold, tune
 from tests.evaluation import reference
 from tests.evaluation.made_results import READER, SIMILARITY, Row, judged
 
@@ -86,6 +87,44 @@ def test_what_a_threshold_costs_is_counted_on_all_answers(target: str) -> None:
     precision = found.cost.scores["precision"]
     assert precision.value == n_both / len(flagged)
     assert precision.low <= precision.value <= precision.high
+
+
+def test_the_default_threshold_is_counted_on_the_same_answers() -> None:
+    info = replace(READER, revision=find_model("reader").revision)
+    default = find_model("reader").operating_points["balanced"]
+    found = tuned("f1", info=info)
+    assert found.default == default
+    assert found.groups[0].default is not None
+    flagged = [row for row in rows() if row.score is not None and row.score >= default]
+    assert found.groups[0].default.counts.n_flagged == len(flagged)
+    lines = to_text(found).splitlines()
+    assert lines[4].split()[:5] == ["by", "default", f"{default:g}", f"{len(flagged)}", "92.1"]
+    assert found.to_dict()["default_threshold"] == default
+    assert found.to_dict()["at_default"]["n_flagged"] == len(flagged)
+
+
+@pytest.mark.parametrize(
+    ("info", "default"),
+    [
+        (replace(SIMILARITY, operating_point="balanced", threshold=0.7), 0.7),
+        (replace(SIMILARITY, operating_point="custom", threshold=0.9), None),  # not this revision
+        (READER, None),
+        (replace(READER, revision=find_model("reader").revision, threshold=0.8), None),
+    ],
+)
+def test_a_default_threshold_is_that_of_the_same_weights_and_not_below_the_judged_one(
+    info: DetectorInfo, default: float | None
+) -> None:
+    assert default_threshold(info) == default
+    assert tuned("f1", info=info).groups[0].to_dict()["at_default"] is None or default is not None
+
+
+def test_why_a_score_has_no_interval_is_told() -> None:
+    info = replace(READER, revision=find_model("reader").revision)
+    few = to_text(tuned("f1", info=info, given=rows(8)))
+    assert (
+        "(- to -)\nNo interval: fewer than 10 contexts count, or all have the same score.\n" in few
+    )
 
 
 def test_f1_is_the_highest_and_told_by_thresholds_that_other_contexts_chose() -> None:

@@ -17,6 +17,8 @@ from typing import Any, Self
 from groundwire.errors import CorruptModelError, ModelError, UnknownModelError
 
 DEFAULT_MODEL = "reader"
+#: The operating point of a detector if none is set.
+DEFAULT_POINT = "balanced"
 #: Names of the embedded reader alone, and of the embedded reader with a cross-encoder. In options,
 #: ``reader`` means ``reader-base`` if it is installed, otherwise ``reader-small``.
 READER_SMALL, READER_BASE = "reader-small", "reader-base"

@@ -3,14 +3,20 @@
 from collections.abc import Iterator
 from math import ceil, floor
 
-from groundwire.evaluation.intervals import MIN_CONTEXTS, ScoreInterval
+from groundwire.evaluation.intervals import MIN_CONTEXTS
 from groundwire.evaluation.no_verdict import RowCounts, counts_without_verdict
 from groundwire.evaluation.scores import PREVALENCES
-from groundwire.evaluation.table import aligned, failures_to_text, interval_text, percent
+from groundwire.evaluation.table import (
+    aligned,
+    failures_to_text,
+    interval_text,
+    percent,
+    why_no_interval,
+)
 from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS
 from groundwire.evaluation.tuning.snippet import to_yaml
 from groundwire.evaluation.tuning.target import LOW, Aim
-from groundwire.evaluation.tuning.tuning import Tuned, Tuning
+from groundwire.evaluation.tuning.tuning import FlaggedCost, Tuned, Tuning
 from groundwire.render.html import render_text
 from groundwire.text.screen import one_line
 
@@ -24,11 +30,13 @@ BEFOREHAND = (
 def to_text(tuning: Tuning) -> str:
     """Describe tuned thresholds: a table of scores, the guarantees, and configuration lines."""
     cost, snippet = tuning.groups[0].reported, to_yaml(tuning).rstrip()
+    table = _table(tuning)
     text = render_text(
         "tuning.txt",
         tuning=tuning,
         detector=tuning.header.detector,
-        table=_table(tuning),
+        table=table,
+        gaps=why_no_interval(table),
         promises=[promise(tuning, each) for each in tuning.groups],
         notes=[*_rows(tuning.rows)],
         proviso="" if tuning.target.aim is Aim.F1 else BEFOREHAND,
@@ -48,23 +56,20 @@ def _table(tuning: Tuning) -> str:
     rows: list[tuple[str, ...]] = [
         (*head, "flagged", "precision (95 %)", "recall (95 %)", "FPR (95 %)", "F1 (95 %)")
     ]
-    rows += [_row(each) for each in tuning.groups]
+    for each in tuning.groups:
+        counts = (f"{each.counts.n:,}", f"{each.n_contexts:,}", f"{each.counts.n_hallucinated:,}")
+        name = one_line(each.group) or "(none)"
+        rows.append((name, *counts, *_cells(each.threshold, each.reported)))
+        if tuning.default is not None:
+            rows.append(("  by default", *[""] * 3, *_cells(tuning.default, each.default)))
     return "\n".join(aligned(rows))
 
 
-def _row(tuned: Tuned) -> tuple[str, ...]:
-    numbers = (f"{tuned.counts.n:,}", f"{tuned.n_contexts:,}", f"{tuned.counts.n_hallucinated:,}")
-    name = one_line(tuned.group) or "(none)"
-    cost = tuned.reported
-    if tuned.threshold is None or cost is None:
-        return (name, *numbers, *["-"] * 6)
-    return (
-        name,
-        *numbers,
-        f"{tuned.threshold:g}",
-        f"{cost.counts.n_flagged:,}",
-        *map(_with_ends, cost.scores.values()),
-    )
+def _cells(threshold: float | None, cost: FlaggedCost | None) -> tuple[str, ...]:
+    if threshold is None or cost is None:
+        return ("-",) * 6
+    scores = (interval_text(each.value, each.low, each.high) for each in cost.scores.values())
+    return (f"{threshold:g}", f"{cost.counts.n_flagged:,}", *scores)
 
 
 def _rows(rows: RowCounts) -> Iterator[str]:
@@ -97,7 +102,3 @@ def promise(tuning: Tuning, tuned: Tuned) -> str:
         LOW=LOW,
         MIN_CONTEXTS=MIN_CONTEXTS,
     )
-
-
-def _with_ends(interval: ScoreInterval) -> str:
-    return interval_text(interval.value, interval.low, interval.high)

@@ -6,7 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from groundwire.detection.values import Score
+from groundwire.detection.values import DetectorInfo, Score
+from groundwire.engine.models import DEFAULT_POINT, list_models
 from groundwire.errors import SettingError
 from groundwire.evaluation.intervals import MIN_CONTEXTS, Bootstrap, ScoreInterval
 from groundwire.evaluation.judged_row import Header
@@ -84,6 +85,7 @@ class Tuned:
         cost: Scores at the threshold; ``None`` if there is no threshold.
         crossed: For ``f1``, scores by cross-fitting: the threshold for an answer was chosen by
             other answers. ``None`` for other targets.
+        default: Scores at the default threshold of the detector; ``None`` if it is not known.
         curve: Scores at each threshold; thresholds that flag the same answers are one entry.
     """
 
@@ -96,6 +98,7 @@ class Tuned:
     guarantee: Guarantee | None
     cost: FlaggedCost | None
     crossed: FlaggedCost | None
+    default: FlaggedCost | None
     curve: Sequence[dict[str, float | None]]
 
     @property
@@ -116,6 +119,7 @@ class Tuned:
             "guarantee": None if self.guarantee is None else self.guarantee.to_dict(),
             "at_threshold": None if self.cost is None else self.cost.to_dict(),
             "cross_fitted": None if self.crossed is None else self.crossed.to_dict(),
+            "at_default": None if self.default is None else self.default.to_dict(),
             "curve": list(self.curve),
         }
 
@@ -130,6 +134,7 @@ class Tuning:
         confidence: The confidence of each guarantee alone, not of all together, in (0.5, 1).
         by: The column by which answers are grouped; ``None`` without groups.
         seed: Seed of the random draws.
+        default: The default threshold of the detector (:func:`default_threshold`).
         groups: The threshold for all answers, followed by those of the groups.
         rows: Counts of all rows, including those without a label.
     """
@@ -139,6 +144,7 @@ class Tuning:
     confidence: float
     by: str | None
     seed: int
+    default: float | None
     groups: tuple[Tuned, ...]
     rows: RowCounts
 
@@ -157,6 +163,7 @@ class Tuning:
             "by": self.by,
             "seed": self.seed,
             "detector": self.header.detector.to_dict(),
+            "default_threshold": self.default,
             **self.groups[0].to_dict(),
             **self.rows.to_dict(),
             "groups": [each.to_dict() for each in self.groups[1:]],
@@ -175,6 +182,7 @@ def tune(
     """
     require_confidence(confidence)
     thresholds = ThresholdCandidates.of(read.header.detector)
+    default = default_threshold(read.header.detector)
     groups = [(ALL, read.sample), *(read.sample.by_group() if read.by is not None else ())]
     return Tuning(
         header=read.header,
@@ -182,12 +190,27 @@ def tune(
         confidence=confidence,
         by=read.by,
         seed=seed,
+        default=default,
         rows=read.rows,
         groups=tuple(
-            _tuned(name, group, thresholds, target, alpha=1 - confidence, seed=seed)
+            _tuned(name, group, thresholds, default, target, alpha=1 - confidence, seed=seed)
             for name, group in groups
         ),
     )
+
+
+def default_threshold(detector: DetectorInfo) -> float | None:
+    """Return the threshold of a detector if none is set, for results of the detector.
+
+    ``None`` if the detector is not installed in this revision, or judged the results at a higher
+    threshold, below which nothing is known.
+    """
+    if detector.operating_point == DEFAULT_POINT:
+        return detector.threshold
+    found = {each.revision: each.operating_points.get(DEFAULT_POINT) for each in list_models()}
+    default = found.get(detector.revision)
+    is_known = detector.score is Score.SIMILARITY or (default or 0) >= detector.threshold
+    return default if is_known else None
 
 
 def require_confidence(confidence: float) -> None:
@@ -200,13 +223,16 @@ def _tuned(
     name: str,
     sample: LabelledSample,
     thresholds: ThresholdCandidates,
+    default: float | None,
     target: TuningTarget,
     *,
     alpha: float,
     seed: int,
 ) -> Tuned:
     entries, k = thresholds.entries(sample.scores), len(thresholds.values)
-    promised, crossed, index = None, None, None
+    promised, crossed, index, now = None, None, None, None
+    if default is not None:
+        now = ThresholdCandidates(np.array([default]), thresholds.score).entries(sample.scores) == 0
     n_contexts = len(np.unique(sample.contexts))
     if target.aim is Aim.F1:
         is_enough = n_contexts >= MIN_CONTEXTS and not sample.failed.all()
@@ -225,6 +251,7 @@ def _tuned(
         guarantee=promised,
         cost=None if index is None else FlaggedCost.of(sample, entries <= index, seed=seed),
         crossed=crossed,
+        default=None if now is None else FlaggedCost.of(sample, now, seed=seed),
         curve=_curve(sample, entries, thresholds),
     )
 
