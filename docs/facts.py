@@ -1,9 +1,10 @@
 """Collects the numbers of README's comparison of detectors.
 
 Groundwire's numbers come from model cards and benchmark results, which
-``python -m groundwire_training.calibrate``, ``python -m tests.cases --json`` and
-``benchmarks/stream.py`` and ``benchmarks/answers.py`` make. Those of other detectors are the ones
-that their authors publish. ``docs/generate.py`` calls this module and checks that README agrees.
+``python -m groundwire_training.calibrate``, ``python -m tests.cases --json``,
+``benchmarks/stream.py``, ``benchmarks/answers.py`` and ``benchmarks/install.py`` make. Those of
+other detectors are the ones that their authors publish. ``docs/generate.py`` calls this module and
+checks that README agrees.
 """
 
 import json
@@ -112,6 +113,8 @@ def sentences() -> str:
         f"{_share(answers['found'], answers['n'])}; of the same answers without it, it flags "
         f"{_share(answers['flagged'], answers['n'])}.\n"
         f"{_rows_a_second()}\n"
+        f"- **On disk.** The first command above makes an environment of "
+        f"{_results('install')['mb']:.0f} MB, with both models and all that they need.\n"
     )
 
 
