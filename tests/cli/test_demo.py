@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from groundwire.cli.demo import NAMES
-from groundwire.cli.serve import PACKAGES
+from groundwire.cli.settings import PACKAGES
 from groundwire.engine.models import list_models
 from groundwire.gateway.demo.traffic import TENANTS
 from groundwire.gateway.demo.walk import curl, request_of, script
@@ -132,5 +132,5 @@ def test_a_scene_that_does_not_exist_is_refused() -> None:
 
 
 def test_without_the_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundwire.cli.serve.PACKAGES", (*PACKAGES, "no_such_package"))
+    monkeypatch.setattr("groundwire.cli.settings.PACKAGES", (*PACKAGES, "no_such_package"))
     assert "pip install '.[gateway]'" in invoke("demo").stderr

@@ -9,7 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from groundwire.cli.serve import PACKAGES
+from groundwire.cli.settings import PACKAGES
 from groundwire.engine.models import list_models
 from tests.cli.conftest import invoke
 
@@ -49,5 +49,5 @@ def test_an_address_of_no_machine_is_told() -> None:
 
 
 def test_without_the_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundwire.cli.serve.PACKAGES", (*PACKAGES, "no_such_package"))
+    monkeypatch.setattr("groundwire.cli.settings.PACKAGES", (*PACKAGES, "no_such_package"))
     assert "'gateway' extra" in invoke("playground").stderr

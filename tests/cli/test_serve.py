@@ -20,7 +20,8 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from groundwire.cli.serve import PACKAGES, describe, with_upstream
+from groundwire.cli.serve import describe, with_upstream
+from groundwire.cli.settings import PACKAGES
 from groundwire.config import parse
 from groundwire.control.store import Store
 from groundwire.policy.policy import Action
@@ -492,7 +493,7 @@ def test_the_key_of_a_file_is_not_sent_to_the_upstream_of_an_option(tmp_path: Pa
 
 
 def test_without_the_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundwire.cli.serve.PACKAGES", (*PACKAGES, "no_such_package"))
+    monkeypatch.setattr("groundwire.cli.settings.PACKAGES", (*PACKAGES, "no_such_package"))
     assert refused("--upstream", "http://a") == (
         "error: The gateway needs the 'gateway' extra, which is not installed. "
         "Install it from a checkout of Groundwire: pip install '.[gateway]'\n"

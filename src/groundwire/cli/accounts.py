@@ -7,7 +7,6 @@ import click
 
 from groundwire.cli.console import say
 from groundwire.cli.options import argument, command, commands, option
-from groundwire.cli.serve import require_gateway
 from groundwire.cli.settings import StoreOptions
 from groundwire.cli.store_change import end, run
 
@@ -52,7 +51,6 @@ def set_(
             admin (change everything).  [default of a new account: viewer]
         has_new_password: Make a new password, also for an account that exists.
     """
-    require_gateway()
     config = store.read(ctx)
     from groundwire.control.accounts import AccountRole, Accounts, new_password
 
@@ -74,7 +72,6 @@ def set_(
 @command("list", short_help="List accounts.", under=accounts)
 def list_(ctx: click.Context, /, *, store: StoreOptions) -> None:
     """List all accounts by name, with role and last sign-in."""
-    require_gateway()
     config = store.read(ctx)
     from groundwire.control.accounts import Accounts
 
@@ -86,7 +83,6 @@ def list_(ctx: click.Context, /, *, store: StoreOptions) -> None:
 @command(short_help="Remove an account.", under=accounts)
 def remove(ctx: click.Context, /, *, name: str = argument("NAME"), store: StoreOptions) -> None:
     """Remove an account; its sessions end."""
-    require_gateway()
     config = store.read(ctx)
     from groundwire.control.accounts import Accounts
 

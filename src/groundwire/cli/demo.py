@@ -9,7 +9,7 @@ import click
 
 from groundwire.cli.console import COLOR, ColorChoice, open_in_browser, wants_color
 from groundwire.cli.options import command, option
-from groundwire.cli.serve import require_gateway
+from groundwire.cli.settings import require_gateway
 
 #: Names of the scenes, in order. They are here, so that --help need not import the gateway.
 NAMES = (

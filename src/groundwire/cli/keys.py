@@ -14,7 +14,6 @@ import click
 from groundwire.cli.console import say
 from groundwire.cli.inputs import NAME, FiniteRange
 from groundwire.cli.options import argument, command, commands, option
-from groundwire.cli.serve import require_gateway
 from groundwire.cli.settings import StoreOptions
 from groundwire.cli.store_change import end, run
 
@@ -48,7 +47,6 @@ class OwnerOptions:
         """
         if (self.tenant is None) == (self.role is None):
             raise click.UsageError("Say whose keys: --tenant ID, or --admin.")
-        require_gateway()
         return self.store.read(ctx)
 
 

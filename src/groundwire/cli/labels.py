@@ -6,7 +6,6 @@ import click
 
 from groundwire.cli.console import say
 from groundwire.cli.options import command, option
-from groundwire.cli.serve import require_gateway
 from groundwire.cli.settings import StoreOptions
 from groundwire.cli.store_change import end, run
 
@@ -37,7 +36,6 @@ def labels(
         1  done, but could not be recorded in the audit trail
         2  nothing was printed, or not all
     """
-    require_gateway()
     asked = {"labels": "all"} if tenant is None else {"labels": "all", "tenant": tenant}
 
     async def export(store: "Store") -> int:

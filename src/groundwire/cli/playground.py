@@ -5,7 +5,7 @@ import click
 from groundwire.cli.console import open_in_browser, say
 from groundwire.cli.inputs import NAME, in_url
 from groundwire.cli.options import command, option
-from groundwire.cli.serve import require_gateway
+from groundwire.cli.settings import require_gateway
 
 
 @command()

@@ -18,19 +18,13 @@ from groundwire.cli.config import read_config
 from groundwire.cli.console import say
 from groundwire.cli.inputs import NAME, TEXT_FILE, in_url
 from groundwire.cli.options import command, given_settings, option
-from groundwire.cli.settings import is_of_file, read_variable, require, with_values
+from groundwire.cli.settings import is_of_file, read_variable, require_gateway, with_values
 
 if TYPE_CHECKING:
     from socket import socket
 
     from groundwire.config import Config
     from groundwire.control.tenants.record import FirstStart
-
-#: Packages that the gateway needs beyond the base installation.
-PACKAGES = (
-    *("aiohttp", "aiosqlite", "alembic", "argon2", "asyncpg", "fastapi", "httptools", "msgspec"),
-    *("prometheus_client", "sqlalchemy", "starlette", "uvicorn"),
-)
 
 #: File in ``gateway.data_dir`` for new keys that are not shown on a terminal.
 FIRST_KEYS = "first-keys.txt"
@@ -113,11 +107,6 @@ def serve(ctx: click.Context, /, *, options: ServeOptions) -> None:
     if options.upstream_key_env is not None:
         config = with_key(config, options.upstream_key_env)
     run(config, is_local_demo=options.is_local_demo)
-
-
-def require_gateway(what: str = "The gateway") -> None:
-    """Raise a MissingExtraError that names ``what`` if the extra ``gateway`` is not installed."""
-    require(PACKAGES, what, "gateway")
 
 
 def with_upstream(config: "Config", given: dict[str, Any]) -> "Config":

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from groundwire.config import Config
     from groundwire.config.kinds import Secret
 
+#: Packages that the gateway needs beyond the base installation.
+PACKAGES = (
+    *("aiohttp", "aiosqlite", "alembic", "argon2", "asyncpg", "fastapi", "httptools", "msgspec"),
+    *("prometheus_client", "sqlalchemy", "starlette", "uvicorn"),
+)
+
 
 def with_values(config: "Config", given: Mapping[str, Any]) -> "Config":
     """Return a configuration with the values of options in place of its own.
@@ -84,6 +90,11 @@ def require(packages: Iterable[str], what: str, extra: str) -> None:
         raise MissingExtraError(what, extra)
 
 
+def require_gateway(what: str = "The gateway") -> None:
+    """Raise a MissingExtraError that names ``what`` if the extra ``gateway`` is not installed."""
+    require(PACKAGES, what, "gateway")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreOptions:
     """The options of commands that work on the database itself.
@@ -98,5 +109,10 @@ class StoreOptions:
     store: object = option("--store", "URL", setting="store.url")
 
     def read(self, ctx: click.Context) -> "Config":
-        """Read the configuration in effect. If it cannot be used, the command ends."""
+        """Read the configuration in effect. If it cannot be used, the command ends.
+
+        Raises:
+            MissingExtraError: If the extra ``gateway`` is not installed.
+        """
+        require_gateway()
         return with_values(read_config(ctx, self.file), given_settings(self))

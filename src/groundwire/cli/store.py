@@ -5,7 +5,7 @@ import asyncio
 import click
 
 from groundwire.cli.options import command, commands
-from groundwire.cli.settings import StoreOptions, require
+from groundwire.cli.settings import StoreOptions
 
 
 @commands()
@@ -15,7 +15,6 @@ def store() -> None:
     Examples:
         groundwire store migrate --config groundwire.yaml
     """
-    require(("aiosqlite", "alembic", "asyncpg", "sqlalchemy"), "groundwire store", "gateway")
 
 
 @command(short_help="Bring its tables up to date.", under=store)
