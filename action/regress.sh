@@ -41,7 +41,7 @@ command -v groundwire >/dev/null || install
 xargs -n 1 printf '%s\n' <<<"$ARGUMENTS" >"$folder/arguments.txt"
 mapfile -t arguments <"$folder/arguments.txt"
 status=0
-groundwire regress --annotations github "${arguments[@]}" >"$folder/out.txt" 2>"$folder/err.txt" || status=$?
+groundwire regress "${arguments[@]}" >"$folder/out.txt" 2>"$folder/err.txt" || status=$?
 cat "$folder/out.txt" "$folder/err.txt"
 
 case $status in

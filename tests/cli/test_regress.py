@@ -101,27 +101,25 @@ def test_the_comparison_as_json(run: CommandLine, before: Path, now: Path) -> No
     assert [check["name"] for check in found["checks"]] == ["recall", "rate", "failed rows"]
 
 
-def test_annotations_are_asked_for_or_found_by_the_runner(
+def test_annotations_are_printed_on_github(
     run: CommandLine, now: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     args = ("regress", "--results", now, "--max-rate", "0.5")
     expected = "::error title=groundwire regress::5 of 6 answers are flagged (83.3 %25)"
     assert "::error" not in run(*args).stdout
-    assert expected in run(*args, "--annotations", "github").stdout
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     assert expected in run(*args).stdout
-    assert "::error" not in run(*args, "--annotations", "none").stdout
     as_json = run(*args, "--json")
     assert json.loads(as_json.stdout)["passed"] is False
     assert expected in as_json.stderr
 
 
 def test_what_cannot_be_compared_is_exit_status_2_and_annotated(
-    run: CommandLine, before: Path, tmp_path: Path
+    run: CommandLine, before: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
     other = write(tmp_path / "other.jsonl", [Row(score=0.9)], data="b" * 64)
-    args = ("--baseline", before, "--results", other, "--max-drop", "f1=100")
-    result = run("regress", *args, "--annotations", "github")
+    result = run("regress", "--baseline", before, "--results", other, "--max-drop", "f1=100")
     assert result.exit_code == 2
     assert "of other data" in result.stderr
     assert result.stdout.startswith("::error title=groundwire regress::The baseline is of other")

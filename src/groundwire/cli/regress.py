@@ -1,12 +1,13 @@
 """``groundwire regress``: fails a CI pipeline if results exceed their limits."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from groundwire.cli.annotations import github, wants_github
+from groundwire.cli.annotations import github
 from groundwire.cli.console import show
 from groundwire.cli.inputs import READ_FILE
 from groundwire.cli.labelled import Labelled
@@ -28,15 +29,13 @@ def regress(
     baseline: Path | None = option("--baseline", type=READ_FILE),
     drops: tuple[str, ...] = option("--max-drop", "SCORE=POINTS"),
     max_rate: float | None = option("--max-rate", "SHARE"),
-    annotations: str = option(
-        "--annotations", type=click.Choice(("github", "none", "auto")), default="auto"
-    ),
     as_json: bool = option("--json"),
     labelled: Labelled,
 ) -> None:
     """Compare scores with a baseline, and fail if they fell.
 
     It also fails if more rows than before cannot be read or checked, or are not checked at all.
+    On GitHub, failures are also printed as annotations, which GitHub shows beside a change.
 
     Args:
         baseline: The output of an earlier groundwire evaluate --json; or the file of its --output,
@@ -44,8 +43,6 @@ def regress(
         drops: The percentage points by which a score may fall, such as f1=1.0; can be repeated.
         max_rate: The share of answers that may be hallucinated, such as 0.05. Answers that were
             not fully checked count as hallucinated. Labels are not needed.
-        annotations: Also print failures as annotations, which GitHub shows beside a change; auto:
-            if the command runs on GitHub.
         as_json: Print the comparison as JSON.
 
     Examples:
@@ -68,8 +65,9 @@ def regress(
     from groundwire.evaluation.regress import AllowedChanges, Baseline, compare
 
     def annotate(messages: Iterable[str]) -> None:
-        for line in github(messages, title=TITLE) if wants_github(annotations) else ():
-            click.echo(line, err=as_json)
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            for line in github(messages, title=TITLE):
+                click.echo(line, err=as_json)
 
     try:
         # The arguments are read before anything is judged, so that their errors come first.
