@@ -49,12 +49,7 @@ def test_json_has_the_metric_the_check_and_what_others_reached(
     assert (value(found, "F1"), value(found, "F1, QA"), value(found, "F1, Data2txt")) == (
         *(1, 1, None),
     )
-    assert found["results"]["characters F1"] == {
-        "value": 1,
-        "ci95": [None, None],
-        "n": 4,
-        "n_undefined": 0,
-    }
+    assert found["results"]["characters F1"] == {"value": 1, "ci95": [None, None], "n": 4}
     assert found["variants"]["answers of good quality"]["F1"]["n"] == 3
     assert found["flag_all"]["F1"]["value"] == pytest.approx(2 / 3)
     assert found["flag_all"]["characters F1"] is None

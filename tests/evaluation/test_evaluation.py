@@ -53,16 +53,13 @@ ANSWERS = [
 ]
 
 
-INTERVALS = ("ci95", "n_undefined")
-
-
 def test_the_keys_of_the_json_are_these() -> None:
     data = evaluated(ANSWERS)
     for key in ("n", "n_failed", "threshold", "detector", "seconds", "examples_per_s"):
         assert key in data
     names = {"precision", "recall", "f1", "balanced_accuracy", "auroc", "auprc", "fpr"}
     for group in (data, *data["tasks"].values()):
-        assert set(group["example"]) == names | {"ci95", "n_undefined"}
+        assert set(group["example"]) == names | {"ci95"}
         assert set(group["example"]["ci95"]) == names
         assert set(group["span"]) >= {"precision", "recall", "f1", "ci95", "iou"}
         assert set(group["span_lettucedetect"]) >= {"precision", "recall", "f1"}
@@ -107,13 +104,6 @@ def test_scores_that_nothing_speaks_against_are_not_certain() -> None:
     assert example["ci95"]["fpr"] == [0, none.high]
     for name in ("f1", "balanced_accuracy", "auroc", "auprc"):
         assert example["ci95"][name] == [None, None]
-
-
-def test_resamples_in_which_a_score_is_undefined_are_counted() -> None:
-    answers = [labelled("It is wrong.", "wrong", context="a"), labelled("It is odd.", context="b")]
-    undefined = evaluated(answers)["example"]["n_undefined"]
-    assert 400 < undefined["recall"] < 600  # both draws are of the second: a quarter of 2,000
-    assert 800 < undefined["auroc"] < 1200
 
 
 def test_a_failed_check_is_missed_and_told() -> None:
@@ -197,7 +187,7 @@ def test_rows_without_a_verdict_are_told_apart() -> None:
 
 def test_where_every_check_failed_no_score_is_defined() -> None:
     data = evaluated([labelled("It is bad.", id_="1"), labelled("It is bad.", "bad", id_="2")])
-    assert {value for name, value in data["example"].items() if name not in INTERVALS} == {None}
+    assert {value for name, value in data["example"].items() if name != "ci95"} == {None}
     assert data["example"]["ci95"] == {name: [None, None] for name in data["example"]["ci95"]}
     assert data["span"] is data["calibration"] is data["baseline_flag_all"]["f1"] is None
     assert (data["n_answers"], data["n_hallucinated"], data["n_failed"]) == (2, 1, 2)
@@ -354,7 +344,7 @@ def unlabelled(answer: LabelledAnswer) -> LabelledAnswer:
 
 
 def _without_ends(scores: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in scores.items() if name not in INTERVALS}
+    return {name: value for name, value in scores.items() if name != "ci95"}
 
 
 def _written(folder: Path, rows: list[JudgedRow]) -> Path:

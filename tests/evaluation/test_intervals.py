@@ -93,12 +93,11 @@ def test_a_resample_is_what_scoring_its_answers_would_give() -> None:
         assert draw == pytest.approx(float(f1_of(np.sum(rows, axis=0))), nan_ok=True)
 
 
-def test_resamples_without_a_score_are_left_out_and_counted() -> None:
+def test_resamples_without_a_score_are_left_out() -> None:
     ranking = Ranking.of([0.9, 0.1], [True, False])
     (found,) = Bootstrap.of(["a", "b"], n_resamples=400).of_weights(ranking.aurocs)
     interval = found.interval()
     assert isnan(interval.low)  # those that are left all agree
-    assert 150 < interval.n_undefined < 250  # both draws the same context: half of the time
 
 
 def share_of(marks: Sequence[tuple[int, int]], contexts: list[str]) -> ScoreInterval:

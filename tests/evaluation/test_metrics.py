@@ -2,6 +2,7 @@
 
 from math import isnan
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,8 +73,9 @@ def test_a_tie_counts_half() -> None:
 
 def test_precision_is_read_where_a_tie_ends() -> None:
     # All three are one step, whatever the order they are given in.
-    assert Ranking.of([0.5] * 3, [True, False, False]).average_precision() == pytest.approx(1 / 3)
-    assert Ranking.of([0.5] * 3, [False, False, True]).average_precision() == pytest.approx(1 / 3)
+    for labels in ([True, False, False], [False, False, True]):
+        ranking = Ranking.of([0.5] * 3, labels)
+        assert ranking.average_precisions(np.ones(3)) == pytest.approx(1 / 3)
 
 
 def test_a_perfect_order_is_1_and_its_reverse_0() -> None:
@@ -89,15 +91,15 @@ def test_answers_of_one_kind_have_no_auroc(labels: list[bool]) -> None:
 def test_without_answers_nothing_is_defined() -> None:
     ranking = Ranking.of([], [])
     assert isnan(ranking.auroc())
-    assert isnan(ranking.average_precision())
+    assert isnan(ranking.average_precisions(np.ones(0)))
 
 
 def test_a_weight_is_how_often_an_answer_counts() -> None:
-    scores, labels, weights = [0.9, 0.4, 0.4, 0.1], [True, False, True, False], [1, 2, 0, 3]
-    once = Ranking.of(scores, labels)
+    once = Ranking.of([0.9, 0.4, 0.4, 0.1], [True, False, True, False])
+    weights = np.array([1.0, 2.0, 0.0, 3.0])
     repeated = Ranking.of([0.9, 0.4, 0.4, 0.1, 0.1, 0.1], [True, *[False] * 5])
-    assert once.auroc(weights) == repeated.auroc()
-    assert once.average_precision(weights) == repeated.average_precision()
+    assert once.aurocs(weights) == repeated.auroc()
+    assert once.average_precisions(weights) == repeated.average_precisions(np.ones(6))
 
 
 def test_a_score_that_is_no_number_is_refused() -> None:

@@ -46,14 +46,11 @@ class ScoreInterval:
         value: The score, without resampling.
         low: Lower end; ``nan`` if the score has no interval.
         high: Upper end; ``nan`` where ``low`` is.
-        n_undefined: Number of resamples in which the score is undefined; the interval leaves them
-            out.
     """
 
     value: float
     low: float
     high: float
-    n_undefined: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +216,7 @@ class Replicates:
         elif n_contexts >= MIN_CONTEXTS and known.size and np.ptp(known) > _SAME:
             outside = (1 - level) / 2
             low, high = np.quantile(known, [outside, 1 - outside]).tolist()
-        n_undefined = self.draws.size - known.size
-        return ScoreInterval(value=self.value, low=low, high=high, n_undefined=n_undefined)
+        return ScoreInterval(value=self.value, low=low, high=high)
 
 
 def wilson(n_right: int, n: int, level: float = 0.95) -> ScoreInterval:

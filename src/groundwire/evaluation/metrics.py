@@ -140,35 +140,19 @@ class Ranking:
         is_first = np.append(True, sorted_[1:] != sorted_[:-1])[: values.size]
         return cls(order, np.flatnonzero(is_first), so[order])
 
-    def auroc(self, weights: ArrayLike | None = None) -> float:
+    def auroc(self) -> float:
         """Area under the ROC curve: P(a hallucinated answer scores above a grounded one).
 
-        A tie counts half (Mann & Whitney 1947, https://doi.org/10.1214/aoms/1177730491).
-
-        Args:
-            weights: Number of times that each answer counts, shape ``(n,)``; by default 1.
-
-        Returns:
-            The area, in [0, 1]; ``nan`` if all answers are hallucinated or none is.
+        A tie counts half (Mann & Whitney 1947, https://doi.org/10.1214/aoms/1177730491). The area
+        is in [0, 1]; ``nan`` if all answers are hallucinated or none is.
         """
-        return float(self.aurocs(self._given(weights)))
-
-    def average_precision(self, weights: ArrayLike | None = None) -> float:
-        """Area under the precision-recall curve as a sum of steps, one per distinct score.
-
-        Joining the points by straight lines would overestimate the area
-        (https://doi.org/10.1145/1143844.1143874).
-
-        Args:
-            weights: Number of times that each answer counts, shape ``(n,)``; by default 1.
-
-        Returns:
-            The area, in [0, 1]; ``nan`` if no answer is hallucinated.
-        """
-        return float(self.average_precisions(self._given(weights)))
+        return float(self.aurocs(np.ones(self.order.size)))
 
     def aurocs(self, weights: Floats) -> Floats:
-        """Compute :meth:`auroc` for several resamples: weights ``(..., n)`` in, ``(...)`` out."""
+        """Compute :meth:`auroc` for several resamples: weights ``(..., n)`` in, ``(...)`` out.
+
+        ``weights`` says how often each answer counts.
+        """
         wrong, right = self._by_score(weights)
         # Weight of the grounded answers with a higher score, plus half of those with an equal one.
         above = right.cumsum(axis=-1) - right / 2
@@ -177,16 +161,16 @@ class Ranking:
         return ratios(hits, wrong.sum(axis=-1) * n_right)
 
     def average_precisions(self, weights: Floats) -> Floats:
-        """Compute :meth:`average_precision` for several resamples, shaped as in :meth:`aurocs`."""
+        """Compute areas under the precision-recall curve, in [0, 1], shaped as in :meth:`aurocs`.
+
+        It is a sum of steps, one per distinct score: joining the points by straight lines would
+        overestimate the area (https://doi.org/10.1145/1143844.1143874). ``nan`` if no answer is
+        hallucinated.
+        """
         wrong, right = self._by_score(weights)
         found, flagged = wrong.cumsum(axis=-1), (wrong + right).cumsum(axis=-1)
         precision = np.divide(found, flagged, out=np.zeros_like(found), where=flagged > 0)
         return ratios((wrong * precision).sum(axis=-1), wrong.sum(axis=-1))
-
-    def _given(self, weights: ArrayLike | None) -> Floats:
-        given = np.ones(self.order.size) if weights is None else np.asarray(weights, np.float64)
-        require_paired(given, self.order)
-        return given
 
     def _by_score(self, weights: Floats) -> tuple[Floats, Floats]:
         """Sum the weights of hallucinated and of grounded answers by score, highest first."""

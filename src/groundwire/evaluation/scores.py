@@ -125,8 +125,6 @@ def _ends(found: Mapping[str, Replicates]) -> dict[str, Any]:
 
 
 def intervals_as_json(intervals: Mapping[str, ScoreInterval]) -> dict[str, Any]:
-    """Return the ends of 95 % intervals and the numbers of undefined resamples, as JSON data."""
-    return {
-        "ci95": {name: [defined(each.low), defined(each.high)] for name, each in intervals.items()},
-        "n_undefined": {name: each.n_undefined for name, each in intervals.items()},
-    }
+    """Return the ends of 95 % intervals as JSON data."""
+    ends = {name: [defined(each.low), defined(each.high)] for name, each in intervals.items()}
+    return {"ci95": ends}

@@ -34,7 +34,7 @@ class BenchScore(ScoreInterval):
     def to_dict(self) -> dict[str, Any]:
         """Return the score as JSON data."""
         value, *ends = map(defined, (self.value, self.low, self.high))
-        return {"value": value, "ci95": ends, "n": self.n, "n_undefined": self.n_undefined}
+        return {"value": value, "ci95": ends, "n": self.n}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

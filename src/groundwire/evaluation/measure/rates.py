@@ -72,36 +72,28 @@ def measured(answers: Sequence[JudgedAnswer]) -> dict[str, Any]:
     }
 
 
-def share(which: Sequence[bool], contexts: Sequence[int]) -> tuple[ScoreInterval, str]:
+def share(which: Sequence[bool], contexts: Sequence[int]) -> ScoreInterval:
     """Compute a share of answers with its 95 % interval.
 
     If each answer has a context of its own, the answers are independent trials and get Wilson's
     interval. Otherwise whole contexts are resampled; if the share is 0 or 1, they are the trials.
 
     ``which`` says which answers are part of the share, ``contexts`` is the context of each.
-
-    Returns:
-        The interval, and the name of the method: ``wilson`` or ``bootstrap``.
     """
-    n, n_right = len(which), sum(which)
+    n = len(which)
     bootstrap = Bootstrap.of(np.array(contexts, np.uint64))
     if bootstrap.n_contexts == n:
-        return wilson(n_right, n), "wilson"
+        return wilson(sum(which), n)
     sums = bootstrap.sums(np.column_stack([which, np.ones(n)]))
-    drawn = sums.of_share(lambda each: ratios(each[..., 0], each[..., 1]))
-    return drawn.interval(), "wilson" if n_right in (0, n) else "bootstrap"
+    return sums.of_share(lambda each: ratios(each[..., 0], each[..., 1])).interval()
 
 
 def _share(
     name: str, answers: Sequence[JudgedAnswer], is_so: Callable[[JudgedAnswer], bool]
 ) -> dict[str, Any]:
-    interval, method = share([*map(is_so, answers)], [each.context for each in answers])
-    is_known = not isnan(interval.low)
-    return {
-        name: defined(interval.value),
-        "ci95": [interval.low, interval.high] if is_known else None,
-        "ci_method": method if is_known else None,
-    }
+    found = share([*map(is_so, answers)], [each.context for each in answers])
+    ends = None if isnan(found.low) else [found.low, found.high]
+    return {name: defined(found.value), "ci95": ends}
 
 
 def _each(
