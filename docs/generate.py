@@ -71,7 +71,6 @@ GUIDES = {
     "groundwire report": ("Reports", "reports.md"),
     "groundwire mcp": ("MCP server", "mcp.md"),
     "groundwire gate": ("Gate", "gate.md"),
-    "groundwire models": ("Models", "model.md"),
     "groundwire train": ("Training", "training.md"),
     "groundwire audit": ("Audit", "audit.md"),
     "groundwire store": ("Store", "store.md"),

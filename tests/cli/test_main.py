@@ -77,7 +77,7 @@ def test_help_of_no_command_imports_anything_heavy() -> None:
     )
     result = python(code)
     assert (result.returncode, result.stderr) == (0, "")
-    assert "models [OPTIONS]" in result.stdout
+    assert "doctor [OPTIONS]" in result.stdout
 
 
 def test_help_lists_the_commands_without_importing_them() -> None:

@@ -65,8 +65,6 @@ COMMANDS = (
     ("bench", "no-such-benchmark"),
     ("measure", "generate", "--data", "missing.jsonl", "--model", "m", "--output", "a.jsonl"),
     ("measure", "no-such-step"),
-    ("models",),
-    ("models", "no-such-model"),
     ("config", "check", "good.yaml"),
     ("config", "check", "bad.yaml"),
     ("config", "check", "missing.yaml"),

@@ -39,7 +39,6 @@ COMMANDS = {
     "report": "Make a page, Markdown or JUnit of results.",
     "mcp": "Serve agents: verify answers, hold evidence.",
     "gate": "Say which prompts call for a check.",
-    "models": "List the embedded models.",
     "train": "Train the reader, an encoder, the explainer or the gate.",
     "audit": "Verify the audit trail.",
     "store": "Bring the database up to date.",

@@ -57,7 +57,6 @@ class Manifest:
         version: Version of the weights.
         kind: Kind of model, such as ``reader`` or ``encoder``.
         licence: Licence of the model, an SPDX identifier.
-        base: The model that this one was trained from; empty if the manifest names none.
         labels: Labels of the model's outputs, in order.
         operating_points: Thresholds by name, each in (0, 1].
         calibration: Parameters of the fitted map from raw output to probability.
@@ -70,7 +69,6 @@ class Manifest:
     version: str
     kind: str
     licence: str
-    base: str = ""
     labels: tuple[str, ...] = ()
     operating_points: Mapping[str, float] = field(default_factory=dict)
     calibration: Mapping[str, float] = field(default_factory=dict)
@@ -93,7 +91,6 @@ class Manifest:
                 version=_text(raw["version"]),
                 kind=_text(raw["kind"]),
                 licence=_text(raw["licence"]),
-                base=_text(raw.get("base") or ""),
                 labels=tuple(_text(label) for label in raw.get("labels", ())),
                 operating_points=_numbers(raw.get("operating_points", {})),
                 calibration=_numbers(raw.get("calibration", {})),
