@@ -88,13 +88,11 @@ class Brier:
     """The Brier score: mean squared distance of forecasts from outcomes, 0 at best (Brier 1950).
 
     Attributes:
-        n: Number of forecasts.
         score: The score; ``nan`` without forecasts.
         skill: Brier skill score: 1 for perfect forecasts, 0 for forecasts as good as the base rate
             (the mean outcome), negative for worse ones; ``nan`` unless both outcomes occur.
     """
 
-    n: int
     score: float
     skill: float
 
@@ -103,10 +101,10 @@ def brier(probabilities: ArrayLike, outcomes: ArrayLike, *, lowest: float = 0.0)
     """Compute the Brier score of forecasts; arguments and errors are as in :func:`reliability`."""
     said, so = _forecasts(probabilities, outcomes, lowest)
     if not said.size:
-        return Brier(n=0, score=nan, skill=nan)
+        return Brier(score=nan, skill=nan)
     rate = so.mean()
     score, of_base_rate = float(((said - so) ** 2).mean()), float(rate * (1 - rate))
-    return Brier(n=said.size, score=score, skill=1 - ratio(score, of_base_rate))
+    return Brier(score=score, skill=1 - ratio(score, of_base_rate))
 
 
 def _forecasts(

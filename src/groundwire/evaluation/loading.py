@@ -32,15 +32,11 @@ class DifferentDetectorError(InputError):
     """The results to continue were made by another detector, or at another threshold."""
 
     def __init__(self, output: Path, before: DetectorInfo, now: DetectorInfo) -> None:
+        from groundwire.render.descriptions import describe_detector  # it imports NumPy
+
         super().__init__(
-            f"{output} was made by {_describe(before)}, and the detector is now {_describe(now)}: "
+            f"{output} was made by {describe_detector(before)}, and the detector is now "
+            f"{describe_detector(now)}: "
             "one file would mix them. Continue with the options of the first run, name another "
             "--output, or start over with --force in place of --resume."
         )
-
-
-def _describe(detector: DetectorInfo) -> str:
-    return (
-        f"{detector.name} {detector.revision[:12]}, {detector.operating_point} "
-        f"(threshold {detector.threshold})"
-    )

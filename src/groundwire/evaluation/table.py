@@ -9,8 +9,6 @@ from groundwire.evaluation.no_verdict import counts_without_verdict
 from groundwire.render.html import render_text
 from groundwire.text.screen import one_line
 
-#: The reason why a score has no interval.
-NO_INTERVAL = f"No interval: fewer than {MIN_CONTEXTS} contexts count, or all have the same score."
 #: Highest number of failed rows that are shown.
 _MAX_FAILURES = 5
 #: Limit on the characters that are shown of a task's name or of an id.
@@ -108,4 +106,5 @@ def interval_text(value: float | None, low: float | None, high: float | None) ->
 
 def why_no_interval(table: str) -> str:
     """Explain intervals that a table of :func:`interval_text` lacks; empty if it lacks none."""
-    return NO_INTERVAL if "(- to -)" in table else ""
+    why = f"No interval: fewer than {MIN_CONTEXTS} contexts count, or all have the same score."
+    return why if "(- to -)" in table else ""

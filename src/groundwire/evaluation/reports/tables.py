@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from groundwire.evaluation.reports.summary import Summary
-from groundwire.evaluation.table import COLUMNS, NO_INTERVAL, percent, row_of, why_no_interval
+from groundwire.evaluation.table import COLUMNS, percent, row_of, why_no_interval, with_ends
 
 #: Group and key of a score → name that people read.
 SCORES = {
@@ -43,15 +43,15 @@ def scores_table(summary: Summary) -> ReportTable:
     for (group, key), name in SCORES.items():
         found = summary.scores.get(group)
         if found and found[key] is not None:
-            rows.append((name, percent(found[key]), _ends(found["ci95"].get(key, [None, None]))))
-    gaps = f" {NO_INTERVAL}" if any(row[-1] == "-" for row in rows) else ""
+            rows.append((name, with_ends(found, key)))
+    gaps = f" {why_no_interval(str(rows))}".rstrip()
     flag_all = summary.scores.get("baseline_flag_all") or {}
-    rows.append(("F1 of flagging every answer", percent(flag_all.get("f1")), "-"))
+    rows.append(("F1 of flagging every answer", percent(flag_all.get("f1"))))
     says = (
         "Positive is an answer that is hallucinated. Intervals: bootstrap of "
         f"{summary.scores['bootstrap']['n_resamples']:,} resamples of whole contexts.{gaps}"
     )
-    return ReportTable(heads=("Score", "%", "95 % interval"), rows=tuple(rows), says=says)
+    return ReportTable(heads=("Score", "% (95 % interval)"), rows=tuple(rows), says=says)
 
 
 def tasks_table(scores: Mapping[str, Any]) -> ReportTable:
@@ -116,8 +116,3 @@ def failures_table(scores: Mapping[str, Any]) -> ReportTable:
         for each in scores["failures"]
     )
     return ReportTable(heads=("Row", "Id", "Error", "Message"), rows=rows)
-
-
-def _ends(ends: list[float | None]) -> str:
-    low, high = map(percent, ends)
-    return "-" if low == high == "-" else f"{low} to {high}"
