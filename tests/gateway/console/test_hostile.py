@@ -55,8 +55,8 @@ _FRAMES = (
 CORPUS = tuple(frame.format(script) for frame, script in product(_FRAMES, _SCRIPTS))
 TAGS = {"script", "img", "iframe", "style", "object", "meta", "base", "template", "link", "math"}
 
-#: Every eleventh text, which is each with some frame; more in the next tier, all in the third.
-_STEPS = [11, pytest.param(3, marks=pytest.mark.merge), pytest.param(1, marks=pytest.mark.nightly)]
+#: Every eleventh text, which is each with some frame; all in the tier nightly.
+_STEPS = [11, pytest.param(1, marks=pytest.mark.nightly)]
 some_or_all = pytest.mark.parametrize("step", _STEPS)
 
 

@@ -47,6 +47,8 @@ _SECOND_LOOK_AT = 0.3
 #: Share of hallucinated answers that ``balanced`` is chosen for: the share in RAGTruth's test set
 #: (https://arxiv.org/abs/2401.00396). Half of the validation answers are hallucinated.
 _PREVALENCE = 0.35
+#: The most that ``balanced`` may lose of the best sum of its two scores.
+_MAX_LOSS = 0.01
 #: At ``precision``, at most this share of grounded answers is flagged.
 _MAX_FALSE_POSITIVES = 0.02
 #: At ``recall``, at least this share of hallucinated answers is flagged.
@@ -338,8 +340,10 @@ def _cross_entropy(logits: NDArray[np.float64], targets: NDArray[np.bool_]) -> f
 def choose(scored: Sequence[Scored], calibration: Calibration) -> dict[str, float]:
     """Choose the threshold of each operating point.
 
-    ``balanced`` has the best sum of two scores: F1 of whole answers, weighted to the share of
-    hallucinated answers in RAGTruth's test set, and F1 of marked characters. ``precision`` is the
+    ``balanced`` is judged by the sum of two scores: F1 of whole answers, weighted to the share of
+    hallucinated answers in RAGTruth's test set, and F1 of marked characters. It is the highest
+    threshold whose sum is at most :data:`_MAX_LOSS` below the best one, because the sum hardly
+    changes around its best, and a higher threshold flags fewer right answers. ``precision`` is the
     lowest threshold that flags at most 2 % of grounded answers. ``recall`` is the highest threshold
     that finds at least 90 % of hallucinated answers.
     """
@@ -352,7 +356,8 @@ def choose(scored: Sequence[Scored], calibration: Calibration) -> dict[str, floa
         sums = [weights[flagged & gold].sum(), weights[flagged].sum(), weights[gold].sum()]
         return float(f1_of(sums)) + character_f1(scored, calibration, threshold)
 
-    balanced = float(max(_GRID, key=worth))
+    worths = [worth(threshold) for threshold in _GRID]
+    balanced = float(_GRID[np.array(worths) >= max(worths) - _MAX_LOSS].max())
     strict = [t for t in _GRID if (tops[~gold] >= t).mean() <= _MAX_FALSE_POSITIVES]
     wide = [t for t in _GRID if (tops[gold] >= t).mean() >= _MIN_RECALL]
     precision = max(float(strict[0]) if strict else 0.99, balanced)

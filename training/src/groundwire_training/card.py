@@ -103,6 +103,13 @@ FEVER](https://aclanthology.org/D19-1341), [RTE](https://aclanthology.org/W07-14
 pairs of these](https://aclanthology.org/2020.emnlp-main.732), \
 [ScoNe](https://aclanthology.org/2023.acl-short.154), [MED](https://aclanthology.org/W19-4804) | \
 16,903 premises with claims judged as a whole | per set |
+| [AttributionBench](https://aclanthology.org/2024.findings-acl.886), [citations of biomedical \
+papers](https://doi.org/10.1093/bioinformatics/btae420), \
+[Climate-FEVER](https://arxiv.org/abs/2012.00614), [multi-hop \
+claims](https://arxiv.org/abs/2410.20783), [Factcheck-GPT](https://arxiv.org/abs/2311.09000), \
+[Q²](https://aclanthology.org/2021.emnlp-main.619), \
+[SciTab](https://aclanthology.org/2023.emnlp-main.483) | 14,072 premises with claims of people and \
+models, judged as a whole | per set |
 | excerpts of documentation, Wikipedia, tables and infoboxes | 8,600, claims made by program | per \
 set |
 | [BUMP](https://aclanthology.org/2023.acl-long.716), [DeFacto](https://arxiv.org/abs/2212.09968), \
@@ -114,8 +121,9 @@ in the package.
 
 ## Training
 
-Adapters of rank 32 on all products of the layers, heads and small tables: `groundwire train \
-cross`. `training/LOG.md` of the repository has the run and its curve.
+The weights are the mean of two runs of `groundwire train cross`: that of version 0.4.0, with \
+adapters of rank 32 on all products of the layers, and a later one from it that trained all weights \
+of the layers in bfloat16. `training/LOG.md` of the repository has the runs and their curves.
 
 """
 
