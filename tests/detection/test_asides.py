@@ -29,6 +29,13 @@ def asides(answer: str, question: str | None = None) -> list[tuple[str, str]]:
         ("Hi Anna,\n\nIt costs $25.", "greeting", "Hi Anna,"),
         ("It costs $25.\n\nI hope this helps!", "closing", "I hope this helps!"),
         ("It costs $25.\n\nKind regards,\nThe Pro team", "closing", "Kind regards,\nThe Pro team"),
+        (
+            "Is phone support part of the Team plan?\nYes.",
+            "closing",
+            "Is phone support part of the Team plan?",
+        ),
+        ("It costs $25.\n\n_Generated from the plan._", "closing", "_Generated from the plan._"),
+        ("It costs $25.\n\n(All prices come from S0.)", "closing", "(All prices come from S0.)"),
         ("It costs $25 [S0].\n\nSource: [S0]", "sources", "Source: [S0]"),
         ("It costs $25.[^1]\n\n[^1]: https://a.example", "sources", "[^1]: https://a.example"),
     ],
@@ -81,6 +88,10 @@ def test_a_fact_in_the_place_of_an_aside_is_a_claim(shape: shapes.Shape) -> None
         "I'm not an employee of the bankrupt plant.",
         "I'm not a fan of the plant in Hamburg.",
         "Here are the lawsuits:\n\n- It costs $25.",
+        "Did you know that it costs $25?",
+        "### Needs phone support",
+        "This table was generated from the reports of the fraud.",
+        "All prices come from the court in Bremen.",
     ],
 )
 def test_questions_disclaimers_and_intros_with_a_new_word_are_claims(answer: str) -> None:
@@ -114,6 +125,7 @@ def test_asides_do_not_depend_on_how_the_answer_was_cut(shape: shapes.Shape) -> 
         "Please reach out to the court in Bremen.",
         "I can explain that refunds go to charity.",
         "Thanks for paying with gold bars.",
+        "It was written by an AI that the court in Bremen owns.",
     ],
 )
 def test_a_phrase_with_a_word_that_no_source_has_is_a_claim(text: str) -> None:

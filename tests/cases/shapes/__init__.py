@@ -2,7 +2,8 @@
 
 ``answers.toml`` has right ones: ``«...»`` marks what claims nothing. In ``hostile.toml`` it marks
 wrong facts that stand where usually nothing is claimed. Each has a twin by another author, who had
-not seen how asides are found. ``by_a_third_hand.toml`` was counted before anybody read it.
+not seen how asides are found. ``by_a_third_hand.toml`` and ``by_a_fourth_hand.toml`` were
+counted before anybody read them.
 """
 
 import re

@@ -33,8 +33,12 @@ _TITLE_LEAD = re.compile(
     r"\d{1,2})\s*(?:[:.–—-]\s*|$)|\d{1,2}[.)]\s+",
     re.IGNORECASE,
 )
-_ASKS = re.compile(
-    r"(?:what|when|where|why|how|who|which|whose|is|are|can|does|do|did)\b", re.IGNORECASE
+_VERB = "am|is|are|was|were|can|could|does|do|did|should|will|would|may|must|has|have"
+_ASKS = re.compile(rf"(?:what|when|where|why|how|who|which|whose|{_VERB})\b", re.IGNORECASE)
+#: A question for yes or no that has no clause, which may state something: "Did you know that ...?"
+_YES_NO = re.compile(
+    rf"(?:{_VERB})\b(?!.*\b(?:that|which|who|know|aware|because|since|not)\b)[^.,;:!?]*\?",
+    re.IGNORECASE,
 )
 _INTRO = re.compile(
     r"(?:here|below|according|based|the (?:following|relevant|sources?|docs|documents?|answer|"
@@ -90,7 +94,7 @@ class Phrases:
         The clauses must be listed phrases, or intros if the last clause is one.
         """
         clauses = [
-            part for each in _CLAUSE.split(text) if (part := each.strip(MARKS + ".!?…:,–—-"))
+            part for each in _CLAUSE.split(text) if (part := each.strip(MARKS + ".!?…:,–—-()"))
         ]
         kinds = [self._phrase_of(clause, asks=text.endswith("?")) for clause in clauses]
         end = ":" if ":" in text[-3:] else ""
@@ -151,9 +155,13 @@ class Phrases:
         return not any(map(asserts, left)) and all(map(self._known.admits, left))
 
     def is_question(self, text: str) -> bool:
-        """Return whether a text is a question of function words and listed words of titles only."""
+        """Return whether a text is a question of function words and listed words of titles only.
+
+        A question for yes or no may also have words of the sources.
+        """
         asks = text.endswith("?") and bool(_ASKS.match(text))
-        return asks and all(word in FUNCTION_WORDS or is_plain(word) for word in words_in(text))
+        has = self._known.admits if _YES_NO.fullmatch(text) else is_plain
+        return asks and all(word in FUNCTION_WORDS or has(word) for word in words_in(text))
 
     def is_title(self, text: str, *, is_bare: bool = False, is_new: bool = False) -> bool:
         """Return whether a text is a title: it names the text after it, and states nothing.
@@ -169,7 +177,7 @@ class Phrases:
         bare = bare.strip(MARKS + ":.")
         asks = bare.endswith("?") and bool(_ASKS.match(bare))
         found = words_in(bare)
-        if bare.endswith(("!", ";", ",")) or len(found) > MAX_TITLE_WORDS:
+        if bare.endswith(("!", ";", ",")) or len(found) > MAX_TITLE_WORDS + 4 * asks:
             return False
         # Do not test a first word that is common in titles: "Costs" begins a title, but in "Pro
         # costs" it may be a verb.
