@@ -56,11 +56,11 @@ class Generating:
         temperature: Sampling temperature.  [default: the endpoint's]
         max_tokens: Limit on the tokens of an answer.  [default: the endpoint's]
         seed: Seed of the sampling.  [default: the endpoint's]
-        system: Text of the system message, which comes before the question.  [default: to answer
-            from the sources alone]
-        concurrency: Most calls at a time.
-        retries: How often a call is made again after 429, 5xx, or if it fails or takes too long,
-            with longer and longer pauses.
+        system: Text of the system message, which comes before the question.  [default: an
+            instruction to answer from the sources alone]
+        concurrency: Largest number of calls at a time.
+        retries: How many times a call is made again if the status is 429 or 5xx, it fails or it
+            takes too long, with longer and longer pauses.
         timeout_s: Seconds that a call may take, from the connection to the last byte.
     """
 

@@ -52,7 +52,7 @@ KINDS: dict[str, Kind] = {
     "false_block_budget": Kind(Budget),
 }
 
-#: The type of a tenant's API keys in a file.
+#: The type of a tenant's API keys in a configuration file.
 KEYS = Kind(Annotated[tuple[KeyText, ...], OneOrMore()])
 
 _WHOLE = Kind(Whole)

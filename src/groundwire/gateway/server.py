@@ -225,7 +225,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """Parse bytes of the client, and refuse a head that gets too large."""
         self._has_ended = False
         super().data_received(data)
-        # If these bytes completed a request, most of them may be its body.
+        # Bytes that completed a request are not counted: most of them may be its body.
         if self._is_in_head and not self._has_ended:
             self._n_head_bytes += len(data)
             if self._n_head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():

@@ -119,7 +119,7 @@ class LocalVerifier:
                 variable ``GROUNDWIRE_READER`` names another; ``"reader-small"``, ``"reader-base"``,
                 or the folder of a reader.
             threads: CPU threads; by default one for each processor this process may use.
-            cache_mb: Size of the cache of spans that were read, in megabytes of 1,000,000 bytes.
+            cache_mb: Size of all caches together, in megabytes of 1,000,000 bytes.
 
         Raises:
             ModelError: If the model is no reader, or has no usable map from its scores to

@@ -35,7 +35,7 @@ class ClaimStatus(StrEnum):
     NOT_ENTAILED = "not_entailed"
     PRIOR_LEAK = "prior_leak"
     INSUFFICIENT_EVIDENCE_GAIN = "insufficient_evidence_gain"
-    UNDER_BUDGET = "under_budget"  # by the rule kl, or from a service that gives no other status
+    UNDER_BUDGET = "under_budget"  # by the rule kl, or if a service flags with no usable status
     PASSED = "passed"
 
 

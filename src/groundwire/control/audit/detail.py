@@ -28,7 +28,7 @@ MAX_EVIDENCE, MAX_CITATIONS = 3, 20
 #: Texts of a detail that are kept whole have at most this many characters together; others are cut.
 MAX_CHARS = 500_000
 
-#: Fields of the request's context that the detail has, too.
+#: Fields of the request's context, as JSON data, that are copied into the detail unchanged.
 _REQUEST = ("gate", "origin", "lost", "unused", "skipped", "has_tools")
 
 T = TypeVar("T")
@@ -145,10 +145,10 @@ class _Detail:
         }
 
     def _where(self, evidence: EvidenceRef) -> tuple[RedactedText, int, int]:
-        """Return the source of some evidence, and start and end of the evidence in the source.
+        """Return the text of the source that some evidence is in, and the evidence's place there.
 
-        If the source is not known, or has another text there, return the text of the evidence, its
-        start and its end.
+        The place is a start and an end. If the source is not known, or has another text there,
+        return the evidence's own text, 0 and its length.
         """
         place = self._places.get(evidence.source_id)
         if place is not None:

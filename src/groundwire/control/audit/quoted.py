@@ -70,7 +70,7 @@ class Quotes:
     """
 
     def __init__(self, keeping: Keeping, *, max_chars: int) -> None:
-        """Prepare to quote texts; whole ones may have ``max_chars`` characters together."""
+        """Prepare to quote texts; ``max_chars`` is the limit on all whole texts together."""
         self._keeping, self._left = keeping, max_chars
         # Many claims have the same evidence, citations or names, which are redacted once.
         self._apply = lru_cache(maxsize=1024)(keeping.redaction.apply)

@@ -168,7 +168,7 @@ class _Fold:
 
 
 def _found(pattern: str, text: str) -> Iterator[Range]:
-    # The patterns have no groups, since RE2 is faster without them.
+    # The patterns have no capturing groups, since RE2 is faster without them.
     for match in compile_pattern(pattern, is_case_sensitive=True).finditer(text):
         yield match.span()
 

@@ -23,12 +23,12 @@ class Sink(Protocol):
     """The interface of places that keep records, in order. Only one task calls a sink."""
 
     async def heads(self) -> Sequence[Head]:
-        """Return the last records of earlier chains in the sink, as far as it can read them.
+        """Return the last record of each earlier chain that the sink can find.
 
         This is called before the first ``append``.
 
         Raises:
-            Exception: If the records cannot be read; the call is then repeated.
+            Exception: If the sink cannot be read; the call is then repeated.
         """
         return ()
 

@@ -115,7 +115,7 @@ class Engine:
         return connection
 
     def _give_up(self, attempt: asyncio.Future[Any]) -> None:
-        """Close a connection whose task was cancelled while it connected."""
+        """Close the connection of an attempt if the task that waited for it was cancelled."""
         if attempt.cancelled() or attempt.exception() is not None:
             return
         closing = asyncio.ensure_future(_cut_off(attempt.result()))

@@ -284,7 +284,7 @@ def _is_computed(
 
 
 def _is_sum(result: Quantity, parts: Sequence[Quantity]) -> bool:
-    """Return whether a number is the sum of all parts of its unit, or of two of them."""
+    """Return whether a number is the sum of two of the parts with its unit, or of all of them."""
     numbers = [part.number for part in parts if part.unit == result.unit and part.value]
     sums = [a + b for a, b in combinations(numbers, 2)]
     sums += [sum(numbers)] if len(numbers) > 1 else []

@@ -213,10 +213,10 @@ class HeldStream:
         return self._n_bytes + sum(answer.n_bytes for answer in self.answers.values())
 
     def take(self, event: ServerSentEvent, chunk: Chunk) -> None:
-        """Hold each part of a chunk with its answer.
+        """Hold each part of a chunk with the answer that the part is about.
 
-        A chunk about no answer is sent before all answers if it comes before them, else after them.
-        If it is sent before them and text is withheld, only fields are sent that hold no text.
+        A chunk about no answer is sent before all answers if no answer has begun, else after all of
+        them. In the first case, with ``withholds``, only its fields without text are sent, if any.
         """
         head = {key: value for key, value in chunk.data.items() if key in HEAD}
         self.head.update(without_text(head, HEAD) if self.withholds else head)

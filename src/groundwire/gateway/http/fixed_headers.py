@@ -13,7 +13,7 @@ class FixedHeaders:
         self._app, self._headers = app, headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Pass a request on to the app, and set the headers of its response."""
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":

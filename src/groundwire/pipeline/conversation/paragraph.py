@@ -62,7 +62,10 @@ def may_be_aside(text: str, n_sentences: int) -> bool:
 
 
 def states_nothing(text: str, ranges: list[tuple[int, int]], *, is_user: bool) -> bool:
-    """Return whether no sentence states a fact: all are questions, orders or choices."""
+    """Return whether a paragraph states no fact.
+
+    That is so if it ends with a question and its choices, or if no sentence informs by its wording.
+    """
     if ranges and wording.has_choices(text[ranges[0][0] : ranges[-1][1]]):
         return True
     wordings = (wording.wording_of(text[first:last], is_user=is_user) for first, last in ranges)

@@ -42,7 +42,10 @@ def passages_of(inside: str, place: str, attributes: str) -> Iterator[Piece]:
 
 
 def _after_abouts(text: str) -> tuple[int, str | None]:
-    """Return the offset after the source and title tags that begin a text; and the title if any."""
+    """Return where a text goes on after the tags it begins with, such as source, title or URL.
+
+    The second value is the text of the first of them that is not empty; ``None`` if there is none.
+    """
     start, title = 0, None
     while about := _ABOUT.match(text, start):
         title = title or about[2]

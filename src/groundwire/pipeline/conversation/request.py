@@ -148,8 +148,9 @@ def read_request(
     named_sources = {SourceOrigin.METADATA: explicit}
     found = [named_sources]
     if metadata_only:
+        # Documents and tool results are not evidence here, so they count as other parts.
         for kind in (Skipped.DOCUMENT, Skipped.RESULT_PART):
-            skipped[Skipped.PART] += skipped.pop(kind, 0)  # such a part is not evidence then
+            skipped[Skipped.PART] += skipped.pop(kind, 0)
     else:
         named_sources[SourceOrigin.DOCUMENTS] = _documents(body, messages, skipped)
         results = _latest_turn_first(messages)

@@ -46,7 +46,8 @@ _MAX_NAME_WORDS = 10
 def words_of(name: str) -> list[str]:
     """Return the words of a name in lower case: ``userQuestion`` and ``user_question`` have two.
 
-    Chinese and Japanese are divided into words of the lists, and otherwise into single characters.
+    Chinese and Japanese have no spaces: words that ``words.txt`` lists for names are found in them,
+    and each other character counts as a word.
     """
     words: list[str] = []
     for word in _WORD.findall(name):
