@@ -122,8 +122,8 @@ in the package.
 ## Training
 
 The weights are the mean of two runs of `groundwire train cross`: that of version 0.4.0, with \
-adapters of rank 32 on all products of the layers, and a later one from it, with all weights of \
-the layers in bfloat16. `training/LOG.md` of the repository has the runs and their curves.
+adapters of rank 32 on all products of the layers, and a later one from it that trained all \
+weights of the layers in bfloat16. `training/LOG.md` of the repository has the runs and their curves.
 
 """
 
