@@ -123,7 +123,8 @@ in the package.
 
 The weights are the mean of two runs of `groundwire train cross`: that of version 0.4.0, with \
 adapters of rank 32 on all products of the layers, and a later one from it that trained all \
-weights of the layers in bfloat16. `training/LOG.md` of the repository has the runs and their curves.
+weights of the layers in bfloat16. `training/LOG.md` of the repository has the runs and their \
+curves.
 
 """
 
