@@ -72,7 +72,7 @@ def test_a_missing_model_is_told(run: CommandLine, models: Path) -> None:
     (models / "reader" / "manifest.json").unlink()
     result = run("doctor")
     assert result.exit_code == 2
-    assert "  no  model reader      not there\n      Install the package again" in result.stdout
+    assert "  no  model reader      not there\n      Install the packages again" in result.stdout
 
 
 def test_a_broken_package_is_told_with_the_next_step(

@@ -116,7 +116,8 @@ def look_at_models() -> Iterator[Checkup]:
     """Check that the embedded models are intact, and that the default model is there."""
     from groundwire.engine.models import DEFAULT_MODEL, list_models, verify
 
-    fix = "Install the package again, from its checkout: pip install --force-reinstall ."
+    command = "pip install --force-reinstall . ./models/reader-base"
+    fix = f"Install the packages again, from their checkout: {command}"
     try:
         manifests = list_models()
     except GroundwireError as error:

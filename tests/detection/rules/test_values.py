@@ -107,6 +107,8 @@ def test_a_day_that_stands_anywhere_or_in_no_ones_place_is_left_alone(
         ("Between 1990 and 2005, 15 years passed.",
          "It was built in 1990 and closed in 2005.", "15 years"),
         ("Of 80 seats 20 are taken, which is 25%.", "20 of the 80 seats are taken.", "25%"),
+        ("18 in 6,400 guests fell, 2.8 per 1,000.", "18 of 6,400 guests fell.", "2.8"),
+        ("The rate was 2.8 falls per 1,000 guests.", "18 of 6,400 guests fell.", "1,000"),
     ],
 )  # fmt: skip
 def test_a_number_that_follows_is_settled(claim: str, source: str, words: str) -> None:
@@ -128,6 +130,7 @@ def test_what_it_is_computed_from_is_settled_with_it() -> None:
         ("The plants employ 30 and 45 people, 85 in all.",
          "The first plant employs 30 people. The second plant employs 45 people."),
         ("The bridge is 42 km long and low.", "The bridge is 42 km long."),  # it stands there
+        ("The rate was 3.8 falls per 1,000 guests.", "18 of 6,400 guests fell."),
         ("Of 30, 45 and 60-75 people some left.", "There were 30, 45 and 60-70 people."),
     ],
 )  # fmt: skip

@@ -90,8 +90,8 @@ def test_each_example_is_a_card_that_filters_can_read(page: Page) -> None:
         ("failed", "QA", ""),
         ("unchecked", "QA", "unverified"),
         ("true_positive", "QA", "hallucinated"),
+        ("not_flagged", "QA", "grounded"),
         ("true_negative", "Summary", "grounded"),
-        ("unlabelled", "QA", "grounded"),
     ]
     assert [each["name"] for each in page.attributes("select")] == ["kind", "task", "outcome"]
 

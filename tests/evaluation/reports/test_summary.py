@@ -20,7 +20,7 @@ def test_each_row_is_of_one_kind(summary: Summary) -> None:
         "passed": RowKind.TRUE_NEGATIVE,
         "failed": RowKind.FAILED,
         "unchecked": RowKind.UNCHECKED,
-        "unlabelled": RowKind.UNLABELLED,
+        "unlabelled": RowKind.NOT_FLAGGED,
     }
     assert sum(summary.counts.values()) == len(ROWS)
 
@@ -28,7 +28,7 @@ def test_each_row_is_of_one_kind(summary: Summary) -> None:
 def test_errors_come_first_then_failures_then_words_that_differ(summary: Summary) -> None:
     # Doubt 0.02 is further below 0.5 than 0.97 is above it.
     ids = [each.row.id for each in summary.examples]
-    assert ids == [*("missed", "alarm", "failed", "unchecked", "found", "passed", "unlabelled")]
+    assert ids == [*("missed", "alarm", "failed", "unchecked", "found", "unlabelled", "passed")]
 
 
 @pytest.mark.parametrize("n", [0, 2])

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, islice, permutations, product
+from itertools import combinations, islice, pairwise, permutations, product
 
 from groundwire.detection.comparison.aligned_span import ComparedText, Lines
 from groundwire.detection.comparison.counterpart import other_days, same_kind
@@ -45,6 +45,9 @@ _MOST_OPERANDS = 12
 _OPERAND_LINES = 2
 #: Greatest relative error of a rounded result.
 _ROUNDED = 0.005
+#: Words between a rate and the number that it is for: 2.8 per 1,000.
+_PER = re.compile(r"\s+(?:\w+\s+)?(?:per|in|for every|out of)\s+")
+_BASES = (100, 1_000, 10_000, 100_000, 1_000_000)
 _DAY = 24 * 60
 _FIRST_YEAR, _LAST_YEAR = 1000, 2199
 
@@ -267,20 +270,33 @@ def _is_computed(
 ) -> bool:
     """Return whether a number can be computed from stated numbers.
 
-    It may be a sum, a difference, the years between two dates, a share in per cent, or a price
-    times a count. The operands are numbers of the claim. If the claim compares, they may also be
-    in the best lines or the claim before.
+    It may be a sum, a difference, the years between two dates, a share in per cent, a rate such as
+    2.8 per 1,000, or a price times a count. The operands are numbers of the claim. If the claim
+    compares, or has a rate, they may also be in the best lines; if it compares, also in the claim
+    before.
     """
     if quantity.kind is not QuantityKind.NUMBER or _is_in_range(claim, quantity):
         return False
     compares = _COMPARES.search(claim.text) is not None
     groups = (own, near, earlier) if compares else (own,)
-    if any(_is_sum(quantity, group) for group in groups):
+    if _is_rate(claim, quantity, [*own, *near][:_MOST_OPERANDS]) or any(
+        _is_sum(quantity, group) for group in groups
+    ):
         return True
     if any(_is_price(a, b, quantity) for a, b in permutations(own, 2)):
         return True
     operands = (own, [*own, *near][:_MOST_OPERANDS]) if compares else (own,)
     return any(_gives(a, b, quantity) for group in operands for a, b in permutations(group, 2))
+
+
+def _is_rate(claim: ComparedText, quantity: Quantity, own: Sequence[Quantity]) -> bool:
+    """Return whether a number is of a rate that two others give: 18 of 6,400 are 2.8 per 1,000."""
+    for rate, base in pairwise(quantities_in(claim)):
+        per = _PER.fullmatch(claim.text[rate.end : base.start])
+        if per and quantity in (rate, base) and base.number in _BASES:
+            pairs = (pair for pair in permutations(own, 2) if 0 < pair[0].number < pair[1].number)
+            return any(_is_close(base.number * a.number / b.number, rate.number) for a, b in pairs)
+    return False
 
 
 def _is_sum(result: Quantity, parts: Sequence[Quantity]) -> bool:

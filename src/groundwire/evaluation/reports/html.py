@@ -85,7 +85,7 @@ def sentence(summary: Summary) -> str:
     """
     scores = summary.scores
     if not scores["example"]:
-        flagged, passed = (summary.counts[k] for k in (RowKind.FLAGGED, RowKind.UNLABELLED))
+        flagged, passed = (summary.counts[k] for k in (RowKind.FLAGGED, RowKind.NOT_FLAGGED))
         without = "".join(f"; {each}" for each in counts_without_verdict(scores))
         return (
             f"Of {scores['n']:,} rows none could be scored, for want of labels: "

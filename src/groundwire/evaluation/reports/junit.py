@@ -40,7 +40,7 @@ def _verdict(kind: RowKind, *, has_labels: bool) -> str:
     match kind:
         case RowKind.FAILED | RowKind.UNCHECKED:
             return "error"
-        case RowKind.UNLABELLED | RowKind.FLAGGED if has_labels:
+        case RowKind.NOT_FLAGGED | RowKind.FLAGGED if has_labels:
             return "skipped"
         case RowKind.FLAGGED | RowKind.FALSE_NEGATIVE | RowKind.FALSE_POSITIVE:
             return "failure"

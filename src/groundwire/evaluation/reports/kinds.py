@@ -29,7 +29,7 @@ class RowKind(StrEnum):
     FLAGGED = "flagged", 1, "without a label, and words were marked"
     TRUE_POSITIVE = "true_positive", 2, "hallucinated, and words were marked"
     TRUE_NEGATIVE = "true_negative", 3, "not hallucinated, and nothing was marked"
-    UNLABELLED = "unlabelled", 3, "without a label, and nothing was marked"
+    NOT_FLAGGED = "not_flagged", 3, "without a label, and nothing was marked"
 
     def __new__(cls, value: str, tier: int, meaning: str) -> Self:
         """Make a member, which is equal to its value."""
@@ -61,8 +61,8 @@ class ReportRow:
         detection: The detection of the row; ``None`` if it has none.
         judged: The comparison of the detection with the labels; ``None`` without a label.
         badness: How bad the verdict is, in [0, 1], to sort rows of one kind by. For a wrong verdict
-            it is how far the doubt is on the wrong side of the threshold, for a flagged answer
-            without a label the doubt, for a true positive with gold spans 1 minus the IoU of the
+            it is how far the doubt is on the wrong side of the threshold, for an answer without
+            a label the doubt, for a true positive with gold spans 1 minus the IoU of the
             marked characters, and 0 otherwise.
     """
 
@@ -103,7 +103,7 @@ def _kind(judged: ComparedAnswer, *, is_labelled: bool) -> RowKind:
     if judged.is_unchecked:
         return RowKind.UNCHECKED
     if not is_labelled:
-        return RowKind.FLAGGED if judged.is_flagged else RowKind.UNLABELLED
+        return RowKind.FLAGGED if judged.is_flagged else RowKind.NOT_FLAGGED
     if judged.is_flagged:
         return RowKind.TRUE_POSITIVE if judged.is_hallucinated else RowKind.FALSE_POSITIVE
     return RowKind.FALSE_NEGATIVE if judged.is_hallucinated else RowKind.TRUE_NEGATIVE
@@ -117,7 +117,7 @@ def _badness(kind: RowKind, judged: ComparedAnswer, detector: DetectorInfo) -> f
     match kind:
         case RowKind.FALSE_POSITIVE:
             return _within((doubt - limit) / (1 - limit)) if limit < 1 else 1.0
-        case RowKind.FLAGGED:
+        case RowKind.FLAGGED | RowKind.NOT_FLAGGED:
             return _within(doubt)
         case RowKind.FALSE_NEGATIVE:
             return _within((limit - doubt) / limit) if limit > 0 else 1.0

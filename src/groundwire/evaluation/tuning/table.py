@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from math import ceil, floor
 
+from groundwire.detection.values import Score
 from groundwire.evaluation.intervals import MIN_CONTEXTS
 from groundwire.evaluation.no_verdict import RowCounts, counts_without_verdict
 from groundwire.evaluation.scores import PREVALENCES
@@ -48,7 +49,14 @@ def to_text(tuning: Tuning) -> str:
         ),
     )
     # A template would escape characters of names, which the configuration needs as they are.
-    return f"{text}\n\n# in the configuration:\n{snippet}" if snippet else text
+    return f"{text}\n\n# in the configuration{_option(tuning)}:\n{snippet}" if snippet else text
+
+
+def _option(tuning: Tuning) -> str:
+    threshold = tuning.groups[0].threshold
+    if threshold is None or tuning.header.detector.score is Score.SIMILARITY:
+        return ""
+    return f" (on the command line: --operating-point {threshold:g})"
 
 
 def _table(tuning: Tuning) -> str:
