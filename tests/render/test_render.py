@@ -126,7 +126,7 @@ def test_a_claim_that_was_not_read_is_listed_with_its_reason() -> None:
         probability=None,
         reason=Reason.LANGUAGE,
     )
-    wanted = "written in a language or script that the detector does not know"
+    wanted = "claim or evidence is in a language or script that the detector does not know"
     detection = covered(Outcome.PARTIAL, {Reason.LANGUAGE: 1}, claim)
     assert f'unchecked    0-8  {wanted}  "Это так."' in to_text(detection)
     assert f'<li><span class="any" dir="auto">Это так.</span> <em>({wanted})</em></li>' in to_html(

@@ -31,9 +31,9 @@ EXAMPLE_ANSWER = "It was built in 1950 and stands 500 meters tall in Paris, Fran
 EXAMPLE_WRONG = "1950"
 
 LANGUAGES = (
-    "English. Other languages in Latin letters are read, less well. A sentence with over 30 % of "
-    "its letters in another script is not read, nor is a word without word pieces: that lowers the "
-    "coverage (reason: language) and never counts as supported."
+    "English. In other languages in Latin letters, only numbers that differ are found, and the "
+    "answer is at best partial. A sentence with over 30 % of its letters in another script is not "
+    "read, nor is a word without word pieces: that lowers the coverage (reason: language) and never counts as supported."
 )
 
 #: The detector that ``groundwire check`` loads without options.

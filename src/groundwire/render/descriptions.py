@@ -49,7 +49,7 @@ OUTCOMES = {
 REASONS = {
     Reason.NO_EVIDENCE: "there was no evidence",
     Reason.NO_CLAIM: "the answer has text, and no statement in it that could be checked",
-    Reason.LANGUAGE: "written in a language or script that the detector does not know",
+    Reason.LANGUAGE: "claim or evidence is in a language or script that the detector does not know",
     Reason.UNRELATED: "a claim has no word in common with the evidence",
     Reason.TOO_SHORT: "a claim had fewer words than the detector compares",
     Reason.DROPPED_LONG: "a source was over the length limit",
