@@ -33,8 +33,8 @@ EXAMPLE_WRONG = "1950"
 LANGUAGES = (
     "English. In other languages in Latin letters, only numbers that differ are found, and the "
     "answer is at best partial. A sentence with over 30 % of its letters in another script is not "
-    "read, nor is a word without word pieces: that lowers the coverage (reason: language) and never "
-    "counts as supported."
+    "read, nor is a word without word pieces: that lowers the coverage (reason: language), and "
+    "never counts as supported."
 )
 
 #: The detector that ``groundwire check`` loads without options.
