@@ -236,13 +236,13 @@ def test_probabilities_follow_from_log_odds_however_steep_the_map() -> None:
 def test_balanced_weighs_answers_as_though_35_in_100_were_hallucinated() -> None:
     # Flagged from 0.505 on, all of the 35 are found and 26 of 65 wrongly: F1 is 70 / 96. From 0.905
     # on, 21 of the 35 and nothing else: 42 / 56, which is more. As they are, half and half, it
-    # would be 10 / 12 against 6 / 8.
+    # would be 10 / 12 against 6 / 8. Any threshold up to the highest score does the same.
     wrong = [scored([p], [1]) for p in [0.905] * 3 + [0.505] * 2]
     right = [scored([p], [0]) for p in [0.505] * 2 + [0.105] * 3]
     answers = [without_characters(answer) for answer in (*wrong, *right)]
-    assert choose(answers, AS_IT_IS) == {"precision": 0.51, "balanced": 0.51, "recall": 0.5}
+    assert choose(answers, AS_IT_IS) == {"precision": 0.9, "balanced": 0.9, "recall": 0.5}
     more = [*answers, *answers[:5], *answers[:5]]
-    assert choose(more, AS_IT_IS)["balanced"] == 0.51
+    assert choose(more, AS_IT_IS)["balanced"] == 0.9
 
 
 def test_balanced_heeds_the_characters_too() -> None:
@@ -250,8 +250,15 @@ def test_balanced_heeds_the_characters_too() -> None:
     # marks the rest of it.
     short = [scored([0.905, 0.305], [1, 0]), scored([0.105], [0])]
     long = [scored([0.905, 0.305], [1, 1]), scored([0.105], [0])]
-    assert choose(short, AS_IT_IS)["balanced"] == 0.31
-    assert choose(long, AS_IT_IS)["balanced"] == 0.11
+    assert choose(short, AS_IT_IS)["balanced"] == 0.9
+    assert choose(long, AS_IT_IS)["balanced"] == 0.3
+
+
+def test_balanced_is_the_highest_threshold_that_loses_at_most_a_hundredth() -> None:
+    # Below 0.5 one more answer of 1,000 is found: F1 is higher by about 0.0005.
+    wrong = [scored([p], [1]) for p in [0.905] * 999 + [0.495]]
+    answers = [without_characters(a) for a in (*wrong, *(scored([0.105], [0]) for _ in range(999)))]
+    assert choose(answers, AS_IT_IS)["balanced"] == 0.9
 
 
 def test_precision_flags_at_most_2_and_recall_finds_at_least_90_of_100() -> None:

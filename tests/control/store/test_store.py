@@ -80,12 +80,16 @@ async def test_two_stores_that_write_at_once_lose_nothing(store_url: str) -> Non
 
 async def test_a_store_has_no_more_connections_than_it_may(store_url: str) -> None:
     at_once = most = 0
+    all_in_use = asyncio.Event()
 
     async def use(store: Store) -> None:
         nonlocal at_once, most
         async with store.reading():
             at_once += 1
             most = max(most, at_once)
+            if at_once == 3:
+                all_in_use.set()
+            await asyncio.wait_for(all_in_use.wait(), PATIENCE_S)
             await asyncio.sleep(0.001)
             at_once -= 1
 
