@@ -38,6 +38,8 @@ def asides(answer: str, question: str | None = None) -> list[tuple[str, str]]:
         ("It costs $25.\n\n(All prices come from S0.)", "closing", "(All prices come from S0.)"),
         ("It costs $25 [S0].\n\nSource: [S0]", "sources", "Source: [S0]"),
         ("It costs $25.[^1]\n\n[^1]: https://a.example", "sources", "[^1]: https://a.example"),
+        ("It costs $25.¹\n\n¹ S0", "sources", "¹ S0"),
+        ("**Part of the Team plan**\n- Phone support.", "heading", "**Part of the Team plan**"),
     ],
 )
 def test_what_claims_nothing_is_set_apart(answer: str, kind: str, text: str) -> None:

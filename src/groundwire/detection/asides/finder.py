@@ -19,7 +19,7 @@ _FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})", re.MULTILINE)
 _LINK = re.compile(r"\[([^\[\]]*)\]\(([^()\s]+)\)")
 _URL = re.compile(r"https?://[^\s<>()\[\]]+")
 _PLACE = re.compile(r"\b(?:pages?|pp?\.|section|chapter|line|no\.) ?\d{1,4}\b", re.IGNORECASE)
-_DEFINITION = re.compile(r"\[\^?([^\[\]\n]{1,64})\]:?")
+_DEFINITION = re.compile(r"\[\^?[^\[\]\n]{1,64}\]:?|[¹²³⁴-⁹]")
 _IMPORT = re.compile(
     r"(?:import|from|using|use|require|#include|package)\b[\w\s.,*{}'\"/@<>;:-]*|"
     r"(?:const|let|var)\s+\w+\s*=\s*require\(['\"][\w./@-]+['\"]\);?"
@@ -158,7 +158,8 @@ class AsideFinder:
         definition = _DEFINITION.match(shape.text)
         marker = definition[0] if definition and shape.begins_line else ""
         is_listed = self._is_source_list and (shape.is_item or bool(marker))
-        return (is_listed or marker.endswith(":")) and self._is_entry(shape.text, segment)
+        # A footnote such as "[^1]: ..." or "¹ ..." needs no list of sources above it.
+        return (is_listed or marker[-1:] not in ("", "]")) and self._is_entry(shape.text, segment)
 
     def _is_entry(self, text: str, segment: Segment) -> bool:
         """Return whether a text only names sources, by id, address or title."""
@@ -167,7 +168,7 @@ class AsideFinder:
             return False
         text = _LINK.sub(lambda link: f" {link[1]} {link[2]} ", text)
         urls = [url.rstrip(".,;:") for url in _URL.findall(text)]
-        rest = _PLACE.sub(" ", _URL.sub(" ", text)).replace("^", " ")
+        rest = re.sub("[⁴-⁹¹²³^]", " ", _PLACE.sub(" ", _URL.sub(" ", text)))
         listed = WORD.findall(rest)
         others = [word.casefold() for word in listed if not self._names([word])]
         # An entry that names exactly one source, and has no comma, may have any address: the place

@@ -179,6 +179,8 @@ class Phrases:
         found = words_in(bare)
         if bare.endswith(("!", ";", ",")) or len(found) > MAX_TITLE_WORDS + 4 * asks:
             return False
+        if len(found) > 1 and not (is_bare or is_new) and self._known.writes(" ".join(found)):
+            return True
         # Do not test a first word that is common in titles: "Costs" begins a title, but in "Pro
         # costs" it may be a verb.
         rest = found[1:] if found and found[0] in TITLE_WORDS else found
