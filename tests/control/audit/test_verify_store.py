@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -150,12 +151,13 @@ def test_a_trail_is_intact_while_others_write(store_url: str) -> None:
         await sink.append([chain.link(chain.started(await sink.heads()))])
 
         async def write() -> None:
-            for number in range(60):
+            for number in takewhile(lambda _: not is_verified, count()):
                 await sink.append([chain.link(event(number))])
 
         async with Store(store_url) as store:
-            writing = asyncio.create_task(write())
+            writing, is_verified = asyncio.create_task(write()), False
             verdicts = [await verify_store(store, [KEY]) for _ in range(10)]
+            is_verified = True
             await writing
         await sink.close()
         return verdicts
