@@ -267,7 +267,7 @@ class Detector:
         """Return name and revision of this detector, with the threshold of an operating point.
 
         Raises:
-            SettingError: If it is neither the name of an operating point nor a number in (0, 1].
+            SettingError: If ``operating_point`` is neither a known name nor a number in (0, 1].
         """
         backend = self._backend
         if isinstance(operating_point, str):

@@ -67,7 +67,10 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(scope="session")
 def groundwire_detector() -> Detects | None:
-    """The detector of ``grounded``; ``None`` is the default reader. Override it to use another."""
+    """The detector of ``grounded``; ``None`` is the default reader.
+
+    Override this fixture to use another detector.
+    """
     return None
 
 

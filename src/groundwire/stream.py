@@ -360,7 +360,8 @@ class Stream:
     def _unrelated(self, claim: str, scores: ClaimScores) -> Reason | None:
         """Return ``unrelated`` if a claim shares no word with the sources, else ``None``.
 
-        It is ``None`` if a rule confirms a part of the claim, or the claim has no probabilities.
+        The result is also ``None`` if a rule confirms a part of the claim, or the claim has no
+        probabilities.
         """
         if scores.is_line or scores.settled or not scores.has_probabilities:
             return None
@@ -391,8 +392,8 @@ class Stream:
 
     @property
     def _has_too_few(self) -> bool:
-        # A minimum of 1 removes no span. The similarity detector always has it, because it marks
-        # whole claims and flags no word pieces that could be counted.
+        # A minimum of 1 removes no span. The similarity detector always has this minimum: it marks
+        # whole claims, and flags no word pieces that could be counted.
         return self._n_flagged < self._min_pieces and self._min_pieces > 1
 
     def _conclude(self, text: str) -> Detection:
@@ -440,7 +441,7 @@ def _rounded(probability: float) -> float:
 def _is_remark(claim: Claim, scores: ClaimScores) -> bool:
     """Return whether a claim is flagged or unrelated, and a model finds that it claims nothing.
 
-    It is false if a rule finds a conflict other than ``unrelated``.
+    The result is false if a rule finds a conflict other than ``unrelated``.
     """
     is_doubted = bool(claim.spans) or claim.reason is Reason.UNRELATED
     kinds = {conflict.kind for conflict in scores.conflicts} - {ConflictKind.UNRELATED}

@@ -79,9 +79,10 @@ def assert_grounded(
         detector: The detector; by default that of :meth:`groundwire.Detector.load`.
 
     Raises:
-        AssertionError: If the outcome is another; the message has the marked words, the evidence
+        AssertionError: If the outcome is any other; the message has the marked words, the evidence
             and the unchecked parts.
-        SettingError: If ``allow`` has another outcome, or there is no such operating point.
+        SettingError: If ``allow`` has an outcome other than these three, or there is no such
+            operating point.
         GroundwireError: If an input is invalid, or the model cannot be loaded.
     """
     __tracebackhide__ = True  # makes pytest show the line of the call instead of this function

@@ -167,10 +167,10 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         sys.exit(ExitStatus.FAILED)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # If the terminal's encoding lacks a character such as ⟦, its escape is printed.
+            # If the output's encoding lacks a character such as ⟦, the escape is printed.
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _show_warning
-    with suppress(OSError):  # writing to standard error may fail, when its disk is full
+    with suppress(OSError):  # writing to standard error may fail, as on a full disk
         try:
             cli.main(args, prog_name="groundwire")
         except Exception:  # noqa: BLE001  # Python would exit with 1, which means "hallucinated"

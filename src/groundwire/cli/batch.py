@@ -238,8 +238,8 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
 def examine_first(row: InputRow, files: Files) -> None:
     """Look in the first row for mistakes that probably all rows have, and report them once.
 
-    Notes name the columns of labels, which are not used, and if there is no question the others
-    that are not.
+    Columns of labels are not used, and a note names them. If there is no question, a second note
+    names the other columns that are not used.
 
     Raises:
         InputError: If the row lacks a column, or one of its sources is the name of a file.
@@ -281,7 +281,8 @@ def prepare_output(files: Files) -> ResultsTally:
 
     Raises:
         InputError: If the output exists, and is to be neither continued nor replaced.
-        WrittenError: If the output is to be continued, and a line of it is no result.
+        WrittenError: If the output is to be continued, and is compressed or has a line that is no
+            result.
     """
     tally, path = ResultsTally(), files.output
     if path is None or files.force or not path.exists():

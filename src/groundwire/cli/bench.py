@@ -37,7 +37,8 @@ def bench(
         split: A part of the benchmark, such as test or dev.
         data_revision: The commit of the data on the hub.  [default: the current one, which the
             result names]
-        limit: Number of answers to judge: whole contexts, drawn at random, the same each time.
+        limit: Limit on the number of answers to judge. Contexts are drawn at random, the same each
+            time, and all their answers are judged; the last context may be cut.
         as_json: Print the result as JSON.
 
     Examples:

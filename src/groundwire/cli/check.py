@@ -28,8 +28,8 @@ class AnswerOptions:
 
     Attributes:
         source: A text that the answer may rest on; can be repeated.
-        source_file: A file with such a text, or a JSON list of documents, each a source; can be
-            repeated. Results name it by its file name.
+        source_file: A file with one source, which results name by the file name, or with a JSON
+            list of documents, each a source; can be repeated.
         question: The question. It is never evidence.
         question_file: A file with the question.
         answer: The answer to check.

@@ -30,7 +30,8 @@ class DataOptions:
         label_means: Meaning of a label of 1, true or yes.  [default: hallucinated]
         format: Format of the data: a table with labels, or answers with slots, which are written
             {{supported||hallucinated||kind}}.
-        limit: Number of rows to judge: whole contexts, drawn at random, the same each time.
+        limit: Limit on the number of rows to judge. Contexts are drawn at random, the same each
+            time, and all their rows are judged; the last context may be cut.
     """
 
     columns: tuple[str, ...] = option("--column", "FIELD=COLUMN")

@@ -1,4 +1,4 @@
-"""Reads the evidence of ``groundwire verify``: spans with ids."""
+"""Reads the evidence of ``groundwire verify``: spans of evidence, each with an id."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -112,7 +112,7 @@ def is_file(text: str, folder: Path = Path()) -> bool:
 
 
 def read_sources(texts: Sequence[str], paths: Sequence[Path]) -> list[Source]:
-    """Read the sources that options give; ids: ``S0``, ``S1``... for texts, names for files.
+    """Read the sources that options give; texts have the ids ``S0``, ``S1``..., files their names.
 
     A file that is a JSON list of documents gives a source for each of them; its id is that of the
     document, or empty.

@@ -21,8 +21,8 @@ from groundwire.cli.progress import progress
 if TYPE_CHECKING:
     from groundwire.evaluation.datasets.files import AnyRow
 
-#: Cache of sources for the similarity detector, in megabytes. A small cache is enough, since
-#: answers of one context are judged together.
+#: Size of all caches of the similarity detector together, in megabytes. Small caches are enough,
+#: since answers of one context are judged together.
 SIMILARITY_CACHE_MB = 4.0
 
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 #: installed version of ``mcp`` is 1, which is too old.
 PACKAGES = ("anyio", "mcp", "mcp_types", "starlette", "uvicorn")
 
-#: Names of the clients. They are here, so that --help need not import the clients.
+#: Names of the clients that --print-config knows. They are here, so that --help need not import
+#: :mod:`groundwire.mcp.clients`.
 CLIENTS = ("claude-desktop", "claude-code", "cursor", "vscode", "windsurf", "gemini-cli")
 
 STDIO, HTTP = "stdio", "streamable-http"
@@ -75,9 +76,10 @@ class ServerOptions:
             win over it, and options over both.
         verifier: The verifier of claims: local, openai or service. With the last two, claims and
             evidence leave this machine.  [default: local]
-        verifier_model: The model of an endpoint, if an agent names none.
-        base_url: The URL of an endpoint.  [default: OPENAI_BASE_URL, or OpenAI's]
-        service_url: The URL of a service.  [default: BERRY_SERVICE_URL]
+        verifier_model: The model to ask, if an agent names none.
+        base_url: The URL of the endpoint for the verifier openai.  [default:
+            OPENAI_BASE_URL, or OpenAI's]
+        service_url: The URL of the service for the verifier service.  [default: BERRY_SERVICE_URL]
         plain_http_host: The host to which plain HTTP is allowed, besides this machine.
         holds_evidence: Whether agents can have the server hold evidence.  [default: --evidence]
         held_only: Refuse evidence that comes with a call: only held evidence counts.

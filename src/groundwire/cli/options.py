@@ -3,8 +3,8 @@
 The help of an option is the entry of its parameter under ``Args:`` in the function's docstring, or
 under ``Attributes:`` in the docstring of the class. The help shows the rest of a docstring, from
 ``Examples:`` or ``Exit status:`` on, below the options. A class of options is a dataclass; a
-parameter that is annotated with it gets an object with the values of its options. A command looks
-like this::
+parameter annotated with the class gets an object that has the values of the options. A command
+looks like this::
 
     @command()
     def greet(*, name: str | None = option("--name", "TEXT"), tone: Tone) -> None:
@@ -112,7 +112,7 @@ def command(
 
 def commands(**settings: Any) -> Callable[[Callable[..., Any]], SuggestingGroup]:  # noqa: ANN401
     """Make a group of commands from a function; the parameters are those of :func:`command`."""
-    return command(cls=SuggestingGroup, **settings)  # type: ignore[return-value] # click makes a cls
+    return command(cls=SuggestingGroup, **settings)  # type: ignore[return-value] # it returns a cls
 
 
 def _without_epilog(source: Callable[..., Any]) -> str:

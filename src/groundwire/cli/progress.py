@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
-#: Least seconds between two lines of progress that :func:`lines` prints.
+#: Minimum number of seconds between two lines of progress; a last line need not wait.
 LINE_EVERY_S = 10.0
 
 #: While a check reads sources of at least this many characters, a terminal shows the time.
@@ -92,7 +92,7 @@ def _drawn(*columns: "ProgressColumn") -> "Progress":
 def lines() -> Callable[..., None]:
     """Return a function that prints a line at most every :data:`LINE_EVERY_S` seconds.
 
-    Other lines are skipped, except a line with ``is_last``.
+    Lines that come sooner are skipped, but a line with ``is_last`` is always printed.
     """
     last = time.monotonic()
 

@@ -34,8 +34,9 @@ def regress(
 ) -> None:
     """Compare scores with a baseline, and fail if they fell.
 
-    It also fails if more rows than before cannot be read or checked, or are not checked at all.
-    On GitHub, failures are also printed as annotations, which GitHub shows beside a change.
+    It also fails if more rows could not be read or checked than in the baseline, or more answers
+    were not checked at all. Without a baseline, no row may fail. On GitHub, failures are also
+    printed as annotations, which GitHub shows beside a change.
 
     Args:
         baseline: The output of an earlier groundwire evaluate --json; or the file of its --output,

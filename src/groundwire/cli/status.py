@@ -10,7 +10,7 @@ class ExitStatus(IntEnum):
     """The exit status of a command."""
 
     PASSED = 0  # grounded or skipped
-    FLAGGED = 1  # hallucinated, partial or unverified; elsewhere: done, but a problem was found
+    FLAGGED = 1  # hallucinated, partial or unverified; or done, but a problem was found
     FAILED = 2  # unavailable, no answer though a check was due, wrong usage or failure
     INTERRUPTED = 130  # 128 + SIGINT, as in shells
     BROKEN_PIPE = 141  # 128 + SIGPIPE

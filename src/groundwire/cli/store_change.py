@@ -39,7 +39,7 @@ class StoreChange(Generic[_T]):
 
 
 def run(config: "Config", work: _Work[_T], events: _Events[_T] | None = None) -> StoreChange[_T]:
-    """Read or change the database of a configuration, and record what is to be recorded.
+    """Read or change the database of a configuration, and write audit events about the work.
 
     Args:
         config: The configuration.

@@ -27,7 +27,7 @@ class VerifySettings:
 
     Attributes:
         verifier: local (the embedded model; nothing leaves this machine), openai (an
-            endpoint with logprobs) or service. Both need a key, in OPENAI_API_KEY or in the
+            endpoint with logprobs) or service. The last two need a key, in OPENAI_API_KEY or in the
             configuration.  [default: local]
         model: The model that an endpoint is asked for.
         base_url: The URL of an endpoint.  [default: OPENAI_BASE_URL]
@@ -36,15 +36,16 @@ class VerifySettings:
             host of the same cluster.
         target: The probability that a claim must reach with its evidence, and not without.
             [default: 0.95]
-        max_claims: Most claims that are verified; an answer with more is flagged.  [default: 25]
+        max_claims: Limit on the claims that are verified; an answer with more is flagged.
+            [default: 25]
         require_citations: Flag a claim that cites nothing.
         context_mode: Evidence that a claim is read with: cited, all, or auto (all if the claim
             cites nothing).  [default: cited]
         claim_split: Parts of the answer that are claims: sentences or lines.
         citation_regex: Pattern of a citation, with a group id, in RE2's syntax.
             [default: [S0], [1], [S0, S1], [S1-S3]]
-        rule: signed, or kl: required against observed information, which has no sign.
-            [default: signed]
+        rule: signed, or kl: the evidence must bring the required information, whether it speaks for
+            the claim or against it.  [default: signed]
         min_log_odds_gain: Least gain in log-odds that the evidence must bring.  [default: 0]
         units: Units of information: bits or nats.  [default: bits]
         timeout_s: Seconds for one call of endpoint or service.  [default: 60]

@@ -38,9 +38,9 @@ def wrap(
 ) -> Client:
     """Return a copy of a client that checks each answer against the evidence in its request.
 
-    Chat completions, responses and messages are checked, whole or streamed. A response then has
-    its :class:`Verdict` as the attribute ``groundwire``, and a stream has it after its last event.
-    With several choices it is the worst of their verdicts.
+    Answers of the APIs Chat Completions, Responses and Messages are checked, whole or streamed. A
+    response then has its :class:`Verdict` as the attribute ``groundwire``, and a stream has it
+    after its last event. With several choices, it is the worst of their verdicts.
 
     Args:
         client: A client of the package ``openai`` or ``anthropic``, synchronous or not.

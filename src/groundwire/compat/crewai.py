@@ -30,7 +30,7 @@ def groundedness_guardrail(
     checks = Checks(pipeline)
 
     def groundedness(output: TaskOutput) -> tuple[bool, Any]:
-        # Messages of other roles are prompts that CrewAI wrote, or the model's own.
+        # Messages of other roles are no evidence: CrewAI or the model wrote them.
         found = [each for each in output.messages if each.get("role") == "tool"]
         question = {"role": "user", "content": output.description}
         verdict = checks.chat({"messages": [question, *found]}, output.raw)

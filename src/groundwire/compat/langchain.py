@@ -79,7 +79,7 @@ class GroundednessMiddleware(AgentMiddleware):
         return self._conclude(response, verdict)
 
     def _check(self, request: ModelRequest, response: ModelResponse) -> Verdict | None:
-        """Check the answer; ``None`` if there is none."""
+        """Check the answer of a response; ``None`` if it has no answer."""
         answer = _answer_of(response)
         if answer is None:
             return None

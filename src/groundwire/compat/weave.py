@@ -30,7 +30,7 @@ class Groundedness(weave.Scorer):
 
     @weave.op
     async def score(self, *, output: Any, **row: Any) -> dict[str, Any]:  # noqa: ANN401
-        """Return ``passed``, ``score``, ``status`` and ``reason`` of an output."""
+        """Return ``passed``, ``status``, ``outcome``, ``score`` and ``reason`` of an output."""
         verdict = await self._checks.aanswer(
             value_of(output, "answer") if isinstance(output, dict) else output,
             sources=value_of(output, "sources") or value_of(row, "sources"),

@@ -1,6 +1,6 @@
 """Reads a YAML document into parts that have their line numbers.
 
-The language is YAML 1.2 without tags for objects, so a file cannot run code. ``yes`` and ``on`` are
+The language is YAML 1.2. No tag makes an object, so a file cannot run code. ``yes`` and ``on`` are
 read as texts here.
 """
 
@@ -71,8 +71,8 @@ def read_document(text: str, name: str) -> DocumentTable:
         name: The name of the file, for messages.
 
     Raises:
-        ConfigError: If the text is not YAML or not a mapping, repeats a key, has a tag for an
-            object, is too large, or is nested too deeply.
+        ConfigError: If the text is not YAML or not a mapping, repeats a key, has a list or mapping
+            as a key, has a single value with an unknown tag, is too large, or is nested too deeply.
     """
     empty = DocumentTable((), LinePlace(name, 1))
     if not text:

@@ -49,14 +49,14 @@ class Problems:
 
 
 def describe_unknown(what: str, word: str, known: Collection[str]) -> str:
-    """Return the message that a name is unknown, with all known names and a close one if any."""
+    """Return the message about an unknown name; it suggests a similar name, and lists all names."""
     near = guess(word, known)
     meant = f"; did you mean {near!r}?" if near else "."
     return f"there is no {what}{meant} Known: {', '.join(known)}."
 
 
 def describe_wrong(name: str, raw: object, error: KindError) -> str:
-    """Return the message that a value is wrong, with all possible values and a close one if any."""
+    """Return the message about a wrong value; it suggests a similar one, and says what is valid."""
     return f"{name} = {describe_refused(raw, error)}"
 
 
@@ -99,8 +99,8 @@ def read_fields(
 
     Returns:
         The values by Groundwire's names of the fields; fields that are not given are left out.
-        ``None`` if ``part`` is no table, or a field is unknown, wrong, missing, or given under two
-        names with different values; each of these problems is added to ``problems``.
+        ``None`` if ``part`` is no table, a required field is missing, or a field is unknown, wrong,
+        or given under two names with different values; these errors are added to ``problems``.
     """
     fields = list(fields)
     n_before = len(problems.errors)

@@ -64,7 +64,7 @@ def findings(
 def _refusing_most(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[Finding]:
     """Find policies that withhold nearly every answer, right or wrong.
 
-    For example, hardly any right sentence has DVARA's cosine of 0.7 between hashed words.
+    For example, with the embedder ``hash``, hardly any right sentence reaches DVARA's 0.7.
     """
     plugins = {f"decisions.{each.name}": each.plugin for each in config.decisions if each.plugin}
     policies: dict[str, HallucinationPlugin | None] = {"check.action": None, **plugins}

@@ -125,7 +125,7 @@ class Kind:
         if isinstance(raw, str) and raw.strip().lower() in _NULLS and self.is_optional:
             return None
         try:
-            # Refused here, because True is a number in Python.
+            # A truth value is refused here, because True is a number in Python.
             if isinstance(raw, bool) and {"type": "boolean"} not in self._branches:
                 raise KindError(self.legal)
             return self._adapter.validate_python(raw)
@@ -320,8 +320,8 @@ def _read_url(raw: object) -> str:
 
 def _read_endpoint(raw: object) -> str:
     url = urlsplit(raw if isinstance(raw, str) else "")
-    _ = url.port  # raises an error if the port is not a number
-    # A key in these parts would be shown wherever the URL is shown.
+    _ = url.port  # raises an error if the port is not valid
+    # These parts are refused, since a key in them would be shown wherever the URL is shown.
     more = url.username or url.password or url.query or url.fragment
     if not url.hostname or url.scheme not in ("http", "https") or more or _NO_URL.search(str(raw)):
         raise ValueError(raw)
@@ -346,7 +346,7 @@ STORE_PARAMETERS = (
 
 def _read_store_url(raw: object) -> Secret:
     url = urlsplit(raw if isinstance(raw, str) else "")
-    _ = url.port  # raises an error if the port is not a number
+    _ = url.port  # raises an error if the port is not valid
     path = url.path.strip("/")
     if url.scheme == "sqlite":
         # No database in memory: it would end with its process.
@@ -417,7 +417,7 @@ StoreUrl = Annotated[Secret, Read(_read_store_url, _STORE_URL, {"writeOnly": Tru
 def is_encrypted(url: str, *, plain_host: str | None) -> bool:
     """Return whether it is safe to send secrets to a URL.
 
-    It is safe by HTTPS, and by plain HTTP to this machine or to ``plain_host``.
+    HTTPS is safe, and so is plain HTTP to this machine or to ``plain_host``.
     """
     parts = urlsplit(url)
     is_allowed = plain_host is not None and parts.hostname == plain_host.lower()

@@ -41,7 +41,7 @@ class Alias:
 
     Attributes:
         format: The system that uses this name.
-        name: The name in a file; empty for a variable alone.
+        name: The name in a file; empty if the alias has only a variable.
         path: Groundwire's name of the setting.
         variable: The environment variable; empty if there is none.
         is_shared: Whether other programs read the variable too, such as ``OPENAI_API_KEY``. Such a

@@ -29,7 +29,7 @@ class SettingOrigin:
     """The place that the value of a setting comes from.
 
     Attributes:
-        source: ``default``, or a line of a file (``groundwire.yaml:3``), a variable or the like.
+        source: The place in words, such as ``default``, ``groundwire.yaml:3`` or a variable's name.
         name: The name in the file, if it is another system's name; else empty.
         format: The system whose name was used.
     """
@@ -326,7 +326,8 @@ class _Reader:
     def choose_upstreams(self) -> None:
         """Drop the listed upstreams if a variable sets ``upstream.url``.
 
-        A file must not have both. With a list alone, ``upstream.api_key`` is an error.
+        A file with a list and ``upstream.url`` is an error; so is ``upstream.api_key`` with a list
+        alone.
         """
         if not self.upstreams:
             return

@@ -257,7 +257,7 @@ class RuleReader:
         if values is None:
             return None
         type_, name = values["type"], values["name"]
-        # Signals whose rule could not be made are known too: they have caused an error already.
+        # Signals without a rule are known too: they need none, or have caused an error already.
         known = list(dict.fromkeys([*self._rules[type_], *_BUILT_IN.get(type_, ())]))
         text = name.value if isinstance(name, Scalar) else ""
         if text not in known:

@@ -119,8 +119,8 @@ class Gate:
         device: The device that the model runs on.
         bypass_explicit: Whether answers to requests that name sources are checked without asking
             the gate.
-        bypass_evidence: Whether answers to requests with any other evidence are checked without
-            asking the gate.
+        bypass_evidence: Whether answers to requests with any other evidence are checked whatever
+            the gate says.
     """
 
     enabled: bool = True
@@ -149,8 +149,8 @@ class DetectorSettings:
         max_answer_chars: A longer answer is refused, never cut.
         device: The device that a loaded checkpoint runs on.
         threads: The number of CPU threads; null: one for each processor.
-        cache_mb: The size of the cache for sources that were read.
-        cache_ttl_s: The time after which a source in the cache is forgotten.
+        cache_mb: The size of a detector's caches together; the default of the gateway is 1000.
+        cache_ttl_s: The time after which a cached text expires.
     """
 
     name: Text = "reader"
@@ -211,7 +211,7 @@ class Similarity:
 class EvidenceSettings:
     """Settings of the evidence: which texts are evidence, and how much of it is read.
 
-    If evidence is left out because of a limit, the outcome is partial.
+    If evidence is left out because of a limit, the outcome is at best partial.
 
     Attributes:
         max_sources: The most sources that are read, the first ones; null: all.
@@ -374,10 +374,10 @@ class OpenIdConnect:
         client_secret: The secret that the provider has given the console; null: it has none.
         redirect_uri: The URL of the console at which people come back from the provider, as the
             provider knows it.
-        scope: What the provider is asked for. Some give groups for a scope of their own only.
+        scope: What the provider is asked for. Some providers give groups only for a further scope.
         role_claim: The claim of the ID token whose values decide on the role.
-        admins: Values of the claim that give the role admin, as a list or with commas between. Who
-            has a value of several roles gets the highest, and who has none is refused.
+        admins: Values of the claim that give the role admin, as a list or with commas between. A
+            person with values of several roles gets the highest role; one with none is refused.
         reviewers: Values of the claim that give the role reviewer.
         viewers: Values of the claim that give the role viewer.
     """
@@ -431,7 +431,7 @@ class Audit:
         detail_days: How long the findings of an answer are kept with its record; 0: not at all;
             null: as long as the record.
         sample: The share of checked answers that are drawn at random and recorded although nothing
-            was found in them, for review; it takes text: full.
+            was found in them, for review; it needs text: full.
         queue_size: How many events may wait to be written.
     """
 

@@ -28,8 +28,9 @@ SLOT_S = 3600
 KEPT_S = 400 * 86_400
 
 DAY_S = 86_400
-#: Pairs of an age and a length in seconds: rows older than the age are added up to stretches of the
-#: length, so that a page reads few rows. A stretch begins at a multiple of its length since 1970.
+#: Pairs of an age and a length in seconds: rows older than the age are merged into rows that cover
+#: stretches of the length, so that a page reads few rows. Stretches begin at multiples of their
+#: length since 1970.
 _ROLLED_UP = ((26 * SLOT_S, 6 * SLOT_S), (8 * DAY_S, DAY_S))
 
 #: The most models that are counted separately between two writes; further models are counted
@@ -147,7 +148,7 @@ class Activity:
         )
 
     async def _roll_up(self, connection: AsyncConnection, table: Table) -> None:
-        """Remove rows that are too old, and add up others to longer stretches of time."""
+        """Remove rows that are too old, and merge others into rows for longer stretches of time."""
         await connection.execute(delete(table).where(table.c.slot < _slot() - KEPT_S))
         names = [column.name for column in table.primary_key if column.name != "slot"]
         for age_s, length_s in _ROLLED_UP:

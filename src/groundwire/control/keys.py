@@ -23,7 +23,7 @@ class Key:
     """A key of a tenant.
 
     Attributes:
-        tenant: The tenant whose requests come with the key.
+        tenant: The id of the tenant whose requests come with the key.
         key_id: The id of the key in logs and events.
     """
 

@@ -14,7 +14,7 @@ FAILURE_S = 60.0
 #: logins.
 _MAX_SEEN = 1000
 
-#: Name of all further addresses of failed logins, once :data:`_MAX_SEEN` are remembered.
+#: Stands for all further addresses of failed logins, once :data:`_MAX_SEEN` are remembered.
 OTHERS = "others"
 
 
@@ -42,7 +42,10 @@ class Logins:
         return True
 
     def failed(self, address: str, *, now: float) -> bool:
-        """Note a failed login; return whether it makes an event now. Else :meth:`due` counts it."""
+        """Note a failed login, and return whether it makes an event now.
+
+        If it does not, :meth:`due` counts it later.
+        """
         if address not in self._failures and len(self._failures) >= _MAX_SEEN:
             address = OTHERS
         known = self._failures.get(address)
@@ -55,8 +58,8 @@ class Logins:
     def due(self, *, now: float) -> tuple[tuple[str, int], ...]:
         """Return the addresses for which an event is due, with the numbers of new failures.
 
-        An event is due :data:`FAILURE_S` after the last one. Failures are returned once. If ``now``
-        is infinite, all events are due.
+        If an address has new failures, its next event is due :data:`FAILURE_S` after its last one.
+        Each new failure is counted only once. If ``now`` is infinite, all events are due.
         """
         over = [
             (address, each)

@@ -71,12 +71,12 @@ class CheckFacts:
         score: The kind of its score: ``probability`` or ``similarity``.
         threshold: The threshold at which the answer was judged.
         worst: The highest probability of the findings of each label and severity, since a policy
-            may block only some of them; for similarities, the lowest of any claim.
+            may block only some of them; for similarities, only the lowest similarity of a claim.
         is_complete: Whether all of the evidence and of the answer was read.
         sample: The probability with which the answer was drawn at random; ``None`` if it was not
             drawn.
         trace_id: The id of the request.
-        checked_at: The moment of the event, in the form that events have.
+        checked_at: The timestamp of the event that recorded the answer, as text.
     """
 
     detector: str
@@ -186,7 +186,7 @@ class Progress:
 
 
 def by_answer(reviews: Iterable[Review]) -> dict[str, list[Review]]:
-    """Group labels by the event of their answer."""
+    """Group reviews by the id of the event that recorded the answer."""
     found: dict[str, list[Review]] = defaultdict(list)
     for each in reviews:
         found[each.event_id].append(each)

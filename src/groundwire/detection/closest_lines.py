@@ -1,8 +1,8 @@
 """Chooses the few lines of the evidence that say most about a claim.
 
 A cross-encoder reads a claim together with its evidence, so its time grows with the evidence. Lines
-are chosen within a budget of word pieces. A line is worth more the more rare words it shares with
-the query; a word counts for less if a line chosen before has it.
+are chosen within a budget of word pieces. A line is worth more if it shares more words, or rarer
+words, with the query; a word counts for less if a line chosen before has it.
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ def closest_lines(
         budget: Word pieces to spend, headings included.
 
     Returns:
-        An excerpt of each passage with chosen lines, in the order of the passages. At least one
+        An excerpt of each passage with chosen lines, in the order of the evidence. At least one
         line is chosen if there is any; it is cut if it is longer than the budget.
     """
     texts: list[NDArray[np.int32]] = []

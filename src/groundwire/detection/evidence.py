@@ -1,4 +1,4 @@
-"""Makes evidence of sources: cuts and indexes passages, and selects some of them for each claim.
+"""Makes evidence of sources: cuts them into passages, and selects passages for each claim.
 
 All passages are indexed, but a claim is read only with the best-ranked passages. The order of the
 sources does not matter: passages are sorted by the hash of their content, equal passages count
@@ -23,15 +23,16 @@ SELECTED_PIECES = 1024
 #: Least share of the best passage's score that a passage needs in the first look, and in the
 #: second. The second share is higher, because the second look can only remove a finding.
 FIRST_FLOOR, SECOND_FLOOR = 0.5, 0.6
-#: Least share of the best score of all passages that the best passage of a source needs, so that
-#: any of its passages is read. Texts on another subject mostly do not reach it.
+#: No passage of a source is read if the source's best passage scores less than this share of the
+#: best score of all passages. Sources on another subject mostly score less.
 SOURCE_FLOOR = 0.75
 # BM25 (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019) with a fixed mean length:
 # a mean over the request would let one source change the rank of another.
 _K1, _B, _MEAN_PIECES = 1.2, 0.4, 200.0
 _COSINE_WEIGHT = 0.15
-# Least weight of a quoted line: the summed IDF of the word pieces that it shares with the claim.
-# A line below it shares only words such as "the", and is quoted only if no line reaches it.
+# Least weight of a quoted line: the summed IDF of the word pieces that the line shares with the
+# claim. A line of less weight shares only words such as "the". The best such line is quoted if no
+# line has this weight.
 _LEAST_QUOTED = 1.0
 # Weight of a word of the question or the previous claim; a word of the claim itself has 1.
 _CONTEXT_WEIGHT = 0.6
@@ -186,8 +187,8 @@ class Evidence:
     ) -> tuple[EvidenceRef, ...]:
         """Return the lines of chosen passages that share most with a claim, best first.
 
-        If the claim shares only words such as "the" with the lines, they are chosen by its context
-        as well. At most ``most`` lines are returned, and none if the claim shares no word with any.
+        If the claim shares only words such as "the" with the lines, its context counts too. At most
+        ``most`` lines are returned, and none if the claim shares no word with any line.
         """
         lines = self._lines(query, chosen)
         if lines and lines[0][0] < _LEAST_QUOTED:
@@ -211,7 +212,7 @@ class Evidence:
     def _lines(self, query: "Query", chosen: Sequence[int]) -> list[tuple[float, int, PassageLine]]:
         """Return the lines of chosen passages that share words with the claim, best first.
 
-        Before each line stand its weight and the index of its passage.
+        Each item is ``(weight of the line, index of its passage, line)``.
         """
         weights = np.zeros(len(self.words.idf), np.float32)
         weights[query.main_ids] = self.words.idf[query.main_ids]
@@ -308,8 +309,8 @@ class LexicalIndex:
     def scores(self, ids: NDArray[np.int32], weights: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return each passage's BM25 score, divided by the total weight of the query.
 
-        The score is about 1 for a passage of mean length that has every word piece once. ``ids``
-        are the distinct word pieces of the query.
+        The score is about 1 for a passage of mean length that has every word piece of the query
+        once. ``ids`` are the distinct word pieces of the query.
         """
         wanted = self.idf[ids].astype(np.float64) * weights
         scores = np.zeros(self.n_passages)
@@ -324,8 +325,9 @@ class LexicalIndex:
 def _distinct(sources: Sequence[Source]) -> list[Source]:
     """Return each distinct source once, sorted by text and title.
 
-    Of equal sources the one with the shortest id counts (S2 before S13), and of these the one whose
-    id is the first in order (S2 before S3). So the order of the request does not matter.
+    Of sources with equal text and title, the one with the shortest id is returned (S2 before S13),
+    and among equally short ids the first in order (S2 before S3). So the order of the request does
+    not matter.
     """
     first: dict[tuple[str, str | None], Source] = {}
     for source in sorted(sources, key=lambda s: (s.text, s.title or "", len(s.id), s.id)):

@@ -34,8 +34,9 @@ class Source:
     Attributes:
         text: The text. Plain text, Markdown with tables, JSON and lists of numbered passages are
             recognised; character offsets always count in this text.
-        id: Name of the source in results. If it is empty, the source gets its position, ``S0``,
-            ``S1``..., or a number beyond all positions if another source was given that id.
+        id: Name of the source in results. An empty id is replaced by ``S`` and the position of the
+            source, such as ``S0``, or by ``S`` and a number beyond all positions if another source
+            was given that id.
         title: The subject of the text, if its own words do not name it. It helps to find and to
             read the source, and is not evidence itself.
     """
@@ -60,8 +61,8 @@ class Source:
                 written on a line of its own before the text of the document.
 
         Raises:
-            InvalidSourceError: If the value is of no accepted kind, or is data with parts that are
-                not JSON.
+            InvalidSourceError: If the value is of no accepted kind, or is data that cannot be
+                written as JSON.
         """
         if isinstance(value, cls):
             return value
@@ -100,8 +101,8 @@ def _warn_of_document(data: Mapping[str, object]) -> None:
     ]
     if keys:
         hints = (did_you_mean(key, TEXT_KEYS) for key in keys[:10])
-        # The message has no key of the mapping: it may come from a client, and logs have no text
-        # of clients. The level is that of the code that calls Detector.detect.
+        # The message quotes no key of the mapping: a key may come from a client, and the text of
+        # clients must not get into logs. The stack level is that of the caller of Detector.detect.
         warnings.warn(
             f"A source is a mapping without a text under {', '.join(TEXT_KEYS)}, so all of it is "
             f"evidence, as JSON data.{next(filter(None, hints), '')} Put the text of a document "
@@ -225,7 +226,7 @@ def as_list(sources: object) -> Iterable[Any]:
     """Return sources as an iterable; a single source may be given without a list.
 
     Raises:
-        InvalidSourceError: If ``sources`` is neither a source nor iterable, or is ``bytes``.
+        InvalidSourceError: If ``sources`` is neither a source nor iterable, or is bytes.
     """
     if isinstance(sources, str | Source | Mapping) or text_of(sources) is not None:
         return [sources]

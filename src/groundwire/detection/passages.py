@@ -74,8 +74,8 @@ class Passage:
         n_breadcrumb: Number of word pieces at the beginning that belong to the breadcrumb, which is
             not evidence.
         lines: The lines of the passage, in order.
-        n_own_chars: Characters of the lines, except those that an earlier passage of the source
-            has, even in part.
+        n_own_chars: Characters of the lines that no earlier passage of the source has, whole or in
+            part.
     """
 
     key: bytes
@@ -179,8 +179,8 @@ def cut_source(
 def _passages(title: str | None, lines: Sequence[Line], pieces: WordPieces) -> Iterator[Passage]:
     """Pack lines of the same group and heading into passages; cut a line that is too long.
 
-    A passage repeats the last line of the passage before, if that line is short and has the same
-    group and heading.
+    A passage repeats the last line of the passage before, if that line is short enough and has the
+    same group and heading.
     """
     encoded = [found.ids for found in pieces.encode_batch([line.reading for line in lines])]
     crumbs: dict[str, NDArray[np.int32]] = {}

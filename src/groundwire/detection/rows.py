@@ -123,7 +123,7 @@ def listed(value: object) -> Any:  # noqa: ANN401 - a list of JSON data, or the 
 
 
 def _are_sources(values: Collection[object]) -> bool:
-    # Where one object is a document, the others are meant as such, although they have no text.
+    # If one object is a document, the others are taken as documents too, even without a text.
     is_any = any(isinstance(each, str) or text_of(each) is not None for each in values)
     return not values or (is_any and all(isinstance(each, str | Mapping) for each in values))
 

@@ -1,6 +1,6 @@
 """Compares claims with sources by the rule of DVARA's grounding guardrail, in pure functions.
 
-Sentences of at least five words are claims. A claim whose cosine to its nearest source is below the
+Claims of at least five words are compared. A claim whose cosine to its nearest source is below the
 threshold is ungrounded. ``engine/embedder.py`` makes the vectors.
 """
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from groundwire.detection.values import Detection, Outcome, Reason, Score
 
-#: A sentence of fewer words, counted between white space, is not compared.
+#: A claim of fewer words is not compared. The words are those that white space separates.
 MIN_WORDS = 5
 #: DVARA's threshold, for the ``hash`` embedder. Other embedders need other thresholds.
 THRESHOLD = 0.7

@@ -200,8 +200,9 @@ class Span(JsonRecord):
         label: ``unsupported`` (the evidence does not say so) or ``contradicted`` (it says
             otherwise).
         probability: P(not supported) of the most doubtful word piece, in [0, 1]; ``None`` with a
-            similarity detector. A reader's is calibrated, and depends on the threshold: a claim
-            at or above it may be read again with other passages, and the better scores count.
+            similarity detector. A reader's probability is calibrated, and depends on the threshold:
+            a claim that reaches the threshold may be read again with other passages, and then the
+            better scores count.
         similarity: Cosine of the claim to the nearest source, in [-1, 1]; ``None`` unless the
             detector is a similarity detector.
         severity: Severity of the label: 2 for unsupported, 4 for contradicted.
@@ -294,7 +295,7 @@ class Coverage:
         attended_chars: Of these, characters that at least one claim was read with. The others are
             no gap in the check: a claim is read only with the passages that rank highest for it.
         answer_chars: Characters of the answer's claims, without white space; the length of the
-            answer, if it has neither claims nor asides.
+            answer without outer white space, if it has neither claims nor asides.
         read_chars: Characters of the claims that were judged, without white space and without the
             words that the model cannot read.
         no_claim_chars: Characters of the answer's asides, without white space; they are not part of

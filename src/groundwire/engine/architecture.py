@@ -20,7 +20,7 @@ class Architecture:
         heads: Attention heads of a layer; they share ``width`` evenly.
         inner: Width of the feed-forward part.
         has_relative_bias: Whether attention inside a text also depends on the distance between
-            word pieces, as in MPNet. It depends on absolute positions too.
+            word pieces, as in MPNet. Attention depends on absolute positions in any case.
         norm_epsilon: Epsilon of the layer norms.
         recalls: Whether a sentence attends to earlier sentences of its answer.
     """

@@ -206,10 +206,10 @@ def cache_folder() -> Path:
 
 
 def open_session(graph: Path, *, device: str, threads: int | None) -> ort.InferenceSession:
-    """Open a graph on a device, or on the CPU with a warning if it cannot use the device.
+    """Open a graph on a device, or on the CPU with a warning if the device cannot be used.
 
     Raises:
-        ModelError: If ONNX Runtime cannot run the file.
+        ModelError: If ONNX Runtime cannot open the file.
     """
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads or 0

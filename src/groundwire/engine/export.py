@@ -36,8 +36,9 @@ def export_classifier(folder: Path, target: Path, *, architecture: str, what: st
 
     Raises:
         MissingExtraError: If torch or transformers is not installed.
-        ModelError: If transformers cannot load the folder as such a model, weights are missing, or
-            a probability of the graph differs from PyTorch's by more than :data:`TOLERANCE`.
+        ModelError: If transformers cannot load the folder as a model of this architecture, weights
+            are missing, or a probability of the graph differs from PyTorch's by more than
+            :data:`TOLERANCE`.
     """
     with needs_extra("Exporting a model that has no ONNX graph", "train"):
         import torch

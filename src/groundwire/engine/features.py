@@ -26,8 +26,9 @@ FEATURE_RULES = 2
 
 #: The most neighbours on either side of a piece that line_support looks up in the evidence.
 _WINDOW = 12
-# Bounds between the codes of _support_code: for the best score of the lines that have the piece,
-# for its distance from the best score of all lines, and for the latter if no line has the piece.
+# Bounds between the codes of _support_code. _COVERED is for the best score of the lines that have
+# the piece, _BEHIND for how far this score is below the best score of all lines. If no line has the
+# piece, _ELSEWHERE is for the best score of all lines.
 _COVERED = np.array([0.15, 0.3, 0.45, 0.65])
 _BEHIND = np.array([0.02, 0.1, 0.25])
 _ELSEWHERE = np.array([0.3, 0.55])

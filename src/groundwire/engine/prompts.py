@@ -87,7 +87,7 @@ def prompt_features(text: str) -> PromptFeatures:
 
 
 def _view_weights(found: list[str], text: str, placed: list[tuple[int, str]]) -> Floats:
-    """Return the weight of a prompt's embedding in each of five views; 0 if it is not in the view.
+    """Return the embedding's weight in each of five views; 0 in views that the prompt is not in.
 
     A view is a class of prompts for which a head has separate weights: English prompts; prompts in
     other languages, since the encoder was trained on English; and English prompts that end with a
@@ -140,7 +140,7 @@ def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> It
     """Name the features of a prompt's cues, pairs of cues, first and last words, and form.
 
     ``found`` has the words of the prompt, ``placed`` its cues, each with the index of its first
-    word. Features of its form are, for example, its length and its line breaks.
+    word. The form of a prompt is, for example, its length and its number of line breaks.
     """
     placed = list(placed)
     names = sorted({cue for _, cue in placed})

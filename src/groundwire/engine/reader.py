@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 PREFETCHED_PASSAGES = 32
 # The most word pieces of evidence that a cross-encoder reads in ReaderSession.score_whole.
 _ENTAILMENT_PIECES = 400
-# In is_remark: PartScores.doubt of a remark is below this number minus the remark's least_odds.
+# The PartScores.doubt of a remark is below this number minus its least_odds; see is_remark.
 _REMARK_DOUBT = 1.0
 
 #: A part of a claim, and up to three parts of the answer before it.
@@ -145,7 +145,7 @@ class Reader:
     def uncached(self) -> "Reader":
         """Return this reader without caches.
 
-        If tenants share a cache, the time that a call takes can show one which texts another sent.
+        If tenants share a cache, the time of a call can show a tenant which texts another one sent.
         """
         return replace(self, shared=self.shared.with_caches(ByteCache(0), ByteCache(0)))
 
@@ -234,7 +234,10 @@ class ReaderSession:
         self._closed, self._reads_ahead = Event(), False
 
     def prefetch(self) -> None:
-        """Read passages in the background: the best for the question; without one, the first."""
+        """Begin to read passages in the background, before claims select them.
+
+        These are the best passages for the question or, without a question, the first ones.
+        """
         order = (
             self.evidence.rank(Query.of(self._question_ids))
             if len(self._question_ids)
@@ -419,7 +422,7 @@ class ReaderSession:
     ) -> tuple[PartScores, tuple[NDArray[np.float32], ...]]:
         """Read a part with ``selection.first``; if it is doubted, also with ``selection.second``.
 
-        A cross-encoder, if there is one, reads the closest lines of both at once.
+        A cross-encoder, if there is one, reads the closest lines of both selections at once.
 
         Returns:
             The scores of all models together, and the logits for ``ClaimScores.logits``.
@@ -513,7 +516,7 @@ class ReaderSession:
 
 
 def _require_finite(scores: RawScores) -> None:
-    # Before calibration, which would turn an infinite logit into a confident verdict.
+    # Checked before calibration, which would turn an infinite logit into a confident verdict.
     if not (np.isfinite(scores.pieces).all() and np.isfinite(scores.sentence).all()):
         raise DetectionError("The model's output is not a number.")
 

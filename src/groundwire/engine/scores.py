@@ -46,7 +46,8 @@ class AnswerCalibration:
 class SentenceCalibration:
     """The fitted map from a claim's three logits to calibrated probabilities.
 
-    The map is ``softmax(scale * logits + (0, unsupported, contradicted))``, by default a softmax.
+    The map is ``softmax(scale * logits + (0, unsupported, contradicted))``. By default it is a
+    plain softmax, and its results count as uncalibrated.
     """
 
     scale: float = 1.0
@@ -101,16 +102,15 @@ class ClaimScores:
         offsets: Half-open character ranges of the word pieces in the answer, shape ``(n, 2)``,
             int32.
         labels: Probabilities of supported, unsupported and contradicted for each word piece, shape
-            ``(n, 3)``, float32: the model's own, or after the rules in what :meth:`with_rules`
-            returns.
+            ``(n, 3)``, float32. They are the model's own until :meth:`with_rules` is applied.
         evidence: Texts of the sources that match the claim best, best match first.
         reason: Why the claim was not judged, and so has no scores; ``None`` if it was judged.
         n_unread: Letters and digits of a judged claim that the model could not read.
         similarity: Cosine to the nearest text of the sources, in [-1, 1]; ``None`` unless the
             detector is the similarity detector.
         entailment: Probabilities of the claim as a whole; ``None`` if the detector gives none.
-        conflicts: Conflicts with the evidence that rules find, with offsets in the answer; in what
-            :meth:`with_rules` returns only those that count.
+        conflicts: Conflicts with the evidence that rules find, with offsets in the answer;
+            :meth:`with_rules` drops those that do not count.
         settled: Ranges of the answer, ``[start, end)``, that plainly follow from the evidence, such
             as a sum of two of its numbers; :meth:`with_rules` drops them.
         is_line: Whether the claim is a line of the evidence, word for word.

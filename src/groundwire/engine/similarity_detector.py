@@ -149,7 +149,8 @@ class ComparedUnit:
 def _units(cuts: Sequence[tuple[Source, CutSource]], whole_lines: int) -> list[ComparedUnit]:
     """Collect the texts to compare claims with, each once, from the first source that has it.
 
-    A source with few lines, all of them readable, is one text. Of other sources, each line is one.
+    A source with few lines, all of them readable, is one text. Of other sources, each readable line
+    is a text.
     """
     units: dict[str, ComparedUnit] = {}
     for source, found in cuts:
@@ -209,7 +210,8 @@ class SimilaritySession:
         """Compare the next claims with the sources; if one claim fails, the others are compared."""
         texts = [answer[segment.start : segment.end] for segment in segments]
         if any(is_compared(text) and self._backend.embedder.reads(text) for text in texts):
-            # Before the claims occupy the workers. Without these vectors, no claim is compared.
+            # Sources are embedded before claims occupy the workers. Without their vectors, no claim
+            # is compared.
             try:
                 self._embed_sources()
             except Exception as error:  # noqa: BLE001 - whatever went wrong, nothing was compared

@@ -1,4 +1,4 @@
-"""The detector of loaded checkpoints: a token classifier that reads the whole answer at once."""
+"""The detector of loaded checkpoints: a token classifier that needs the complete answer."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,11 @@ class TokenClassifierBackend:
 
     @classmethod
     def load(cls, model: str, **options: Unpack[CheckpointOptions]) -> "TokenClassifierBackend":
-        """Load a checkpoint; options and errors are as in :func:`.load_checkpoint`."""
+        """Load a checkpoint; options and errors are as in :func:`.load_checkpoint`.
+
+        Raises:
+            UnknownModelError: Also if ``model`` is blank.
+        """
         if not model.strip() or ("/" not in model and not Path(model).exists()):
             raise UnknownModelError(model, DETECTORS)
         classifier = load_checkpoint(model, **options)
@@ -88,7 +92,7 @@ class TokenClassifierSession:
 
     @staticmethod
     def join(sources: Sequence[Source]) -> str:
-        """Join sources to one context, sorted and without duplicates; their order has no effect."""
+        """Join titles and texts of sources to one context, sorted and without duplicate sources."""
         texts = {"\n".join(filter(None, (source.title, source.text))) for source in sources}
         return "\n\n".join(sorted(texts))
 

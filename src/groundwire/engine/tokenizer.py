@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-# The most texts that WordPieces.encode_batch encodes at once: it limits the memory that this takes.
+# Limit on the texts that WordPieces.encode_batch encodes at once, to limit its memory.
 _BLOCK = 512
 
 

@@ -77,8 +77,8 @@ def not_supported_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
     """Find the classes of a token classifier that mean that a word is not supported.
 
     These are all classes that have no name such as ``supported``, ``entailment`` or ``O``. If a
-    model has two classes and neither has such a name, it is the class with a name such as
-    ``hallucinated``; if the names say nothing (``LABEL_0``, ``LABEL_1``), it is the second class.
+    model has two classes and neither has such a name, only the class with a name such as
+    ``hallucinated`` counts; if the names say nothing (``LABEL_0``, ``LABEL_1``), the second class.
 
     Args:
         config: The data of a model's ``config.json``, with the names in ``id2label``.
@@ -130,7 +130,7 @@ class TokenClassifier:
                 minimum over the windows. (The maximum would flag every fact that only one window
                 states.)
             question: The user's question; ``None`` or empty if there is none.
-            answer: The text to score. If it is blank, there are no word pieces.
+            answer: The text to score; for a blank text, the result is empty.
 
         Returns:
             The probability and the character range of every word piece.

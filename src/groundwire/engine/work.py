@@ -12,7 +12,7 @@ class Work:
         self._counts: Counter[str] = Counter()
 
     def add(self, **counts: int) -> None:
-        """Add to the counters of these names."""
+        """Add each number to the counter of its name."""
         with self._lock:
             self._counts.update(counts)
 

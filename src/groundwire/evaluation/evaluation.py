@@ -27,7 +27,7 @@ _SCORES = (
     *("span", "span_lettucedetect", "claims", "baseline_flag_all", "prevalence"),
     *("tasks", "labels", "calibration", "coverage", "latency_ms", "fingerprint"),
 )
-#: Those of them that :meth:`Evaluation.from_dict` needs.
+#: The keys of :data:`_SCORES` that :meth:`Evaluation.from_dict` needs.
 _NEEDED = ("n_answers", *_SCORES[-6:])
 
 
@@ -185,7 +185,7 @@ def _fingerprint(row: JudgedRow) -> int:
 def _calibration(answers: Columns) -> dict[str, Any] | None:
     """Compute how well the probabilities of whole answers are calibrated.
 
-    Answers without a verdict or a probability are left out; ``None`` if no others are there.
+    Answers without a verdict or a probability are left out; ``None`` if no answer remains.
     """
     has_said = ~(np.isnan(answers.said) | answers.failed)
     if not has_said.any():

@@ -139,7 +139,7 @@ class LanguageModel(ChatClient):
             content = self.create(body)
         except Exception as error:  # any error of the client means that there is no answer
             failure = call_failure(error, "endpoint")
-            # Some endpoints answer 403 because of the content of a single request.
+            # A 403 is not final: some endpoints answer so because of the content of one request.
             is_own = getattr(error, "status_code", None) == 403
             is_final = failure.error_type in _FINAL and not is_own
             raise GenerationError(str(failure), is_final=is_final) from error

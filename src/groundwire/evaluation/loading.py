@@ -32,7 +32,7 @@ class DifferentDetectorError(InputError):
     """The results to continue were made by another detector, or at another threshold."""
 
     def __init__(self, output: Path, before: DetectorInfo, now: DetectorInfo) -> None:
-        from groundwire.render.descriptions import describe_detector  # it imports NumPy
+        from groundwire.render.descriptions import describe_detector  # slow: imports NumPy
 
         super().__init__(
             f"{output} was made by {describe_detector(before)}, and the detector is now "

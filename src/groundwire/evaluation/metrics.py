@@ -163,8 +163,8 @@ class Ranking:
     def average_precisions(self, weights: Floats) -> Floats:
         """Compute areas under the precision-recall curve, in [0, 1], shaped as in :meth:`aurocs`.
 
-        It is a sum of steps, one per distinct score: joining the points by straight lines would
-        overestimate the area (https://doi.org/10.1145/1143844.1143874). ``nan`` if no answer is
+        Each area is a sum of steps, one per distinct score: joining the points by straight lines
+        would overestimate it (https://doi.org/10.1145/1143844.1143874). ``nan`` if no answer is
         hallucinated.
         """
         wrong, right = self._by_score(weights)
@@ -192,8 +192,8 @@ def count_characters(predicted: Iterable[Range], gold: Iterable[Range], text: st
 
     Args:
         predicted: Half-open ranges of characters that the detector marked.
-        gold: Half-open ranges of characters that people marked. Ranges of one side may overlap; a
-            character counts once.
+        gold: Half-open ranges of characters that people marked. The ranges of one set may overlap;
+            a character counts once.
         text: The answer.
 
     Raises:

@@ -77,7 +77,7 @@ class RowCounts:
         """Read counts from data of :meth:`to_dict`.
 
         Raises:
-            KeyError: If a count is missing.
+            KeyError: If a count or ``failures`` is missing.
         """
         counts = {name: data[name] for name in _COUNTS}
         return cls(**counts, _failures=list(data["failures"]))

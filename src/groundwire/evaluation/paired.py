@@ -18,7 +18,8 @@ def differences(pairs: Pairs) -> dict[str, Replicates]:
 
     Returns:
         Name of a score → difference; empty without answers. Scores of characters, such as
-        ``span.f1``, use the answers with ``has_spans`` in both runs; without any they are missing.
+        ``span.f1``, use the answers with ``has_spans`` in both runs; without such answers, these
+        scores are missing.
     """
     if not pairs:
         return {}

@@ -161,7 +161,7 @@ class Baseline:
 
         Raises:
             RegressError: If the file is neither.
-            ResultsError: If the file has the header of results, but a broken row.
+            ResultsError: If the file begins as results do, but has a broken row.
         """
         try:
             read_header(path)
@@ -186,7 +186,8 @@ def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) ->
     Raises:
         RegressError: If the two sides cannot be compared, a rate cannot be computed, or the limits
             have drops and there is no baseline.
-        ResultsError: If a file of results cannot be read.
+        ResultsError: If ``results`` is not a file of results, or the baseline's file of results has
+            a broken row.
     """
     now = Evaluation.read(results).to_dict()
     if limits.drops and baseline is None:
@@ -295,9 +296,9 @@ def _drop(
 def _rate(rows: Iterator[JudgedRow], allowed: float) -> RegressionCheck:
     """Check the rate of answers that the detector calls hallucinated.
 
-    It is their share of the answers that are called hallucinated or grounded. Skipped answers never
-    count. Answers with another outcome, and failed rows, may be hallucinated: the check passes only
-    if the rate would be within the limit even if they all were.
+    The rate is their share of the answers that the detector calls hallucinated or grounded. Skipped
+    answers never count. Answers with another outcome, and failed rows, may be hallucinated: the
+    check passes only if the rate would be within the limit even if they all were.
     """
     outcomes = Counter(
         Outcome.UNAVAILABLE

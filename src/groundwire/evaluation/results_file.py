@@ -71,7 +71,7 @@ def resume(path: Path, header: Header) -> dict[int, str]:
 
     Raises:
         ResultsError: If a line is not of a results file, the results are from other data, or two
-            have the same row number.
+            rows have the same number.
         DifferentDetectorError: If another detector made the results.
         WrittenError: If the file is compressed with gzip.
     """

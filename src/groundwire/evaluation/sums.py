@@ -61,14 +61,14 @@ STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
     "balanced_accuracy": _balanced_accuracy,
 }
 
-#: Scores that are shares of answers, so that :meth:`.intervals.Sums.of_share` applies.
+#: Scores that are shares of a count, so that :meth:`.intervals.Sums.of_share` applies.
 _SHARES = frozenset({"precision", "recall", "fpr"})
 
 
 def score(name: str, sums: Sums) -> Replicates:
     """Compute a score of :data:`STATISTICS`, with its resamples.
 
-    ``sums`` are those of the columns of :func:`answer_sums`. For precision, recall and F1 the first
-    three columns are enough.
+    ``sums`` are the sums of the columns that :func:`answer_sums` returns. For precision, recall and
+    F1 the first three columns are enough.
     """
     return (sums.of_share if name in _SHARES else sums.of)(STATISTICS[name])

@@ -64,8 +64,8 @@ class Explainer:
             its files.
         takes_detectors: Whether to use the detector's entailment of the claims instead of calling
             ``judge``, if all claims with spans have it.
-        threshold: The severity of a span is one less only if its label has a lower probability; in
-            (0, 1].
+        threshold: If a span's label has a lower probability than this, the span may be one less
+            severe; in (0, 1].
         entailment_threshold: A span is a false positive only if its claim has this P(entailed) or
             more; in (0, 1].
         drops_entailed: Whether false positives are dropped.
@@ -101,13 +101,14 @@ class Explainer:
         """Load a model and make an explainer of it.
 
         Args:
-            model: A folder with a reader or an NLI model, or the id of an NLI model on the Hugging
-                Face hub. ``None`` or ``"reader"``: the best installed reader, unless the
-                environment variable ``GROUNDWIRE_READER`` names another; it reads no claim again
-                if the detector gave its own entailment of all claims with spans.
+            model: A folder with a reader or an NLI model, ``"reader-small"`` or ``"reader-base"``,
+                or the id of an NLI model on the Hugging Face hub. ``None`` or a name of
+                :data:`EMBEDDED`: the best installed reader, unless the environment variable
+                ``GROUNDWIRE_READER`` names another. The explainer then reads no claim if the
+                detector gave the entailment of all claims with spans.
             revision: Commit of a hub model, 40 hexadecimal digits.
-            threshold: The severity of a span is one less only if its label has a lower probability;
-                in (0, 1].
+            threshold: If a span's label has a lower probability than this, the span may be one less
+                severe; in (0, 1].
             drops_entailed: Whether false positives are dropped.
             entailment_threshold: A span is a false positive only if its claim has this P(entailed)
                 or more; in (0, 1].
@@ -119,7 +120,8 @@ class Explainer:
             UnknownModelError: If there is no such model.
             UnpinnedModelError: If a hub model has no pinned revision.
             CorruptModelError: If a file is missing, or does not have the hash in its manifest.
-            ModelError: If the files are not those of an NLI model, or its classes are not named.
+            ModelError: If the model is not installed, or cannot be fetched or opened, or is neither
+                a reader nor an NLI model with named classes.
             MissingExtraError: If the model has no ONNX graph or no ``tokenizer.json``, and the
                 ``train`` extra is not installed.
             SettingError: If a setting is not possible.
@@ -176,11 +178,12 @@ class Explainer:
             sources: The sources that the answer was checked with, in the same order.
 
         Returns:
-            A detection of the remaining spans with their explanations. If the model fails, no error
-            is raised: the spans stay marked, and the result has the reason.
+            The detection with the remaining spans, and the explanations. If the model fails, no
+            error is raised: the spans stay marked, and the result has the reason.
 
         Raises:
-            InvalidSourceError: If a source is none of the kinds that :meth:`.Source.of` accepts.
+            InputError: If the sources are invalid: :class:`.InvalidSourceError` or
+                :class:`.InvalidTextError`.
         """
         started, read = perf_counter(), read_sources(sources)
         marked = [claim for claim in detection.claims if claim.spans]

@@ -63,8 +63,8 @@ def explain(
             claim by its evidence. If the function raises an exception, the spans of the claim are
             left unexplained, with the reason. With ``None``, the entailment in the detection is
             used, and spans of claims without it are left unexplained.
-        threshold: The severity of a span is one less only if its label has a lower probability; in
-            (0, 1].
+        threshold: If a span's label has a lower probability than this, the span may be one less
+            severe; in (0, 1].
         entailment_threshold: A span is a false positive only if its claim has this P(entailed) or
             more; in (0, 1].
 
@@ -87,7 +87,7 @@ def explain(
 
 
 def compare(detection: Detection, sources: Sequence[Source]) -> tuple[Explanation, ...]:
-    """Explain every span of a detection by its texts alone, without the verdict of a model.
+    """Explain every span of a detection by rules alone, without the verdict of a model.
 
     The detector's labels stay, except that a contradicted span becomes unsupported if the line that
     it is compared with is about something else.
@@ -217,7 +217,7 @@ def _is_entailed(entailment: Entailment | None, threshold: float) -> bool:
 def _differs(span: Span, held: Held) -> bool:
     """Return whether the evidence differs from a span, however likely it is to entail the claim.
 
-    Models overlook other numbers, dates, units and negations, and the conflicts that rules find.
+    Models overlook wrong numbers, dates, units and negations, and the conflicts that rules find.
     """
     return span.conflict is not None or differs(held)
 

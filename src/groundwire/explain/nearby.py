@@ -75,7 +75,7 @@ class SourceLines:
 
 
 def _score(line: ComparedText, claim: ComparedText, wanted: set[tuple[str, str | None]]) -> int:
-    """Return the number of common content words, plus 2 if a quantity of the line is wanted."""
+    """Return the number of common content words, plus 2 if the line has a wanted quantity."""
     common = len(line.content & claim.content)
     has_kind = bool(wanted) and any(measure(quantity) in wanted for quantity in line.quantities)
     return common + 2 * has_kind

@@ -87,6 +87,7 @@ class Library:
         if not letters and number >= 1000:
             return True  # "[2019]" is a year
         # Numbers count sources from 0 or from 1, as in "[1]" or "[doc1]"; after "S" from 0 alone.
+        # Any other single letter does not number sources.
         last = self._n_sources - (letters == "s")
         is_place = number <= last and (len(letters) != 1 or letters == "s")
         return is_place or f"{letters}{number}" in self._own_ids
@@ -112,12 +113,12 @@ class Library:
 def fabricated_references(claim: Claim, library: Library) -> tuple[Reference, ...]:
     """Find the references of a claim to things that no source has.
 
-    * The id of a source, such as ``[S7]``, is fabricated if it is neither the id nor the number of
-      a source, nor that of a passage in one.
+    * The id of a source, such as ``[S7]``, is fabricated if no source, and no passage in a source,
+      has it as id or number.
     * A link or DOI is fabricated if no source has it, without scheme and ``www.``, in its text,
       title or id.
     * A work, such as "Smith et al. (2019)" or "(Smith, 2019)", is fabricated if no source has both
-      the name and the year.
+      the name and, if one is given, the year.
 
     If it is unclear whether a reference is fabricated, it is not reported.
 

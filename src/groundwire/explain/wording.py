@@ -76,7 +76,7 @@ def shortened(text: str, *, around: str) -> tuple[str, int, int]:
         The stretch as it is shown, and its start and end in the text.
     """
     start, end, width = 0, len(text), 2 * QUOTE_CHARS
-    # A control character that is made visible takes more room.
+    # A control character that is made visible takes more room, so both lengths are limited.
     while max(len(one_line(text[start:end])), end - start) > QUOTE_CHARS:
         width //= 2
         start, end = stretch(text, around=around, width=width)

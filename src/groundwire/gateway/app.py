@@ -1,7 +1,7 @@
 """The gateway as an ASGI app: its routes, and the middleware around them.
 
-The middleware does this, from the outside in: count the request; give it a trace id; make a span
-for it, if traces are enabled; find its tenant by the key; limit its size, and the number of
+The middleware does this, from the outside in: count the request; give it a trace id; trace it with
+OpenTelemetry, if traces are enabled; find its tenant by the key; limit its size, and the number of
 requests at a time; wait for the models. Routes of the proxy are plain Starlette endpoints, which
 get the bytes of a request unchanged. Routes of the gateway's own API are FastAPI's.
 """
@@ -140,7 +140,7 @@ def create_app(
     )
     app.state.readiness, app.state.metrics = readiness, counted
     # Most requests are for these routes, so they come before the others, which are slow to search.
-    # Azure's clients use further paths.
+    # The paths with /openai are those of Azure's clients.
     for dialect in DIALECTS:
         create = partial(chat.create, dialect=dialect)
         for prefix in ("/v1", "/openai", "/openai/v1", "/openai/deployments/{deployment}"):

@@ -87,7 +87,8 @@ class ControlPlane:
             ConfigError: If the admin key is also a tenant's key, or a key of the audit log cannot
                 be used or made.
             KindError: If ``audit.redact`` is invalid.
-            SettingError: If the file of the audit log cannot be written.
+            SettingError: If the address of the database is not valid, or the file of the audit log
+                cannot be written.
         """
         self.config, self.is_local_demo, self._on_start = config, is_local_demo, on_start
         # A confirmed change of a tenant or a key must survive a power cut.

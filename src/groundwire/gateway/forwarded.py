@@ -28,8 +28,8 @@ def forwarded(
         accept_encoding: Replaces the client's Accept-Encoding; ``None`` keeps it.
 
     Raises:
-        Problem: 400, if the query has characters that no URL may hold, or text that looks like a
-            gateway key.
+        Problem: 400, if the query has a space, ``#`` or a character that is not printable ASCII, or
+            text that looks like a gateway key.
     """
     given = [pair for pair in request.scope["headers"] if pair[0] != b"x-trace-id"]
     headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in given]

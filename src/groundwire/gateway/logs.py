@@ -33,13 +33,14 @@ def log_to_stderr(settings: Log) -> None:
 
 
 def log_access(fields: Mapping[str, object], *, is_probe: bool) -> None:
-    """Write a log record about a request that was answered.
+    """Write a log record about a request that has ended.
 
     Args:
         fields: The fields of the record: names of this package, numbers and ids, never text of the
             client.
-        is_probe: Whether the request is a health probe. Probes are many and all alike, so their
-            records have the level ``DEBUG``.
+        is_probe: Whether the request is a health probe, or for another path that needs no key, such
+            as ``/metrics``. Such requests are many and all alike, so their records have the level
+            ``DEBUG``.
     """
     level = logging.DEBUG if is_probe else logging.INFO
     _access.log(level, "request", extra={"fields": fields})

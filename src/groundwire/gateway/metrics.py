@@ -1,7 +1,8 @@
 """Prometheus metrics of the gateway, in a registry of their own.
 
-``gateway_grounding_check_total`` is a metric of DVARA, with its documented meaning; all others are
-Groundwire's own. No label holds text of a client or a model.
+``gateway_grounding_check_total`` is a metric of DVARA, with its documented meaning. Metrics that
+begin with ``process_`` are those of Prometheus's client; all others are Groundwire's own. No label
+holds text of a client or a model.
 """
 
 import re
@@ -71,7 +72,7 @@ _REQUEST_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 1
 
 
 class Metrics:
-    """All metrics of one gateway; threads may share it.
+    """All metrics of one gateway; threads may share this object.
 
     Attributes:
         activity: Counts the answers in the database too; ``None`` if there is no database.
@@ -199,7 +200,7 @@ class Metrics:
         self._in_flight.inc()
 
     def request_ended(self, path: str, *, status: int, seconds: float) -> None:
-        """Count the end of a request, which took some ``seconds``.
+        """Count the end of a request that took this many ``seconds``.
 
         Only the name of the endpoint is kept of the path. The status is 499 if the client left
         early.

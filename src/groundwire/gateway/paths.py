@@ -1,4 +1,4 @@
-"""Finds out which endpoint a path below ``/v1`` names, however the path is spelled.
+"""Finds out which endpoint a path below ``/v1`` names, and refuses ambiguous paths.
 
 Servers differ in how they read letter case and doubled slashes, so both are ignored here; the path
 is forwarded as it was written. A path is refused if it has anything else that servers read
@@ -36,7 +36,7 @@ _NO_TEXT = frozenset(
 #: Last path segments of endpoints that count tokens.
 _COUNTS = frozenset({"count_tokens", "input_tokens"})
 
-#: Matches a decoded path that all servers read alike, except for letter case and slashes.
+#: Matches a decoded path in which all servers read each character alike, except for letter case.
 _LEGAL = re.compile(r"[\w .~:@!$&'()*+,=/-]*", re.ASCII)
 
 
@@ -47,7 +47,7 @@ class RequestTarget:
     Attributes:
         path: The path after ``/v1/``, as written.
         words: The segments of the path, decoded, in lower case, without dots and spaces at their
-            ends. Empty segments are left out; there is at least one.
+            ends. Empty segments are left out; at least one segment is left.
     """
 
     path: str

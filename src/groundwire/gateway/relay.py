@@ -35,10 +35,12 @@ async def relay(request: Request) -> Response:
     """Forward a request to an upstream, and return its response.
 
     Raises:
-        Problem: If the gateway does not relay such a request; if its path holds a key or could be
-            read differently; if its body is not complete in time; if answers of the endpoint are
-            unchecked and therefore refused; if a required record cannot be written; and as
-            :func:`.forwarded` and :meth:`.upstream.Upstreams.send`.
+        Problem: If the gateway does not relay the request (WebSockets, most requests for chat
+            completions, and all for the admin plane); if its path holds a key, names nothing, or
+            could be read differently; if its body is not complete in time; if answers of the
+            endpoint are unchecked and therefore refused; if a required record cannot be written;
+            and as :func:`.forwarded`, :func:`.all_models` and :meth:`.upstream.Upstreams.send`.
+        ClientGoneError: If the client left before its response began.
     """
     raw = request.scope.get("raw_path")
     # Servers need not give the raw path. Paths of Azure's clients are read as OpenAI's.

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 #: The most bytes of a request's head: its request line and headers. A larger head is refused.
 MAX_HEAD_BYTES = 65_536
-#: About the number of bytes in a head beside its request target and headers.
+#: Approximate number of bytes in a head beside its request target and headers.
 _LINE_BYTES = len("GET  HTTP/1.1\r\n\r\n")
 
 #: Seconds that an unused connection is kept open: longer than most clients keep it, so that they
@@ -111,7 +111,7 @@ class Beside(uvicorn.Server):
     def __init__(
         self, app: ASGIApp, config: Config, sockets: Sequence[socket.socket], *, address: str
     ) -> None:
-        """Make the server; its app's lifespan does not run, and users are shown its ``address``."""
+        """Make the server. The app's lifespan does not run; users are shown the ``address``."""
         super().__init__(_settings(app, config, lifespan="off"))
         self.address = address
         self._sockets = list(sockets)
@@ -252,7 +252,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._count(len(name) + len(value) + len(": \r\n"))
 
     def _count(self, n_bytes: int) -> None:
-        """Count the bytes of a head as they are parsed, since it may arrive together with its body.
+        """Count the bytes of a head as they are parsed, even if a body arrives together with it.
 
         Raises:
             ValueError: If the head is too large; the parser stops then.
@@ -298,8 +298,8 @@ def _end_with_connection(cycle: RequestResponseCycle) -> None:
             is_open = b"content-length" not in names
             cycle.chunked_encoding = False if is_open else None
         elif is_open:
-            # uvicorn raises an error if a response has another number of bytes than this, which is
-            # 0 without a Content-Length. So the number is set to the length of each message.
+            # Without a Content-Length, uvicorn expects 0 bytes, and raises an error if there are
+            # more. So the expected number is set to the length of each message.
             cycle.expected_content_length = len(message.get("body", b""))
         await send(message)
 

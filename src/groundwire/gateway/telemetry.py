@@ -1,9 +1,9 @@
 """Traces of requests for OpenTelemetry, with the results of checks.
 
-There are three kinds of spans: one for a request to the gateway, which continues the trace in the
-client's ``traceparent`` header; one for each request to an upstream, which gets a ``traceparent``
-of its own; and one for the check of a response, with an event ``gen_ai.evaluation.result`` for each
-answer. Spans hold no prompt, answer, source or key.
+There are three kinds of trace spans: one for a request to the gateway, which continues the trace in
+the client's ``traceparent`` header; one for each request to an upstream, which gets a
+``traceparent`` of its own; and one for the check of a response, with an event
+``gen_ai.evaluation.result`` for each answer. Trace spans hold no prompt, answer, source or key.
 
 OpenTelemetry is imported only if traces are enabled.
 """
@@ -75,11 +75,11 @@ class Telemetry:
         return cls(provider)
 
     def close(self) -> None:
-        """Send the remaining spans. This may wait for the network."""
+        """Send the remaining spans, and close the provider. This may wait for the network."""
         self._provider.shutdown()
 
     def request(self, scope: Scope) -> AbstractContextManager[Span]:
-        """Make a span for a request to the gateway: the current span while the block runs.
+        """Make a span for a request to the gateway: the current span inside the ``with`` block.
 
         If the request has a ``traceparent``, the span continues the client's trace.
         """
@@ -99,13 +99,13 @@ class Telemetry:
 
     @contextmanager
     def asking(self, upstream: Upstream, ask: UpstreamRequest, headers: Pairs) -> Iterator[Span]:
-        """Make a span for a request to an upstream: the current span while the block runs.
+        """Make a span for a request to an upstream: the current span inside the ``with`` block.
 
         Args:
             upstream: The upstream that gets the request.
             ask: The request.
-            headers: A list of the headers for the upstream. The client's headers about its trace
-                are replaced by those that continue the trace here.
+            headers: The headers for the upstream. In this list, the client's trace headers are
+                replaced by those of the new span.
         """
         operation = _OPERATIONS.get(ask.path.rstrip("/"))
         attributes: dict[str, Any] = {
@@ -134,7 +134,7 @@ class Telemetry:
                 raise
 
     def checked(self, answers: Sequence[Checked], *, detector: str) -> None:
-        """Make the span of a check that has just ended, with the time of its slowest answer."""
+        """Make the span of a check that has just ended; it lasts as long as its slowest answer."""
         if not answers:
             return
         ms = max(answer.timings_ms.get("total", 0.0) for answer in answers)

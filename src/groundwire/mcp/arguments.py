@@ -33,7 +33,7 @@ MAX_SPANS = 1_000
 MAX_STEPS = 1_000
 MAX_ID_CHARS = 100
 
-#: Settings of a verification that an agent may choose, with this server's limits as keys of JSON
+#: Settings that an agent may choose to verify a trace, with this server's limits as keys of JSON
 #: Schema. The verifier and its address are not among them.
 OF_TRACES: Mapping[str, Mapping[str, int]] = {
     "verifier_model": {"maxLength": 200},
@@ -103,7 +103,7 @@ Written: TypeAlias = Annotated[str, AfterValidator(_not_blank)]
 
 
 class PassedSpan(BaseModel):
-    """A text that comes with a call as evidence, and that the answer cites by its id."""
+    """A text that comes with a call as evidence, and the id by which it is cited."""
 
     sid: str | None = Field(None, description="Its id, as the answer cites it: S0.")
     text: str = Field(description="The text, verbatim.")

@@ -23,7 +23,7 @@ class AgentClient:
         file: Where the configuration file is, in words for users: ".mcp.json of the project".
         key: Key, in that file, of the object that lists the servers.
         kind: Values of ``type`` for a local and for a remote server; ``None``: no ``type``.
-        url_key: Key of a remote server's URL; ``None``: no remote servers.
+        url_key: Key of a remote server's URL; ``None`` if the client supports no remote servers.
         token: Text in the place of a secret, with ``NAME`` for the secret's environment variable.
             Some clients replace this text by the secret; for others, the user has to.
         inputs: Questions by which the client asks for secrets; empty for clients that do not ask.
@@ -78,7 +78,7 @@ def remote_config(client: AgentClient, url: str, *, token_env: str | None) -> st
         token_env: Name of the environment variable with the server's token; ``None``: no token.
 
     Raises:
-        InputError: If the client has no remote servers.
+        InputError: If the client supports no remote servers.
     """
     if client.url_key is None:
         raise InputError(

@@ -143,7 +143,7 @@ class HeldEvidence:
         return self._add(call, own, text, place)
 
     def list_spans(self, call: Call, own: ListInput) -> Annotated[ToolResult, ListResult]:
-        """List the spans that are held, in the order they were added, without texts."""
+        """List the spans that are held, in the order they were added, without their full texts."""
         spans = self._store(call, own).spans
         shown = spans[own.offset : own.offset + own.limit]
         found = [

@@ -1,8 +1,8 @@
 """Reads lines of files as evidence, from allowed folders only.
 
-A text that an agent has read may make it ask for any file, such as one with secrets. So a path,
-with symbolic links resolved, must lie in an allowed folder. After opening, the file is compared
-with the path again, in case it was replaced.
+A text that an agent has read may make the agent ask for any file, such as one with secrets. So a
+path, with symbolic links resolved, must lie in an allowed folder. After opening, the file is
+compared with the path again, in case the file at this path was replaced.
 """
 
 import os
@@ -49,8 +49,8 @@ class Roots:
             end_line: The last line, included.
 
         Raises:
-            CallError: If the file cannot be read or is in no allowed folder, or the lines are too
-                many, in the wrong order or not in it.
+            CallError: If the file cannot be read or is in no allowed folder, if there are too many
+                lines, if ``end_line`` is before ``start_line``, or if the file has fewer lines.
         """
         if not self.folders:
             raise CallError(HOW_TO_ALLOW)

@@ -27,7 +27,10 @@ class Given:
 
     @property
     def all(self) -> list[Any] | None:
-        """All evidence, as the library takes spans: held spans first, then texts of the call."""
+        """All evidence, as the library takes spans: held spans first, then texts of the call.
+
+        ``None`` if there is no evidence.
+        """
         if not self.held:
             return self.passed
         return [*({"sid": span.sid, "text": span.text} for span in self.held), *(self.passed or ())]
@@ -50,8 +53,9 @@ def given(
         session: Session of the call; ``None`` without one.
 
     Raises:
-        CallError: If held spans are chosen that cannot be found; if a text of the call has an id
-            that an answer may write for a held span; or if this server refuses texts of a call.
+        CallError: If the handle or the chosen held spans cannot be found; if a text of the call has
+            an id that an answer may write for a held span; or if this server refuses texts of a
+            call.
     """
     stores, handle = backend.stores, arguments.evidence
     if backend.held_only and texts is not None:

@@ -97,7 +97,7 @@ def app_of(server: ToolServer, access: Access, *, path: str, limits: StoreLimits
         server: The server.
         access: The conditions under which requests are accepted.
         path: Path of the endpoint, such as ``/mcp``.
-        limits: Limits of held evidence. A session that is not used for ``idle_s`` ends.
+        limits: Limits of held evidence. A session ends if it is not used for ``idle_s`` seconds.
     """
     app: ASGIApp = server.protocol().streamable_http_app(
         streamable_http_path=path,

@@ -1,6 +1,7 @@
 """Generates short JSON Schemas of arguments and results from their models.
 
-Schemas take space in an agent's prompt. So titles, docstrings and most defaults are left out.
+Schemas take space in an agent's prompt. So titles, docstrings, defaults that are ``null``, and all
+defaults of results are left out.
 """
 
 from collections.abc import Collection, Mapping

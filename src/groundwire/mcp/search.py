@@ -30,7 +30,7 @@ def search(
     if not len(ids) or not evidence.passages:
         return []
     asked = Query.of(ids)
-    # Spans with equal texts are indexed once; the hits have all of them.
+    # Spans with equal texts are indexed once, so each hit is repeated below for all of them.
     alike: dict[str, list[str]] = {}
     for span in spans:
         alike.setdefault(span.text, []).append(span.sid)

@@ -37,17 +37,17 @@ class Stores:
     clock: Callable[[], float] = monotonic
     #: Session or handle → its store; the least recently used is the first.
     _stores: OrderedDict[str, EvidenceStore] = field(default_factory=OrderedDict)
-    _first: int = 0  # number of a new session's first span; ids of deleted spans are not reused
+    _first: int = 0  # number of a new store's first span, above those of sessions' deleted spans
     _lock: RLock = field(default_factory=RLock)
 
     def of(self, session: str | None, handle: str | None = None) -> EvidenceStore | None:
-        """Find the store under a handle or, without a handle, that of a session; it counts as used.
+        """Find the store of a handle or, without a handle, of a session; mark the store as used.
 
         Returns:
-            The store; ``None`` if there is none.
+            The store; ``None`` if the session has none, or there is neither session nor handle.
 
         Raises:
-            CallError: If there is a handle, but no store under it.
+            CallError: If there is no store under the handle, or the handle is a session id.
         """
         key = session if handle is None else handle
         with self._lock:
@@ -87,7 +87,8 @@ class Stores:
             The span, and its handle; ``None`` if the span is held for the session.
 
         Raises:
-            CallError: If the text is blank, there is no store under the handle, or no room.
+            CallError: If the text is blank or too long, if there is no store under the handle, or
+                if there is no room for the text.
         """
         with self._lock:
             store = self.of(session, handle)

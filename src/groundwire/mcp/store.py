@@ -117,7 +117,7 @@ class EvidenceStore:
         """Hold a text as a span; if a span has the same text, note and place, return that span.
 
         Raises:
-            CallError: If the text is blank, or there is no room for it.
+            CallError: If the text is blank or too long, or there is no room for it.
         """
         if not text.strip():
             raise CallError("The text is blank, so it is no evidence. Nothing was added.")
@@ -165,7 +165,7 @@ class EvidenceStore:
 
 
 def describe(sids: Iterable[str]) -> str:
-    """Write a sentence for an error message: the held ids, or the first and last of many."""
+    """Write a sentence that lists the held ids; of more than two, only the first and the last."""
     known = list(sids)
     if not known:
         return "None is held: add one with add_span."

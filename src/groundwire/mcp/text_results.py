@@ -20,7 +20,7 @@ from groundwire.text.screen import one_line
 from groundwire.verify.citations import CitationFinding
 from groundwire.verify.report import ClaimReport, VerificationReport
 
-if TYPE_CHECKING:  # else it would load the models' libraries before the first call needs them
+if TYPE_CHECKING:  # at run time, this import would load the models' libraries too early
     from groundwire.explain import Explained
 
 MAX_LINES = 40

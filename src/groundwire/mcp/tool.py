@@ -103,8 +103,9 @@ class Tool:
         """Make a tool from a function: its name, docstring and annotations describe the tool.
 
         Args:
-            run: Function with the parameters ``call`` and ``own``, whose type is the model of the
-                arguments. It returns ``Annotated[ToolResult, Model]``, with the model of the data.
+            run: Function with the parameters ``call`` and ``own``. The type of ``own`` is the model
+                of the arguments. The function returns ``Annotated[ToolResult, Model]``, with the
+                model of the data.
             title: Title that people see.
             more: Sentence to add to the description.
             options: Further attributes of the tool, such as ``is_long``.

@@ -4,11 +4,11 @@ A request is opened before its answer exists. This gives a frozen context with t
 evidence, the result of the gate, the decision and the policy. Answers are checked against the
 context, complete or while they arrive.
 
-``asker`` has the tenant of a request and its settings, ``context`` the values about the request,
-and ``checked`` the results of its answers. ``policy_resolver`` finds the decision and the policy,
-``explaining`` calls the explainer, ``answer_stream`` checks an answer while it arrives,
-``concluding`` makes the result, ``pipeline`` joins the stages, and ``load`` makes them from a
-configuration.
+``asker`` has the tenant of a request and the settings of tenant and request, ``context`` has what
+is known about the request before its answer, and ``checked`` has the results of its answers.
+``policy_resolver`` finds the decision and the policy, ``explaining`` calls the explainer,
+``answer_stream`` checks an answer while it arrives, ``concluding`` makes the result, ``pipeline``
+joins the stages, and ``load`` makes the stages from a configuration.
 """
 
 from groundwire.pipeline.answer_stream import Flow, Review

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 _LAST_WORD = re.compile(r"(?:\w[\w.,'’:/-]*)?(?:\w|\d[.,])\Z")
 #: The last word, and the end of a claim, are looked for in this many characters before the end.
 _MAX_WORD = 64
-#: Matches a text that ends where a claim may end. The detector needs the next word to decide.
+#: Matches a text that ends where a claim may end. Only the next word shows whether it does.
 _CLAIM_END = re.compile(r"[.!?;:|\n…。！？；：؟۔।։][^\w.!?]*\Z")
 
 
@@ -87,7 +87,8 @@ class Flow:
         """Begin to check an answer; use :meth:`groundwire.Pipeline.stream` for that.
 
         Args:
-            stream: The detector's stream; ``None`` if nothing is checked, or it failed to open.
+            stream: The detector's stream; ``None`` if nothing is checked, or no stream could be
+                opened.
             conclude: Makes the result, at the end and for reviews.
             found: The result before the first word: empty, or a failure to read the request or to
                 open the stream.
@@ -96,7 +97,7 @@ class Flow:
         self._stream, self._conclude, self._found = stream, conclude, found
         self._form, self._sources = conversation.form, conversation.sources
         self._pieces: list[str] = []
-        # Judged only when it is complete: the answer may break off within it.
+        # The last word is judged only when it is complete: the answer may break off within it.
         self._last_word = ""
         self._before = ""  # the end of the text before the last word
         self._checked: Checked | None = None
@@ -135,7 +136,7 @@ class Flow:
 
         Args:
             answer: The answer, if it has more than a text, such as tool calls. Its text is replaced
-                by the text that was fed, unless that is blank and the kind is not ``text``.
+                by the text that was fed, unless the fed text is blank and the kind is not ``text``.
 
         Returns:
             The final result, identical to that of :meth:`groundwire.Pipeline.check` for the whole
@@ -245,8 +246,8 @@ class Flow:
 def _without_last(detection: Detection, text: str, end: int) -> Detection:
     """Return a detection for the whole text, without claims that begin at ``end`` or after it.
 
-    Such a claim consists only of the last word, within which the answer breaks off. If there is
-    one, the probability of the detection is dropped too, because it includes that of the claim.
+    Such a claim consists only of the last word, within which the answer breaks off. If a claim is
+    left out, the probability of the detection is left out too, because it depends on that claim.
     """
     claims = tuple(claim for claim in detection.claims if claim.start < end)
     is_same = len(claims) == len(detection.claims)

@@ -59,7 +59,7 @@ class Judges:
 
         Raises:
             ConfigError: If the settings suit no detector.
-            ModelError: If the settings choose the reader, and it cannot be found.
+            ModelError: If the model of the chosen detector cannot be found.
         """
         chosen = self.known.choose(own)
         points = self._points(chosen.detector)

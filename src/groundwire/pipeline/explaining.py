@@ -35,8 +35,8 @@ class LazyExplainer(Lazy[AnyExplainer]):
 class Remembered:
     """Wraps the explainer for one answer, so that no claim is explained twice.
 
-    A streamed answer is reviewed many times. If all of it were explained each time, the time would
-    grow with the square of the number of findings.
+    A streamed answer is reviewed many times. If the whole answer were explained each time, the
+    time would grow with the square of the number of findings.
     """
 
     def __init__(self, explainer: AnyExplainer) -> None:

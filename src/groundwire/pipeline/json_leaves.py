@@ -69,7 +69,7 @@ def pointer_of(path: Path) -> str:
 def choices_at(schema: Mapping[str, Any], path: Path) -> list[object]:
     """Return the values that a schema lists for a leaf, by ``enum`` or ``const``.
 
-    The list is empty if the schema lists no values, or allows others as well, apart from ``null``.
+    The list is empty if the schema lists no values, or allows values besides those and ``null``.
     """
     choices: list[object] = []
     for each in _schemas_at(schema, path):

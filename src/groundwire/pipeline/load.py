@@ -105,7 +105,7 @@ def load_detector(config: Config) -> Detector:
 def _load_beside(config: Config, first: Detector, name: str) -> Detector:
     """Load an embedded detector for tenants that have chosen it.
 
-    The filters of the configuration, such as ``min_words``, apply as far as they suit it.
+    The filters of the configuration, such as ``min_words``, apply as far as they suit the detector.
     """
     own, similarity, known = config.detector, config.similarity, config.detectors
     common: dict[str, Any] = {
@@ -159,8 +159,8 @@ def _explainer(
 ) -> AnyExplainer | None:
     """Return the explainer; ``None`` if no policy can ask for explanations.
 
-    If explanations can be wanted only after a change of a tenant's settings, an explainer that
-    cannot share the weights of the detector is loaded when it is first needed.
+    If only a later change of a tenant's settings can ask for explanations, an explainer that has
+    to load weights of its own is loaded when it is first needed.
     """
     load = partial(_load_explainer, config, judges)
     plugins = (decision.plugin for decision in config.decisions)

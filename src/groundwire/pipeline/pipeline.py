@@ -93,9 +93,9 @@ class Pipeline:
                 ones.
             bypasses_gate: Whether answers to requests that name sources are checked without asking
                 the gate.
-            asks_gate_last: Whether answers to requests with any other evidence are checked whatever
-                the gate says; in HaluGate they are not.
-            metadata_only: Whether only sources that the request names are evidence.
+            asks_gate_last: Whether answers to requests that name no sources, but have other
+                evidence, are checked whatever the gate says; in HaluGate they are not.
+            metadata_only: Whether only sources in ``metadata["grounding.sources"]`` are evidence.
             final_tools: Tools whose arguments are the final answer, beside those of known
                 frameworks.
             evidence_names: Names of evidence in prompts, beside the built-in ones.
@@ -146,6 +146,7 @@ class Pipeline:
 
         Raises:
             ConfigError: If the detector, or its threshold, is not possible here.
+            ModelError: If the model of the chosen detector cannot be found.
         """
         self._judges.check(overrides)
 
@@ -410,11 +411,12 @@ class Pipeline:
         """Check all answers of a chat completion.
 
         Args:
-            context: The context of its request.
+            context: The context of the request.
             body: The body of the response, as :func:`json.loads` gives it.
 
         Raises:
-            InvalidConversationError: If the body is not a chat completion.
+            InvalidConversationError: If the body is not a chat completion, or the arguments of a
+                call are nested too deeply.
         """
         answers = tuple(self.check(context, answer) for answer in read_response(body))
         return CheckedResponse(context=context, answers=answers)

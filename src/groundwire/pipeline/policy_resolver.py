@@ -57,7 +57,10 @@ class Decider:
         return choose(self.decisions, readings), readings
 
     def policy(self, plugins: Sequence[HallucinationPlugin | None], asker: Asker) -> Policy:
-        """Return the policy of a request; ``plugins`` are those of the decisions that may apply."""
+        """Return the policy of a request.
+
+        ``plugins`` are the policies of the decisions that apply or may apply.
+        """
         return resolve(self.base, plugins=plugins, tenant=asker.overrides, request=asker.request)
 
     def strictest(self, asker: Asker) -> Policy:
@@ -65,9 +68,10 @@ class Decider:
         return self.policy((None, *(each.plugin for each in self.decisions)), asker)
 
     def settle(self, context: RequestContext, detection: Detection) -> RequestContext:
-        """Choose the decision again, and return the context with it and its policy.
+        """Choose the decision again after the check; return the context with the new choice.
 
-        If no decision depends on findings, or the context has no signals, it stays as it is.
+        The context gets the policy of that choice too. If no decision depends on findings, or the
+        context has no signals, the context stays as it is.
         """
         if context.readings is None or not self.reads(SignalType.HALLUCINATION):
             return context

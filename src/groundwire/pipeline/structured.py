@@ -183,15 +183,15 @@ class StructuredText:
 def read_structured(
     answer: Answer, form: AnswerForm, sources: Sequence[Source] = ()
 ) -> StructuredText | None:
-    """Read the structured data of an answer as statements; ``None`` if it has none.
+    """Read the structured data of an answer as statements; ``None`` if the answer has none.
 
     A document that :func:`.leaves_of` cannot read becomes one statement: its text.
 
     Args:
         answer: The answer.
         form: The form of the answer that its request asks for.
-        sources: The evidence. If it has a name from a list of choices in the schema, a choice from
-            that list is a claim, not a label.
+        sources: The evidence. If it contains a name from a list of choices in the schema, a choice
+            from that list is a claim, not a label.
     """
     if form.is_json and answer.kind is AnswerKind.TEXT:
         return _read("", [(answer.text, form.schema)], sources)

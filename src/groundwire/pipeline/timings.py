@@ -7,7 +7,7 @@ from time import perf_counter
 
 @contextmanager
 def timed(timings: dict[str, float], stage: str) -> Iterator[None]:
-    """Measure how long the block takes, and store the milliseconds under the name of its stage."""
+    """Measure how long a ``with`` block takes, and store the milliseconds under ``stage``."""
     started = perf_counter()
     try:
         yield

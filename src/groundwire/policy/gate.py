@@ -198,7 +198,7 @@ def _find(model: str | Path | None) -> Manifest | None:
     """Return the manifest of a gate's folder; ``None`` for a Hugging Face classifier.
 
     Raises:
-        ModelError: If there is neither, or a model of another kind.
+        ModelError: If there is no gate and no classifier, or if the model is of another kind.
     """
     if model is None or str(model) == models.GATE:
         return models.find_model(models.GATE)

@@ -171,8 +171,8 @@ def resolve(
     Args:
         base: The policy of the configuration.
         plugins: The policies of the decisions that apply or may apply; ``None`` means a
-            decision without a policy. The strictest value of each setting is taken from those with
-            ``enabled``; if there are none, the first policy is used.
+            decision without a policy. The strictest value of each setting is taken from the
+            policies with ``enabled``; if none has it, the first policy is used.
         tenant: The settings of the tenant, which take precedence over decisions.
         request: The settings that the request asks for; they can only make the policy stricter.
     """
@@ -249,7 +249,7 @@ def reach(policy: Policy, *, has_evidence: bool) -> frozenset[Action]:
 def rule(policy: Policy, detection: Detection) -> Ruling:
     """Return the ruling on a checked answer.
 
-    For a hallucinated answer, it is the strongest ruling that one of its findings leads to.
+    For a hallucinated answer, this is the strongest of the rulings on its findings.
     """
     outcome = detection.outcome
     if outcome is not Outcome.HALLUCINATED or not detection.spans:

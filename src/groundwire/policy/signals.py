@@ -1,9 +1,10 @@
 """The signals of a request, which decisions can depend on.
 
 A signal holds for a request, or does not, or is unknown, for example after an error. A condition of
-a decision names it, such as ``keyword:urgent``. The rules of a configuration define signals; the
-gate's answer, common domains and kinds of findings are built in. :class:`Signals` has the rules,
-and the embedder that some of them need. :meth:`Signals.open` returns the signals of one request.
+a decision names a signal, such as ``keyword:urgent``. The rules of a configuration define signals;
+the gate's answer, common domains and kinds of findings are built in. :class:`Signals` has the
+rules, and the embedder that some rules need. :meth:`Signals.open` returns the signals of one
+request.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +31,7 @@ NEEDED, NOT_NEEDED = "needs_fact_check", "no_fact_check_needed"
 #: The domain of prompts that are in no other domain.
 GENERAL = "general"
 #: The least cosine between the embeddings of a prompt in a domain and of the domain's description,
-#: if a rule states none. Chosen for the embedded encoder by ``benchmarks/domains.py``.
+#: for rules without a threshold. Chosen for the embedded encoder by ``benchmarks/domains.py``.
 DOMAIN_THRESHOLD = 0.18
 
 #: Built-in domains and their descriptions.
@@ -279,7 +280,7 @@ class SignalValues:
     def read(self, condition: Condition) -> Observation:
         """Return whether a condition holds; if an error occurs, this is unknown.
 
-        If an error made the condition false, it could cause a check to be left out.
+        An error that made the condition false could cause a check to be left out.
         """
         if condition not in self._observed:
             try:

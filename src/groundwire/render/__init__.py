@@ -1,7 +1,7 @@
 """Views of detections and verifications for people: terminal report, plain text, and HTML page.
 
-Answers, sources and their ids are not trusted. Characters that could move the cursor, recolour the
-screen, turn the reading direction or be invisible are made visible, and in HTML everything is
+Answers, sources and their ids are not trusted. Characters that are invisible, or could move the
+cursor, recolour the screen or turn the reading direction, are made visible. In HTML everything is
 escaped.
 """
 

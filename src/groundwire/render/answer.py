@@ -28,8 +28,8 @@ class Part(NamedTuple):
     Attributes:
         text: The text; empty if it is left out.
         number: Number of the piece of evidence on the page, from 1; 0 for any other part.
-        lights: The parts of the answer that the evidence belongs to, joined by spaces: ``2`` is the
-            second claim, ``f1`` the first finding.
+        lights: Numbers of the claims and findings that the evidence belongs to, joined by spaces:
+            ``2`` is the second claim, ``f1`` the first finding.
         n_left_out: Number of characters that are left out.
     """
 
@@ -106,7 +106,8 @@ class AnswerView:
         detection: The detection.
         answer: The answer as HTML, with marked words.
         statements: The claims of the answer.
-        panels: The sources; if none were given, the lines of evidence that the detection quotes.
+        panels: The sources, at most :data:`MAX_SOURCES`; if none were given, the lines of evidence
+            that the detection quotes.
         n_left_out: Number of sources that are not shown.
     """
 
@@ -160,8 +161,8 @@ _Evidence = list[tuple[EvidenceRef, list[str]]]
 def _evidence_of(detection: Detection, whys: Sequence[Why]) -> list[_Evidence]:
     """Return the lines of evidence of each claim; for a claim with findings, those of its findings.
 
-    The evidence of a finding is the line that its reason names, else that of its span, else that of
-    its claim.
+    The evidence of a finding is the line that its reason names, else the lines of its span, else
+    those of its claim.
     """
     found: list[_Evidence] = []
     n_spans = 0
@@ -336,7 +337,7 @@ def find_shown(detection: Detection, words: str, *, nth: int = 1) -> tuple[int, 
 
 
 def _laid_out(detection: Detection) -> list[str | Piece]:
-    """Divide the answer by its Markdown, or not at all if that would hide a marked letter."""
+    """Divide the answer by its Markdown, unless that would hide a marked letter or digit."""
     answer, parts = detection.answer, divide(detection.answer)
     pieces = [part for part in parts if isinstance(part, Piece)]
     gaps = zip(

@@ -94,7 +94,7 @@ def has_gap(coverage: Coverage) -> bool:
 
 
 def describe_asides(detection: Detection) -> str:
-    """Describe in one line the parts of the answer that claim nothing; empty if it has none."""
+    """Describe in one line the parts of the answer that claim nothing; empty if there are none."""
     if not detection.asides:
         return ""
     counts = Counter(aside.kind for aside in detection.asides)
@@ -138,7 +138,7 @@ def describe_score(span: Span) -> str:
 def highest_probability(detection: Detection) -> float | None:
     """Return the highest probability of a finding; without findings, that of a claim.
 
-    ``None`` if nothing has a probability.
+    ``None`` if none of them has a probability.
     """
     judged = detection.spans or detection.claims
     return max((x.probability for x in judged if x.probability is not None), default=None)

@@ -22,7 +22,11 @@ _KANA = re.compile(r"[\u3040-\u30ff]")
 
 
 def plain(text: str) -> str:
-    """Normalise a text: lower case, NFKC, no accents, straight apostrophes."""
+    """Normalise a text for comparison with the word lists.
+
+    Case and compatibility characters are folded, letters lose their accents, and apostrophes become
+    straight. The result is in NFD.
+    """
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
     return _MARKS.sub("", unicodedata.normalize("NFD", folded))
 
@@ -33,7 +37,9 @@ def words(text: str) -> list[str]:
 
 
 def language(plain_words: list[str]) -> str:
-    """Guess the language of normalised words: an ISO 639-1 code or ``other``; English in doubt.
+    """Guess the language of normalised words: an ISO 639-1 code or ``other``.
+
+    If no word in Latin script is known, the result is English.
 
     >>> [language(words(plain(text))) for text in ("Who wrote it?", "Wer war das?", "谁写的?")]
     ['en', 'de', 'zh']
@@ -68,9 +74,10 @@ class _Table:
 
     Attributes:
         whole: Map from a word to the cues under which it is listed.
-        prefixes: Map from the first two letters of word beginnings to these, each with its cue.
-        runs: Map from the first word of phrases to the words that must follow, with the cue.
-        parts: Texts in scripts without spaces, each with its cue; they may stand anywhere.
+        prefixes: Map from two letters to the listed beginnings of words that start with them, each
+            with its cue.
+        runs: Map from the first word of a phrase to the words that must follow, with the cue.
+        parts: Chinese and Japanese texts, each with its cue; they may stand within a word.
     """
 
     whole: dict[str, list[str]]
@@ -97,7 +104,10 @@ def _table() -> _Table:
 
 
 def cues(plain_words: list[str]) -> Iterator[tuple[int, str]]:
-    """Yield the index of the first word and the cue, for each cue in words of a normalised text.
+    """Find the cues in the words of a normalised text; yield the index of a cue's word and the cue.
+
+    For a phrase, the index is that of its first word. A listed text in Chinese or Japanese is found
+    only once, where it occurs first.
 
     >>> sorted(cues(words(plain("Wer malte das Bild?"))))
     [(0, 'who')]

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Marks are two or more stars, unless letters or digits stand on both sides (2**8); backticks; and
-# pairs of single stars around words: 3 * 4 is a product, "5* hotel" a rating, "* a" a bullet.
+# pairs of single stars around words. A single star is not a mark in "3 * 4" (a product), "5* hotel"
+# (a rating) and "* a" (a bullet).
 _PAIR = re.compile(r"(?<![\w*])\*(?=[^\s*])[^*\n]*(?<=[^\s*])\*(?![\w*])")
 _MARK = re.compile(r"(?<!\w)\*{2,}|\*{2,}(?!\w)|`+")
 

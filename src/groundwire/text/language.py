@@ -1,4 +1,4 @@
-"""Identifies the language of a short text by its script, and in Latin script by common words.
+"""Identifies the language of a short text by its script and letters; in Latin script, by its words.
 
 Nearly every sentence, however short, has a question word, an article or a preposition. A model of
 letter sequences (py3langid) was tried and rejected: on prompts of five words it is confident and
@@ -23,10 +23,10 @@ _SCRIPTS = (
     "KANNADA kn, MALAYALAM ml, GUJARATI gu, BENGALI bn, LAO lo, KHMER km, MYANMAR my, HIRAGANA ja, "
     "KATAKANA ja, CJK zh"
 )
-#: First word of the Unicode names of a script's letters → code of the language that it is taken
-#: for. Hardly any other language uses the script; CJK beside kana is Japanese.
+#: First word of the Unicode names of a script's letters → code of the language that is assumed for
+#: the script. Hardly any other language uses the script; CJK beside kana is Japanese.
 _OF_SCRIPT = dict(pair.split() for pair in _SCRIPTS.split(", "))
-#: Code of a language in Cyrillic letters → letters that the other one does not have.
+#: Code of a language in Cyrillic letters → letters that the other language does not have.
 _CYRILLIC = {"uk": frozenset("іїєґ"), "ru": frozenset("ыэёъ")}
 _PERSIAN = frozenset("پچژگ")
 
@@ -40,14 +40,14 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 #: A word that only white space separates from the next word, unlike words in a list of names.
 _FLOWING = re.compile(rf"(?<![\w'’.-])({_WORD.pattern})(?=[ \n]+\w)")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s)$")
-#: Least number of different common words of another language in a text that counts as foreign. It
-#: separated sixty short texts in English and seven other languages without an error.
+#: Least number of different common words of another language in a text that counts as foreign. This
+#: limit separated sixty short texts in English and seven other languages without an error.
 _MIN_FOREIGN = 2
 #: Least number of such words in a text of more than ``_SHORT_CHARS`` characters, which may contain
 #: lists of foreign names.
 _MIN_FOREIGN_LONG, _SHORT_CHARS = 4, 200
-# In a short text, words in lower case that have accents, and more characters than this, together
-# count like one common word.
+# In a short text, all lower-case words with accents and more than this number of characters count
+# together as one common word.
 _SMALL_CHARS = 3
 
 
@@ -84,7 +84,8 @@ def identify(text: str) -> str | None:
 def is_foreign(text: str) -> bool:
     """Return whether a text in Latin letters is in a language other than English; false in doubt.
 
-    Foreign names do not make a text foreign: only common words within sentences count.
+    Foreign names do not make a text foreign. What counts are common words of the other language
+    within running text and, if the text is short, lower-case words with accents.
 
     >>> is_foreign("Der Turm ist 330 Meter hoch."), is_foreign("Die Zeit and La Repubblica agree.")
     (True, False)
@@ -108,9 +109,10 @@ def is_foreign(text: str) -> bool:
 
 
 def writes_out(text: str, figure: str) -> bool:
-    """Return whether a text spells out a number in words of a language other than English.
+    """Return whether a text contains the word for a number in a language other than English.
 
-    ``figure`` is the number in digits: 2 to 20, or a multiple of ten up to 100.
+    ``figure`` is the number in digits: 2 to 20, or a multiple of ten up to 100; for other numbers,
+    the result is false. The word may be a part of a longer word.
 
     >>> writes_out("Sie beträgt sechs Monate.", "6")
     True

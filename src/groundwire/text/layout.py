@@ -149,9 +149,10 @@ def labels_of(text: str) -> dict[int, int]:
 def passage_title(rest: str, following: str) -> str:
     """Find the title of a numbered passage; empty if it has none.
 
-    ``rest`` is the text after the label on its row, ``following`` the next row. The title is what
-    follows "Title:" in ``rest`` or, if this is empty, in ``following``. Otherwise it is ``rest``,
-    if this is short and does not end like a sentence, and ``following`` is not empty.
+    ``rest`` is the text after the label on its row, ``following`` the next row. If ``rest``, or
+    ``following`` where ``rest`` is empty, begins with "Title:", the title is the text after this
+    word. Otherwise the title is ``rest``, if ``rest`` is short and does not end like a sentence,
+    and ``following`` is not empty.
     """
     if found := _TITLE.match(rest) or (None if rest else _TITLE.match(following)):
         return found["title"].strip()

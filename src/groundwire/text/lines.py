@@ -128,7 +128,10 @@ def _titles(text: str, fields: Sequence[records.DataField]) -> dict[int, str]:
 
 
 def _passage_listings(fields: Sequence[records.DataField]) -> set[int]:
-    """Return the numbers of the lists whose items are passages: texts, or objects with a text."""
+    """Return the numbers of the lists whose items are passages: texts, or objects with a text.
+
+    It contains 0 if an object outside of numbered lists (:attr:`.DataField.listing`) is a passage.
+    """
     mixed = {f.listing for f in fields if not (f.is_item and f.kind == "string")}
     return {
         f.listing
@@ -139,10 +142,9 @@ def _passage_listings(fields: Sequence[records.DataField]) -> set[int]:
 
 
 def _is_text(field: records.DataField) -> bool:
-    """Return whether a field is a long text, and an element of a list or under a text key.
+    """Return whether a field is a long text that is an element of a list or has a text key.
 
-    Lists count at or near the top level, see :attr:`.DataField.is_item`; the keys are those in
-    ``_TEXT_KEYS``.
+    Only numbered lists count (:attr:`.DataField.listing`). ``_TEXT_KEYS`` has the text keys.
     """
     return (
         field.kind == "string"
@@ -265,8 +267,8 @@ class _Walk:
         row, before = self.rows[i], self.fence
         self.fence = layout.fence_after(row.text, before)
         if before and not self.fence and self.fence_start < self.pending:
-            # Data was taken out of the code block together with its opening fence, so the
-            # segmenter would read this closing fence as an opening one: skip it.
+            # The opening fence was already cut off, because data or a table followed in the code
+            # block. So the segmenter would read this closing fence as an opening one: skip it.
             self._prose(row.start, resume=row.end)
         elif self.fence and not before:
             self.fence_start = row.end

@@ -26,8 +26,9 @@ def stretch(text: str, *, around: str, width: int = QUOTE_CHARS) -> tuple[int, i
     """Find the stretch of a text that has the most words in common with ``around``.
 
     Returns:
-        Start and end of whole words, at most ``width`` characters; of the beginning of the text if
-        each word is longer. Words of up to three letters do not count as words in common.
+        Start and end of a stretch of whole words, at most ``width`` characters long; 0 and at most
+        ``width`` if every word is longer. Words of up to three letters are not counted as words in
+        common.
     """
     wanted = {
         word.casefold() for word in _WORD.findall(around) if len(word) > 3 or not word.isalpha()
@@ -43,7 +44,8 @@ def stretch(text: str, *, around: str, width: int = QUOTE_CHARS) -> tuple[int, i
         while first <= last and end - tokens[first][0] > width:
             found -= hits[first]
             first += 1
-        # Of several windows with the same hits, take the earliest: it shows more text before them.
+        # Of several windows with equally many hits, take the earliest: it shows more text before
+        # the hits.
         if first <= last and found > best:
             best, start = found, tokens[first][0]
     ends = [end for begin, end in tokens if begin >= start and end - start <= width]

@@ -51,9 +51,9 @@ _IDENTIFIER = re.compile(r"[\w.\-]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?<!\b[a-z])(?=[A-Z])(?<!Wi(?=Fi))|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[.\-](?=[^\W\d_])")
 
-#: A leaf keeps at most this many keys of its path, and at most this many characters of each key but
-#: its own, so that memory is linear in the text.
+#: The most keys of its path that a leaf keeps, so that memory is linear in the text.
 _MAX_KEYS = 6
+#: The most characters that a leaf keeps of each key but its own, for the same reason.
 _MAX_KEY_CHARS = 60
 #: Greatest depth of nesting in data. Each open container takes a few hundred bytes of memory.
 _MAX_NESTING = 200_000
@@ -262,7 +262,8 @@ class _Scan:
                     leaf = self._child("string" if kind == "string" else "atom", start, position)
                     self.fields.append(leaf)
                     self.expected = "next"
-        # At an unclosed string, all of the remaining text was searched for the closing quote.
+        # At an unclosed string, all of the remaining text was searched for the closing quote, so it
+        # counts as read.
         is_open = _QUOTE.match(self.text, position, end) is not None
         raise _NotDataError(end if is_open else position)
 

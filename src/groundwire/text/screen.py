@@ -12,10 +12,10 @@ _UNSAFE = re.compile(
 
 
 def visible(text: str) -> str:
-    r"""Replace every character that would control the terminal or be invisible.
+    r"""Replace the characters that could control a terminal, and most invisible ones.
 
-    ASCII control characters become their Unicode pictures, all others become escapes. Tab and
-    newline stay; a carriage return before a newline is left out.
+    ASCII control characters become their Unicode pictures, all others become escapes. Tab, newline,
+    and the joiners U+200C and U+200D stay; a carriage return before a newline is left out.
 
     >>> visible("\x1b[2J and \u202e")
     '␛[2J and \\u202e'

@@ -83,13 +83,13 @@ def wanted_key(settings: Verify) -> str:
 
 
 def wanted_url(settings: Verify, name: str) -> str | None:
-    """Return the URL in ``base_url`` or ``service_url``, or else in its environment variable.
+    """Return the URL in the setting ``name``, or else in the environment variable for this setting.
 
-    The result is ``None`` if neither has a URL.
+    ``name`` is ``base_url`` or ``service_url``. The result is ``None`` if neither has a URL.
 
     Raises:
-        NotVerifiedError: If the value is not a URL, or uses plain HTTP to a machine other than
-            this one and ``plain_http_host``.
+        NotVerifiedError: If the value is not a URL, or is one with plain HTTP to a machine other
+            than this one and ``plain_http_host``.
     """
     variable = URL_VARIABLES[name]
     url = getattr(settings, name) or os.environ.get(variable, "").strip()

@@ -1,8 +1,9 @@
 """Finds citations in brackets that :mod:`.text.segment` does not find.
 
-Ids of spans show that brackets are citations: ``[intro]`` and ``[doc-1]`` if they name spans,
-``[doc-9]`` if a span's id has this shape, and ``[S0, nope]`` if one part names a span; the other
-part is then an unknown id. A range that is too long or runs backwards is one unknown id.
+The text in brackets shows whether they are citations: ``[intro]`` and ``[doc-1]`` are if they name
+spans, ``[doc-9]`` is if a span's id has this shape, ``[Source 3]`` always is, and ``[S0, nope]`` is
+because of ``S0``; ``nope`` is then an unknown id. Any single word in brackets can be a citation by
+its place (:func:`bracketed`). A range that is too long or runs backwards is one unknown id.
 """
 
 import re
@@ -50,8 +51,8 @@ def bracketed(
     """Find the citations in brackets that ``parse_citations`` does not find.
 
     A single word beside a citation or at the end of a sentence, such as ``[intro]``, is a citation
-    even if no span has this id, unless it is an editor's word such as ``[sic]``. Brackets in code
-    are no citations.
+    even if no span has this id, unless it is an editor's word such as ``[sic]`` or the text of a
+    link. Brackets in code are not citations.
 
     >>> [each.ids for each in bracketed("A [intro]. B [S0, nope].", frozenset({"S0"}), taken=())]
     [('intro',), ('S0', 'nope')]

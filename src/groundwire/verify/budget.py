@@ -69,7 +69,7 @@ def observed(
 def required(target: float, prior: ProbabilityInterval, units: Units = Units.BITS) -> Amount:
     """Return bounds of the information that a claim needs, KL(τ ‖ p₀).
 
-    The result is positive even if the prior is above the target, because KL has no sign.
+    A prior above the target needs information too, because KL has no sign.
     """
     return observed(ProbabilityInterval.exactly(target), prior, units)
 

@@ -22,5 +22,5 @@ LOCK = Lock()
 
 
 def key_of(*parts: object) -> bytes:
-    """Return a cache key for a call, from all that its answer depends on; it reveals none of it."""
+    """Return the cache key of a call: a keyed hash of all that the call's answer depends on."""
     return hashlib.blake2b(repr(parts).encode(), key=_SALT, digest_size=32).digest()

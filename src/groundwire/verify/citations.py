@@ -34,7 +34,8 @@ class CitationThresholds:
     """Thresholds of the findings, chosen by ``benchmarks/citations.py``.
 
     Attributes:
-        supports: Least P(YES) at which spans support a claim; in a verification, its target.
+        supports: Least P(YES) at which spans support a claim; in a verification, this is the
+            default target.
         adds_bits: Least rise of the probability, in bits, by which a cited span adds something to
             the other cited spans.
         corroborates: Least P(YES) with a cited span alone at which the span is not decorative.
@@ -99,8 +100,9 @@ class CitationFinding(JsonRecord):
         decorative: Cited spans that add nothing.
         bits: Id of a cited span → bits it adds to the other cited spans, KL(all ‖ without it);
             negative if the claim is likelier without it.
-        unsupported: Stretches of the claim that its citations do not support; empty if they support
-            it, if there are none, or if the verifier does not read word by word.
+        unsupported: Stretches of the claim that its citations do not support. Empty if the
+            citations support the claim, if there are none or they could not be checked, or if the
+            verifier does not read word by word.
         probability: Lower bound of P(YES) with all cited spans; ``None`` if it is not known.
         error: Why the citations could not be checked; ``None`` unless the status is ``unchecked``.
     """
@@ -124,7 +126,7 @@ class CitationFinding(JsonRecord):
 def classify(
     claim: VerifiableClaim, readings: ClaimProbabilities, thresholds: CitationThresholds = DEFAULTS
 ) -> CitationFinding:
-    """Decide what is wrong with the citations of a claim, from its probabilities alone."""
+    """Decide what is wrong with the citations of a claim, from its ids and probabilities."""
     best = _best_support(claim, readings, thresholds)
     refuted = CitationFinding(
         idx=claim.idx,
@@ -193,8 +195,8 @@ def _completing(
 ) -> str | None:
     """Return the uncited span that completes the support of the cited ones; ``None`` without one.
 
-    With both, the claim must be clearly likelier than with the cited spans alone, and than with the
-    uncited span alone.
+    With the cited spans and the uncited span together, the claim must be clearly likelier than with
+    the cited spans alone, and than with the uncited span alone.
     """
     if not readings.beside:
         return None

@@ -25,7 +25,7 @@ from groundwire.verify.errors import invalid_argument
 
 #: Limit on a compiled citation pattern, in bytes; the pattern may come from strangers.
 _MAX_PATTERN_BYTES = 2**20
-# A line such as "[S1]: https://...". If S1 is a span, it is neither a claim nor a citation.
+# A line such as "[S1]: https://...". If S1 is a span, the line is neither a claim nor a citation.
 _DEFINITION = re.compile(
     r"^[ \t]*\[\^?([^\[\]\n]{1,64})\]:[ \t]*<?[a-z][a-z0-9+.-]{1,16}://[^\s<>]+>?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
@@ -198,7 +198,8 @@ def find_citations(
 def _round_ids(text: str, known: frozenset[str]) -> frozenset[str]:
     """Return the ids that count as citations in round brackets.
 
-    These are the ids of spans, and ids of the text with the letters of an id that it cites.
+    These are the ids of spans, and all ids in the text that have the same letters before their
+    number as an id that the text cites: if the text cites ``[S1]``, ``(S9)`` is a citation too.
     """
     ids = round_ids(known)
     letters = {

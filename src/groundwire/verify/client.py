@@ -48,9 +48,9 @@ class ChatClient:
             base_url: URL of the endpoint.
             api_key: Key that is sent with each call.
             timeout_s: Seconds that one try may take.
-            max_retries: How often a call is repeated at most, for instance after status 429 or 5xx.
-            what: Feature that needs the official client, for the error if it is missing.
-            scope: Check whether the caller has given up; nothing is sent after that.
+            max_retries: The most retries of a call, for instance after status 429 or 5xx.
+            what: Feature that needs the official client, for the error if the client is missing.
+            scope: Tells whether the caller has given up; nothing is sent after that.
 
         Raises:
             MissingExtraError: If the official client is not installed.

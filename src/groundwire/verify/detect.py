@@ -36,7 +36,7 @@ class TraceArguments(TypedDict, total=False):
             ``signed``, in nats, 0 or more.
         temperature: Temperature of an endpoint, 0 to 2.
         top_logprobs: Number of likeliest tokens that an endpoint is asked for, 1 to 20.
-        max_concurrency: The most calls of an endpoint at a time, 1 to 64.
+        max_concurrency: The most calls to an endpoint at the same time, 1 to 64.
         use_cache: Whether answers of an endpoint at temperature 0 are cached in this process.
         group_claims: Whether claims with the same evidence share a call.
         max_group_size: The most claims in a shared call, 1 to 64.

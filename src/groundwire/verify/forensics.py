@@ -59,7 +59,7 @@ def check_citations(
 ) -> tuple[CitationFinding, ...]:
     """Find out what is wrong with the citations of claims; return a finding for each.
 
-    The verifier gets at most 2 n + 1 questions about each claim, with n spans.
+    If there are n spans, the verifier gets at most 2 n + 1 questions about each claim.
     """
     cases = read_citations(claims, spans, verifier, thresholds)
     return tuple(case.finding(thresholds) for case in cases)

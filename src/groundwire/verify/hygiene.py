@@ -40,7 +40,7 @@ class Cleaned:
         text: The evidence; empty if there is none.
         shown: The span as prompts show it: with denials, but with a mark in place of any other
             sentence that was left out.
-        kinds: Kinds of the sentences that were left out, in order.
+        kinds: Kinds of the sentences that were left out, in order; for a blank span, ``EMPTY``.
     """
 
     text: str
@@ -213,7 +213,7 @@ def _kind_of_line(line: str, *, after: NonEvidence | None) -> NonEvidence | None
 
 
 def kind_of(sentence: str) -> NonEvidence | None:
-    """Return why a sentence is not evidence; ``None`` if it is, or has no letter and no digit.
+    """Return why a sentence is not evidence; ``None`` if it is, or if it has no letter or digit.
 
     Headings and options are not found here, since they are whole lines.
     """

@@ -30,7 +30,7 @@ def judge_claims(
     for at, posterior in enumerate(posteriors):
         if posterior is not None:
             decisions[at] = rule.after_posterior(posterior, target=targets[at], rule=decides_by)
-    # The priors of flagged claims too: the report says how much information these claims lack.
+    # Claims that the posterior flags get a prior too: the report shows what information they lack.
     was_read = [isinstance(each, Readout) for each in posteriors]
     priors = _answers(verifier, claims, was_read, contexts.prior)
     reports = []

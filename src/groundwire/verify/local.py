@@ -42,7 +42,7 @@ from groundwire.verify.interval import ProbabilityInterval
 from groundwire.verify.measured import ClaimMap, Measured
 from groundwire.verify.verifier import ANYONE, ClaimQuestion, Doubt, Judged, Readout, Scope, Verdict
 
-# Names of model files. A `ClaimMap` is fitted on the scores of the first one that the model has.
+# Names of model files. A `ClaimMap` is fitted on the scores of the first of these that a model has.
 _GRAPHS = (CROSS_GRAPH, "reader.onnx")
 #: Limit on the claims that a verification queues at a time: detections use the same threads.
 _MAX_WAITING = 8
@@ -80,7 +80,7 @@ class Looked:
 
 
 def ruled(yes: float, *, is_denied: bool, is_line: bool) -> float:
-    """Return P(YES) of a claim by map and rules: ``yes`` is P(YES) by the map.
+    """Return P(YES) of a claim after the rules; ``yes`` is P(YES) by the map alone.
 
     ``is_denied``: the claim has a conflict that makes the answer NO. ``is_line``: a line of the
     evidence states the claim word for word.
@@ -132,7 +132,7 @@ class LocalVerifier:
 
     @classmethod
     def of(cls, detector: Detector, *, model: str | Path | None = None) -> Self:
-        """Make a verifier that shares the reader of a detector, and its caches.
+        """Make a verifier that shares the reader and the caches of a detector.
 
         Args:
             detector: The detector with the reader.
@@ -284,7 +284,7 @@ class LocalVerifier:
 
 
 def _label(looked: Looked, span: FlaggedSpan) -> Label:
-    """Return ``unsupported`` or ``contradicted``: by a conflict in the span, else by the model."""
+    """Return the label of flagged words: by a conflict that overlaps them, or else by the model."""
     if looked.measured.is_bare:
         # Without evidence, nothing can contradict the claim.
         return Label.UNSUPPORTED

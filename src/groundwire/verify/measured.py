@@ -18,7 +18,8 @@ from groundwire.errors import ModelError
 
 #: Name of the file with the map, beside a model's manifest.
 FILE_NAME = "verify.json"
-#: Probabilities are raised to at least this in Measured.of, so that their logarithms are finite.
+#: Least probability that ``Measured.of`` uses, so that logarithms are finite. The probability from
+#: the sentence output is also kept to at most 1 minus this.
 _LEAST = 1e-6
 
 
@@ -54,7 +55,7 @@ class Measured:
 
     @property
     def features(self) -> tuple[float, float, float]:
-        """The measures, in the order of :attr:`ClaimMap.weights`."""
+        """The three measures that have a weight, in the order of :attr:`ClaimMap.weights`."""
         return self.whole, self.words, self.unsupported
 
 

@@ -1,6 +1,7 @@
 """The verifier ``openai``: any endpoint with chat completions and logprobs, asked for letters.
 
-Answer and evidence are sent to the endpoint, so a key in the environment alone never selects it.
+Claims and evidence are sent to the endpoint, so a key in the environment alone never selects this
+verifier.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,8 +24,8 @@ from groundwire.verify.verifier import ClaimQuestion, FailureKind, Judged, Verif
 class OpenAIVerifier:
     """Asks an endpoint about claims: equal questions once, claims with equal evidence together.
 
-    If the endpoint refuses a call about several claims, or its answer cannot be read, each of them
-    is asked about alone. Settings limit the size of the groups, or turn them off.
+    If the endpoint refuses a call about several claims, or its answer cannot be read, each of these
+    claims is asked about alone. Settings limit the size of such groups, or turn them off.
 
     Attributes:
         endpoint: The endpoint to ask.

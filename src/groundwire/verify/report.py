@@ -32,7 +32,7 @@ class ClaimReport:
         prior: The verifier's answer without the cited spans; ``None`` as for ``posterior``.
         is_missing_citations: Whether the claim cites nothing although citations are required.
         has_empty_context: Whether the claim had no spans as its evidence.
-        evidence: Ids of the spans that are its evidence; empty in the report of a service.
+        evidence: Ids of the spans that are the claim's evidence; empty in a service's report.
         units: Units of the amounts of information.
     """
 
@@ -151,7 +151,7 @@ class VerificationReport:
         citations: Findings about the citations, which never flag the report; ``None`` if the call
             did not ask for them, or the verification failed.
         error: Why the verification failed; ``details`` is then empty. ``None`` if it did not fail.
-        error_type: The kind of error, one word.
+        error_type: The kind of error, in one word; ``None`` if ``error`` is ``None``.
     """
 
     setup: VerificationSetup

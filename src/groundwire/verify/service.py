@@ -186,7 +186,7 @@ def read_report(
     if is_numbered and sorted(each.claim.idx for each in read) != sorted(targets):
         raise _malformed("its steps are not those that were sent")
     is_cut = summary.truncated or (summary.claims_total or 0) > len(details)
-    # If the report is flagged and none of its claims is, it may have left out a flagged claim.
+    # A flagged report without a flagged claim may have left one out, so it counts as truncated.
     is_cut = is_cut or (reported.flagged and not any(each.flagged for each in read))
     n_missing = 0 if _tells_all(read, claims) else len(claims) - len(read)
     return VerificationReport(

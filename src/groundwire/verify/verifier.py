@@ -240,10 +240,10 @@ class Verifier(Protocol):
         """Name of the model that answers, as a report shows it."""
 
     def judge(self, questions: Sequence[ClaimQuestion]) -> Sequence[Judged]:
-        """Return an answer to each question, in their order.
+        """Return an answer to each question, in the order of the questions.
 
-        A question that cannot be answered has a :class:`VerifierFailure` as its answer; it does
-        not raise an error. Equal questions have answers that are equal except for their cost.
+        If a question cannot be answered, no error is raised: its answer is a
+        :class:`VerifierFailure`. Equal questions have answers that are equal except for their cost.
         """
 
 

@@ -1,8 +1,9 @@
 """A chain of records, each of which is signed together with the signature of the record before.
 
-Without the key, nobody can make a valid record, and a record that is changed or moved, or removed
-before others, is noticed. The signed bytes begin with their purpose and contain the length of each
-part, so that two different records or rows never have the same signed bytes.
+Without the key, nobody can make a valid record, nor change, move or remove records unnoticed. Only
+the removal of the last records does not show in the chain itself. The signed bytes begin with their
+purpose and contain the length of each part, so that two different records or rows never have the
+same signed bytes.
 """
 
 import hmac
@@ -105,7 +106,7 @@ def ended(*, n_lost: int) -> AuditEvent:
 
 
 def retention_applied(removed: Sequence[Head], *, details_before: datetime | None) -> AuditEvent:
-    """Return the event that announces a removal.
+    """Return the event that announces a removal of old records or details.
 
     Args:
         removed: The last record that each chain loses, or lost before; all records before it are
@@ -129,7 +130,7 @@ def _optional(value: object) -> str:
 
 
 def _mac(key: bytes, what: bytes, *parts: str) -> str:
-    # A text that somebody put into the database may have lone surrogates.
+    # surrogatepass: a text that somebody put into the database may have lone surrogates.
     encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
     message = b"".join([what, b"\0", *(b"%d:%b" % (len(part), part) for part in encoded)])
     return hmac.digest(key, message, "sha256").hex()

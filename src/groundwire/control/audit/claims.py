@@ -1,4 +1,4 @@
-"""Collects what records state about the trail: records of other chains, and removals by retention.
+"""Collects what records state about the trail: records of other chains, and what retention removed.
 
 Only signed records count, so nobody without a key can pretend that retention removed a record.
 """
@@ -21,13 +21,13 @@ TELLING = (EventType.CHAIN_STARTED, EventType.RETENTION_APPLIED)
 
 
 class Claims:
-    """The statements of all records whose type is in :data:`TELLING`.
+    """What signed records with a type in :data:`TELLING` state about the trail.
 
     Attributes:
-        seen: Id of a chain → number of a record → the MAC of the record, and the words ``chain ID``
-            for the chain whose first record states this MAC.
-        removed: Id of a chain → the last record that retention may have removed from it.
-        details_before: Retention may have removed the details of records before this moment;
+        seen: Id of a chain → number of a record → the MAC of the record, and ``chain ID``, which
+            names the chain whose first record states this MAC.
+        removed: Id of a chain → the last record that retention may have removed from the chain.
+        details_before: Retention may have removed the details of records from before this moment;
             ``None``: it removed details only with their records.
     """
 

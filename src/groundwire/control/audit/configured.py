@@ -20,8 +20,8 @@ FILE = "audit.jsonl"
 def audit_log(config: Config, *, is_stored: bool) -> AuditLog:
     """Make the audit log of a configuration; nothing is started yet.
 
-    If ``audit.enabled`` is false, the log drops all events. With ``is_stored``, it uses the store,
-    unless ``audit.path`` is set; otherwise a file, or standard output.
+    If ``audit.enabled`` is false, the log drops all events. With ``is_stored`` and without
+    ``audit.path``, it writes to the store; otherwise to a file or to standard output.
 
     Raises:
         ConfigError: If the keys cannot be read, used or made.

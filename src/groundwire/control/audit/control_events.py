@@ -118,7 +118,10 @@ class ControlEvents:
         return self._event(EventType.ADMIN_LOGIN, None, payload)
 
     def signed_in_by_provider(self, saved: SavedAccount, address: str) -> tuple[AuditEvent, ...]:
-        """Return the event of a sign-in at a provider; before it, that of a new account or role."""
+        """Return the event of a sign-in at a provider, after that of its account if it has one.
+
+        An account has an event if it is new, or if its role is another one than before.
+        """
         account = saved.account
         entered = self.login(account.role, address)
         is_same = saved.role_before is account.role
@@ -160,7 +163,10 @@ class ControlEvents:
         )
 
     def redacted(self, parts: dict[str, Any]) -> dict[str, Any]:
-        """Redact the keys and values of some mappings; ``parts`` has the mappings by name."""
+        """Redact the keys of some mappings, and the texts in their values.
+
+        ``parts`` has the mappings by name.
+        """
         return {
             part: {self.redact(key): self._text(value, key) for key, value in values.items()}
             for part, values in parts.items()
@@ -172,7 +178,7 @@ class ControlEvents:
         return self._named(key, value) if isinstance(value, str) else value
 
     def _named(self, key: str, value: str) -> str:
-        """Redact a value; the whole value if its key says that it is a secret."""
+        """Redact a value, and as a whole if its key says that the value is a secret."""
         apart = self.redact(value)
         if self.redact(f"{key}: {value}") == f"{self.redact(key)}: {apart}":
             return apart

@@ -32,7 +32,8 @@ def read_cursor(cursor: str, *types: type[str] | type[int]) -> tuple[str | int, 
     """Decode a place in a list from a text that may not be a cursor.
 
     Raises:
-        InvalidCursorError: If the text is not the cursor of a place with values of these types.
+        InvalidCursorError: If the text is not the cursor of a place with values of these types, or
+            if a database cannot store one of the values.
     """
     try:
         place = json.loads(urlsafe_b64decode(cursor[:MAX_CHARS] + "=" * (-len(cursor) % 4)))

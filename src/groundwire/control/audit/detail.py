@@ -25,7 +25,8 @@ VERSION = 1
 MAX_ROWS = 1000
 #: The most references to evidence in one claim or span, and the most citations in one claim.
 MAX_EVIDENCE, MAX_CITATIONS = 3, 20
-#: Texts of a detail that are kept whole have at most this many characters together; others are cut.
+#: The most characters of all texts together that a detail keeps in full; further texts are cut
+#: after 100 characters.
 MAX_CHARS = 500_000
 
 #: Fields of the request's context, as JSON data, that are copied into the detail unchanged.
@@ -145,10 +146,10 @@ class _Detail:
         }
 
     def _where(self, evidence: EvidenceRef) -> tuple[RedactedText, int, int]:
-        """Return the text of the source that some evidence is in, and the evidence's place there.
+        """Return a text that contains some evidence, and start and end of the evidence in it.
 
-        The place is a start and an end. If the source is not known, or has another text there,
-        return the evidence's own text, 0 and its length.
+        The text is that of the source. If the source is not known, or has other words there, it is
+        the text of the evidence itself.
         """
         place = self._places.get(evidence.source_id)
         if place is not None:

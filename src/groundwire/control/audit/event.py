@@ -32,7 +32,8 @@ class EventType(StrEnum):
     CHECK_INCOMPLETE = "CHECK_INCOMPLETE"  # an answer that is partial, unverified or unavailable
     ANSWER_SAMPLED = "ANSWER_SAMPLED"  # a checked answer, drawn at random for review
     UNCHECKED_ENDPOINT = "UNCHECKED_ENDPOINT"
-    AUDIT_UNAVAILABLE = "AUDIT_UNAVAILABLE"  # a response, or its end, withheld: no record written
+    # A response, or the end of one, was withheld, because its events could not be recorded.
+    AUDIT_UNAVAILABLE = "AUDIT_UNAVAILABLE"
 
     TENANT_CREATED = "TENANT_CREATED"
     TENANT_METADATA_UPDATED = "TENANT_METADATA_UPDATED"
@@ -60,7 +61,7 @@ def moment_text(moment: datetime) -> str:
 
 
 def _new_id() -> str:
-    """Make a UUID of version 7, which begins with the time, so that an index grows at its end."""
+    """Make a UUID of version 7: it begins with the time, so an index of ids grows at its end."""
     milliseconds, chance = time.time_ns() // 1_000_000, int.from_bytes(os.urandom(10), "big")
     return str(UUID(int=milliseconds << 80 & _TIME | chance & _CHANCE | _VERSION_7))
 
@@ -76,7 +77,7 @@ class AuditEvent:
         id: The id of the event, a UUID.
         timestamp: The moment when the event was made, in UTC.
         detail: All findings about an answer, as JSON data; ``None`` without an answer, or if no
-            details are kept. The detail is stored beside the event, and may be removed earlier.
+            details are kept. The detail is stored beside the event, and may be removed before it.
     """
 
     type: EventType

@@ -24,7 +24,8 @@ from groundwire.policy.policy import Action
 
 #: The most entries of each list in an event: of its claims, spans or pointers.
 MAX_TEXTS = 1000
-#: Texts that one event keeps whole have at most this many characters together; others are cut.
+#: The most characters of all texts together that an event keeps in full; further texts are cut
+#: after 100 characters.
 MAX_CHARS = 200_000
 
 _KEEPING = Keeping()
@@ -86,9 +87,9 @@ def response_events(
         tenant: The tenant of the request.
         trace_id: The id of the request.
         keeping: The settings for what is kept.
-        model: The model that the client named, already redacted; empty: none.
+        model: The model that the client named, already redacted; empty if it named none.
         origin: Fields of each payload that say where the answers come from, such as
-            :data:`STREAMED`; none for a response of the upstream that was not streamed.
+            :data:`STREAMED`; empty for a response of the upstream that was not streamed.
     """
     events = []
     is_streamed = origin == STREAMED

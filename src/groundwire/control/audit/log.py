@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: If more characters of details than this wait in the queue, events are queued without details, so
-#: that they do not fill the memory while the database cannot be reached.
+#: If more characters of details than this wait in the queue, further events are queued without
+#: details, so that details do not fill the memory while the database cannot be reached.
 MAX_DETAIL_CHARS = 64_000_000
 #: The most events in one write. No event is added to a write of more than ``MAX_BATCH_CHARS``
 #: characters.
@@ -39,11 +39,12 @@ class AuditStats:
 
     Attributes:
         written: Type of an event → number of such events that were written.
-        n_failures: The number of attempts to write that failed.
+        n_failures: The number of calls of the sink that failed.
         n_lost: The number of events that were given up: the log was not open, or was closed before
             they could be written, or they were not valid.
         depth: The number of events that wait now.
-        n_without_detail: The number of events that lost their detail by :data:`MAX_DETAIL_CHARS`.
+        n_without_detail: The number of events that lost their detail because of
+            :data:`MAX_DETAIL_CHARS`.
     """
 
     written: Mapping[str, int]
@@ -75,9 +76,11 @@ class AuditLog:
         Args:
             sink: The place for the records; with ``None``, all events are dropped.
             key: The key that signs the records.
-            queue_size: The number of events that may wait, including those being written.
+            queue_size: The number of waiting events, including those being written, at which the
+                queue is full.
             keeps_details: Whether details are kept.
-            linger_s: Seconds that an event waits for others, if no caller waits for it.
+            linger_s: Seconds that an event waits for others to be written with it, if no caller
+                waits for it.
             patience_s: The most seconds that :meth:`settle` waits for a write.
             backoff_s: Seconds of the first pause after a failure, and of the longest. The pause
                 doubles with each further failure.
@@ -94,7 +97,8 @@ class AuditLog:
         self._n_failures = self._n_lost = self._n_without_detail = 0
         self._failing_since: float | None = None
         self._is_open = False
-        # Signals to the task: look at the queue; write now. The third is notified after each write.
+        # `_some` tells the task to look at the queue, and `_hurry` to write now. `_moved` is
+        # notified whenever events leave the queue.
         self._some, self._hurry, self._moved = asyncio.Event(), asyncio.Event(), asyncio.Condition()
         self._task: asyncio.Task[None] | None = None
 
@@ -111,7 +115,7 @@ class AuditLog:
 
     @property
     def is_failing(self) -> bool:
-        """Whether the last attempt to write failed, or the queue is full."""
+        """Whether the last call of the sink failed, or the queue is full."""
         return self._failing_since is not None or len(self._waiting) >= self._queue_size
 
     async def open(self) -> None:
@@ -160,7 +164,9 @@ class AuditLog:
         return not is_lost and self._task is not None and not self._task.cancelled()
 
     async def close(self, *, timeout_s: float = 30.0) -> int:
-        """Write the waiting events, and close the log; after ``timeout_s`` seconds, give them up.
+        """Write the waiting events, and close the log.
+
+        Events that still wait after ``timeout_s`` seconds are given up.
 
         Returns:
             The number of events that were given up since the log was made.
@@ -283,6 +289,7 @@ class AuditLog:
         if self._failing_since is None:
             self._failing_since = time.monotonic()
         self._n_failures += 1
-        # Groundwire's errors say what to do; messages of other errors may quote the records.
+        # Groundwire's errors say what to do. Of other errors only the type is logged, since their
+        # messages may quote the records.
         problem = error if isinstance(error, GroundwireError) else type(error).__name__
         log.warning("The audit log cannot be written, %d wait: %s", len(self._waiting), problem)

@@ -34,7 +34,7 @@ class Keeping:
     """The settings for what the audit trail keeps of an answer.
 
     Attributes:
-        text: How much of its texts is kept.
+        text: How much of each text is kept.
         redaction: The kinds of text that are redacted.
         keeps_detail: Whether all findings are kept, as a detail beside the event.
         sample: The probability with which a checked answer is recorded as a sample.

@@ -167,7 +167,7 @@ def _detail(detail: Mapping[str, Any]) -> str:
     try:
         return compact(dict(detail))
     except (TypeError, ValueError, RecursionError) as error:
-        # An invalid detail must not lose the whole record.
+        # The event is recorded even if its detail is not valid.
         return compact({"error": type(error).__name__})
 
 

@@ -105,7 +105,7 @@ class RedactedText:
         self._ends = [each.end for each in found]
 
     def touched(self, start: int, end: int) -> tuple[Redacted, ...]:
-        """Return the ranges to redact that overlap a range."""
+        """Return the ranges to redact that overlap the range ``[start, end)``."""
         first = bisect_right(self._ends, start)
         return tuple(takewhile(lambda each: each.start < end, islice(self.found, first, None)))
 
@@ -123,7 +123,11 @@ class RedactedText:
 
 
 def _joined(found: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Join overlapping ranges ``(start, rank, end)`` into disjoint ones ``(start, end, rank)``."""
+    """Join overlapping ranges into disjoint ones.
+
+    ``found`` is sorted and has ranges ``(start, rank, end)``; the result has ``(start, end, rank)``
+    with the lowest rank of each joined range.
+    """
     joined: list[tuple[int, int, int]] = []
     for start, rank, end in found:
         if joined and start < joined[-1][1]:

@@ -53,7 +53,7 @@ class _Removal:
         conditions: Table and condition of the rows to remove, in order: details before their
             records.
         announcement: The event that is recorded before anything is removed.
-        n_refused: The number of chains that lose nothing, because the last record to remove was
+        n_refused: The number of chains that lose no record, because the last record to remove was
             changed.
         forgotten: Ids of chains whose rows in ``audit_writers`` are removed, since the removal of
             all their records was announced before.
@@ -99,7 +99,7 @@ class Retention:
         before. PostgreSQL's statistics are renewed.
 
         Returns:
-            Name of a table → how many of its rows were removed.
+            Name of the table of records or of details → how many of its rows were removed.
 
         Raises:
             RetentionError: If the removal could not be announced.
@@ -154,7 +154,7 @@ class Retention:
         is_old = _DETAILS.moment < moments.of_datetime(details_before or _MIN)
         chains = [(head.writer, head.seq) for head in removed.values()]
         # The record that announced an earlier removal may expire, too. So the removal is announced
-        # again while the chain has a row in `audit_writers`, or a record names the chain.
+        # again while its chain has a row in `audit_writers`, or a record names that chain.
         referred = {row.head.writer for row in rows} | claims.seen.keys()
         again = claims.removed.keys() & referred - removed.keys()
         announced = [each for each in (details_before, claims.details_before) if each is not None]
@@ -214,8 +214,8 @@ async def _last_expired(
 ) -> AuditRecord | None:
     """Return the last record that a chain loses; ``None`` if it loses none.
 
-    It is before the first record that is not too old. A chain that has not ended keeps its newest
-    record, to which the next one is linked.
+    The chain keeps its first record that is not too old, and all records after that one. A chain
+    that has not ended also keeps its newest record, to which the next one will be linked.
     """
     own = select(audit_records).where(_RECORDS.writer == row.head.writer)
     kept = select(_RECORDS.seq).where(_RECORDS.writer == row.head.writer, _RECORDS.moment >= before)
@@ -230,7 +230,7 @@ async def _last_expired(
 async def _remove(store: Store, table: Table, condition: ColumnElement[bool]) -> int:
     """Remove the rows that match a condition, and return their number.
 
-    Rows are removed in the order of their chains, so the trail is valid after each batch.
+    Each chain loses its oldest rows first, so the trail is valid after each batch.
     """
     key = (table.c.writer, table.c.seq)
     some = select(*key).where(condition).order_by(*key).limit(BATCH)
@@ -250,7 +250,10 @@ def _is_of(columns: Any, writer: str, seq: int) -> ColumnElement[bool]:  # noqa:
 
 
 def _days_before(now: datetime, days: float | None) -> datetime | None:
-    """Return the moment ``days`` before ``now``, in whole milliseconds; ``None`` without days."""
+    """Return the moment ``days`` before ``now``, in whole milliseconds; ``None`` without days.
+
+    If that would be before the year 1, return the beginning of the year 1.
+    """
     if days is None:
         return None
     try:

@@ -18,8 +18,8 @@ Finder: TypeAlias = Callable[[str], Iterator[Range]]
 
 _TOKEN = "[A-Za-z0-9_-]"
 
-#: Matches keys with the prefixes of well-known services. A private key without an end mark reaches
-#: to the end of the text.
+#: Matches private keys, and keys with the prefixes or names of well-known services. A private key
+#: without an end mark is matched to the end of the text.
 _SECRET = "|".join(
     (
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
@@ -34,8 +34,8 @@ _SECRET = "|".join(
         r"\b[prs]k_(?:live|test)_[A-Za-z0-9]{10,}|\bhf_[A-Za-z0-9]{20,}",
     )
 )
-#: Matches what may be a secret: words after a name such as ``password:``, and passwords in URLs.
-#: See :func:`secrets`.
+#: Matches what may be a secret: text after a name such as ``password:`` or ``Bearer``, with the
+#: name, and passwords in URLs. See :func:`secrets`.
 _NAMED_SECRET = "|".join(
     (
         r"(?i:\b(?:bearer|basic)[ \t]+)[A-Za-z0-9._~+/=-]{16,}",
@@ -76,9 +76,10 @@ _IBAN_CHARS = {each[:2]: int(each[2:]) for each in _COUNTRIES.split()}
 
 
 def secrets(text: str) -> Iterator[Range]:
-    """Find keys, tokens, private keys, and passwords after a word such as ``password``.
+    """Find keys, tokens, private keys, and passwords in URLs or after a word such as ``password``.
 
-    Ordinary words may follow such a word, too, so a digit is needed, or the "@" of a URL.
+    Ordinary text may follow such a word, too. So the match must have a digit, or end with "@", as
+    a password in a URL does.
     """
     yield from _found(_SECRET, text)
     for start, end in _found(_NAMED_SECRET, text):

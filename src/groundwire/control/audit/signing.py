@@ -14,8 +14,8 @@ from groundwire.errors import ConfigError, SettingError
 #: The file of keys, in the data folder of the gateway.
 FILE = "audit.key"
 
-#: The least number of characters of a key. Whoever has a record can try keys on it, and could find
-#: a shorter one.
+#: The least number of characters of a key. Whoever has a record can try keys on it, and could guess
+#: a shorter key.
 MIN_CHARS = 32
 
 _MAX_FILE_BYTES = 100_000
@@ -33,7 +33,9 @@ def known_keys(config: Config) -> Sequence[bytes]:
 
 
 def existing_keys(config: Config, *, more: Iterable[Path] = ()) -> Sequence[bytes]:
-    """Return the keys of a trail for a command, also those in files (``more``); no key is made.
+    """Return the keys that a command uses: known keys, then those in the files ``more``.
+
+    No key is made.
 
     Raises:
         SettingError: If there is no key.
@@ -76,7 +78,7 @@ def signing_keys(config: Config) -> Sequence[bytes]:
 
 
 def read_keys(path: Path) -> Sequence[bytes]:
-    """Read the keys of a file: one a line, the newest first.
+    """Read the keys of a file: one key per line, the newest first.
 
     Raises:
         ConfigError: If the file cannot be read, has no key, or a key is too short.

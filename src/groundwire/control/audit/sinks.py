@@ -151,7 +151,7 @@ class _Lines:
 
 
 def _is_torn(file: int) -> bool:
-    """Return whether a file ends within a line."""
+    """Return whether a regular file ends within a line; false for other files, such as pipes."""
     found = os.fstat(file)
     if not stat.S_ISREG(found.st_mode) or found.st_size == 0:
         return False

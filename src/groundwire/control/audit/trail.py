@@ -90,7 +90,7 @@ class Trail:
         limit: int = 50,
         newest_first: bool = True,
     ) -> Page:
-        """Return a page of events, sorted by time; by number if the filter names a chain.
+        """Return a page of events, sorted by time; by record number if the filter names a chain.
 
         Args:
             filter: Selects the events. If it searches for texts, one page searches at most

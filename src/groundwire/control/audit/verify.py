@@ -188,9 +188,10 @@ class TrailVerifier:
             )
 
     def _check_end(self, writer: str, seq: int, why: str) -> None:
-        """Check that a chain does not end before the record ``seq``, unless it was all removed.
+        """Check that a chain does not end before the record ``seq``.
 
-        ``why`` tells in the finding why there must be such a record.
+        A chain may be missing as a whole if retention has removed it. ``why`` is the part of a
+        finding that says why this record must exist.
         """
         chain = self._chains.get(writer)
         if chain is None and not self._claims.is_removed(writer, seq):

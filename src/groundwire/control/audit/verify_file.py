@@ -52,7 +52,7 @@ def verify_files(
 
 
 def read_line(raw: bytes) -> AuditRecord | TamperKind | None:
-    """Return the record in a line, or the kind of tampering; ``None`` if it is not JSON."""
+    """Return the record in a line, or the kind of tampering; ``None`` if the line is not JSON."""
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError):

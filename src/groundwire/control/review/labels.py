@@ -34,8 +34,8 @@ REPLAYED = 100
 _PIECE = 100
 #: The most reviews from which the progress is computed; the latest are taken.
 COMPARED = 300
-#: The most labelled answers of a tenant from which the share of false blocks is estimated; the
-#: latest are taken.
+#: The most reviews of a tenant from which the share of false blocks is estimated; those of the
+#: latest answers are taken.
 PROMISED = 20_000
 
 # Reads rows of the table ``labels``.
@@ -92,7 +92,7 @@ class Labels:
     async def of_sample(self, tenant: str) -> list[Review]:
         """Return the labels of a tenant's randomly drawn answers, the newest answer first.
 
-        At most :data:`PROMISED` labels of the tenant are searched.
+        At most :data:`PROMISED` reviews of the tenant are searched.
         """
         own = select(labels).where(labels.c.tenant == tenant, labels.c.facts.is_not(None))
         found = await self._reviews(own.order_by(labels.c.event_id.desc()).limit(PROMISED))
@@ -147,24 +147,25 @@ class Labels:
                 of_type.append(records.tenant == tenant)
             if contains:
                 some = select(records.moment, records.event_id, records.line).where(*of_type)
-                # A labelled event counts as searched.
+                # Labels are compared only after this limit: labelled events count as searched.
                 event = some.order_by(records.moment.desc()).limit(SEARCHED).subquery().c
                 query = select(event.moment, event.event_id)
                 query = query.where(event.line.contains(contains, autoescape=True))
             else:
                 event = records
-                # Events before the first detail have none. Without this bound, all events of the
-                # type would be read if fewer than the limit have a detail.
+                # Events from before the first kept detail have no detail. Without this bound, all
+                # events of the type would be read if fewer than the limit have a detail.
                 query = select(event.moment, event.event_id).join(audit_details, _OWN_DETAIL)
                 query = query.where(*of_type, event.moment >= _FIRST_DETAIL)
             query = query.where(*_unlabelled(account, event.event_id))
             async with self._store.reading() as connection:
                 found += await connection.execute(query.order_by(event.moment.desc()).limit(limit))
-        # Moments have equally many digits; one that somebody has changed may be a text.
+        # A moment that somebody has changed may be a text, so moments are compared as texts. The
+        # genuine ones have equally many digits.
         latest_first = sorted(found, key=lambda each: str(each.moment), reverse=True)[:limit]
         places = {each.event_id: place for place, each in enumerate(latest_first)}
         of_ids = await self._records(_WITH_DETAILS.where(records.event_id.in_(places)))
-        # A line that somebody has changed may have another id than its column.
+        # A line that somebody has changed may have another id than its column: it comes last.
         return sorted(of_ids, key=lambda each: places.get(str(each.event["id"]), limit))
 
     async def export(
@@ -172,9 +173,9 @@ class Labels:
     ) -> AsyncIterator[bytes]:
         """Yield the labelled answers as lines of JSON that ``groundwire evaluate`` reads.
 
-        An answer is left out if its reviewers disagree, or if its texts are not kept in full. With
-        ``is_sample``, only answers of the random sample are yielded; without ``tenant``,
-        answers of all tenants.
+        An answer is left out if its reviewers disagree, or if people cannot judge it any more, for
+        example because its detail was removed. With ``is_sample``, only answers of the random
+        sample are yielded; without ``tenant``, answers of all tenants.
         """
         after, pending = "", list[tuple[tuple[object, ...], dict[str, Any]]]()
         drawn = set[tuple[object, ...]]()

@@ -66,8 +66,8 @@ def _by_code(table: Mapping[StoreError, str]) -> Mapping[str, StoreError]:
     return {code: fault for fault, codes in table.items() for code in codes.split()}
 
 
-#: Name of an error of SQLite, in full or up to the first underscore → fault. IOERR_SHMSIZE means a
-#: full disk: the file with the memory that processes share could not grow.
+#: Name of an error of SQLite without ``SQLITE_``, in full or up to its first underscore → fault.
+#: IOERR_SHMSIZE means a full disk: the file with the memory that processes share could not grow.
 _SQLITE = _by_code(
     {
         _FULL: "FULL IOERR_SHMSIZE",

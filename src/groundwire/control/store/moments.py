@@ -10,7 +10,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def now() -> datetime:
-    """Return the present moment."""
+    """Return the present moment, in UTC."""
     return datetime.now(UTC)
 
 

@@ -22,6 +22,7 @@ async def existing_store(config: Config) -> AsyncIterator[Store]:
     A command must not migrate it unasked, since older gateways cannot start after that.
 
     Raises:
+        SettingError: If ``store.url`` is not valid.
         StoreError: If the database does not exist, is not up to date, or cannot be used.
     """
     store = Store.of(config, is_synced=True)

@@ -44,7 +44,7 @@ class Store:
 
         Args:
             url: ``sqlite:///path/of/a/file``, or ``postgresql://user:password@host/database``.
-            pool_size: The most connections at a time. A transaction beyond that waits.
+            pool_size: The most open connections. If all are in use, a transaction waits for one.
             timeout_s: The most seconds to connect to PostgreSQL, and to wait for a free connection.
             is_synced: Whether a transaction in a file of SQLite is on the disk when it ends, so
                 that it survives a power cut; otherwise it survives only the end of the process.
@@ -61,7 +61,11 @@ class Store:
 
     @classmethod
     def of(cls, config: Config, *, is_synced: bool = False) -> Self:
-        """Make the store of a configuration: ``store.url``, or a file in its data folder."""
+        """Make the store of a configuration: ``store.url``, or a file in its data folder.
+
+        Raises:
+            SettingError: If ``store.url`` is not valid.
+        """
         return cls(
             address_of(config),
             pool_size=config.store.max_connections,
@@ -155,7 +159,7 @@ class Store:
             StoreError: If the database fails.
         """
         with as_store_errors():
-            # SQLite itself has no queue of writers.
+            # SQLite has no queue of writers, so the writers of this process queue here.
             turn = holding(self._writer, sqlite.BUSY_S) if self.is_sqlite else nullcontext()
             async with turn, self._ready().connection() as connection:
                 if self.is_sqlite:

@@ -32,8 +32,8 @@ tenants = sa.Table(
     sa.Column("policy", sa.JSON, nullable=False),
     sa.Column("created_at", Moment, nullable=False),
     sa.Column("updated_at", Moment, nullable=False),
-    # The version grows with each change, also if a tenant is deleted and made again. If-Match
-    # compares it.
+    # The version grows with each change, also if a tenant is deleted and made again. The header
+    # If-Match is compared with it.
     sa.Column("version", sa.Integer, nullable=False),
 )
 
@@ -64,9 +64,9 @@ changes = sa.Table(
     sa.CheckConstraint("id = 1", name="single"),
 )
 
-#: Accounts of people who sign in to the console. Only the Argon2 hash of a password is kept. It is
-#: empty if the owner signs in at an OpenID Connect provider: ``issuer`` is the provider's URL, and
-#: ``subject`` its name for the owner.
+#: Accounts of people who sign in to the console. ``password`` has only the Argon2 hash of a
+#: password. It is empty if the owner signs in at an OpenID Connect provider: then ``issuer`` is the
+#: provider's URL, and ``subject`` the provider's id of the owner.
 accounts = sa.Table(
     "accounts",
     metadata,
@@ -94,8 +94,8 @@ sessions = sa.Table(
     sa.Index(None, "expires_at"),
 )
 
-#: Labels of recorded answers; one row for each answer and reviewer. They stay when the account is
-#: removed, so ``account`` is not a foreign key.
+#: Labels of recorded answers: one row for each answer and reviewer. Rows stay when the reviewer's
+#: account is removed, so ``account`` is not a foreign key.
 labels = sa.Table(
     "labels",
     metadata,
@@ -125,8 +125,8 @@ activity = sa.Table(
     sqlite_with_rowid=False,  # sums of many rows take half the time
 )
 
-#: Numbers (``n``) of durations of a stage of checks, in a stretch of time that begins at ``slot``.
-#: ``range`` is the number of the durations' range; see :mod:`groundwire.control.activity`.
+#: Numbers (``n``) of runs of a stage of checks whose durations lay in the same range. ``range`` is
+#: the range's number, see :mod:`groundwire.control.activity`; ``slot`` is as in ``activity``.
 check_times = sa.Table(
     "check_times",
     metadata,
@@ -164,7 +164,7 @@ audit_records = sa.Table(
     sa.Index(None, "event_id"),
 )
 
-#: The details of records: all findings about an answer. They may be removed earlier than records.
+#: The details of records: all findings about an answer. A detail may be removed before its record.
 audit_details = sa.Table(
     "audit_details",
     metadata,
@@ -175,7 +175,8 @@ audit_details = sa.Table(
     sa.Index(None, "moment"),
 )
 
-#: The end of each writer's chain, which shows whether records are missing at its end.
+#: The end of each chain, which shows whether the last records are missing; ``writer`` is the
+#: chain's id.
 audit_writers = sa.Table(
     "audit_writers",
     metadata,

@@ -64,7 +64,7 @@ class FileConnection(aiosqlite.Connection):
 
     async def _execute(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         if not self._running or self._connection is None:
-            raise ValueError("Connection closed")  # SQLAlchemy knows these words
+            raise ValueError("Connection closed")  # tells SQLAlchemy that the connection is lost
         future = asyncio.get_running_loop().create_future()
         self._tx.put_nowait((future, partial(fn, *args, **kwargs)))
         if await _is_cancelled_before(future):

@@ -22,7 +22,7 @@ _SETTINGS = {
     "release": "gateway.release",
 }
 
-#: Fields that are limits. No limit is 0 in a tenant's policy, and null in the configuration.
+#: Fields that are limits. A tenant's policy has 0 for "no limit", the configuration has null.
 _LIMITS = frozenset({"max_sources", "max_source_chars"})
 
 #: Fields that a decision can set.
@@ -100,7 +100,7 @@ def _judging(
         known.is_comparing(name) and own.operating_point is None and is_inherited
     ):
         changed["similarity_threshold"] = None
-    # The configured value is not used, so its origin is not shown.
+    # The configured value is not used, so ``default`` is shown as the origin.
     return found | {
         each: replace(found[each], value=value, origin=str(SettingOrigin()))
         for each, value in changed.items()

@@ -212,7 +212,7 @@ class Revoked:
 class TenantSnapshot:
     """All stored tenants, by id, and all stored keys at one moment.
 
-    ``revision`` is the number of changes of tenants and keys until then.
+    ``revision`` is the number of changes of tenants and keys up to that moment.
     """
 
     revision: int

@@ -60,7 +60,7 @@ class Registry:
             configured: Tenants and keys of the configuration. They are listed, but cannot be
                 changed here.
             check: Function that raises ConfigError if the settings that a policy would give a
-                tenant are not possible. It is called within the transaction.
+                tenant are not possible together. It is called within the transaction.
         """
         self._store, self._configured = store, configured or ConfiguredTenants()
         self._changes, self._check = Changes(store), check
@@ -101,7 +101,8 @@ class Registry:
         Raises:
             InvalidTenantError: If the id, the name or the metadata is not valid, or the policy is
                 too long.
-            ConfigError: If the policy is not valid or not possible.
+            ConfigError: If the policy is not valid, or the tenant's settings are not possible
+                together.
             TenantExistsError: If there is a tenant with this id.
         """
         legal.read_id(id_)
@@ -328,7 +329,7 @@ class Registry:
         """Read all tenants and keys at one moment.
 
         Unchanged tenants are taken from the earlier snapshot ``known``, so that their policies need
-        not be read again.
+        not be parsed again.
         """
         before = {} if known is None else known.tenants
         tenants: dict[str, TenantRecord] = {}
@@ -362,9 +363,10 @@ class Registry:
     async def _put_bare(
         self, change: Change, id_: str, *, is_asked: bool = False
     ) -> tuple[Changed, ...]:
-        """Store a configured tenant, or with ``is_asked`` any, so that it can have keys.
+        """Store a tenant without a policy or metadata, so that it can have keys.
 
-        Return the change; empty if the tenant was stored before.
+        The tenant must be configured, unless ``is_asked``. Return the change; empty if the tenant
+        was stored before.
         """
         if await self._changeable(change, id_, None, is_asked=is_asked) is not None:
             return ()

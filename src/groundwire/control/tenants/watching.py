@@ -33,8 +33,9 @@ class Watcher:
     ) -> None:
         """Make a watcher; :meth:`open` starts it.
 
-        After a query for changes it waits ``poll_s`` seconds, or longer each time if queries fail.
-        There are ``flush_s`` seconds between two writes of the last uses of keys.
+        It waits ``poll_s`` seconds after a query for changes that succeeded. Between queries that
+        fail, it waits a fraction of a second at first, then longer, up to 5 seconds. There are
+        ``flush_s`` seconds between two writes of the last uses of keys.
         """
         self._registry, self._directory = registry, directory
         self._poll_s, self._flush_s = poll_s, flush_s
@@ -81,7 +82,7 @@ class Watcher:
             await self._flush()
 
     async def refresh(self) -> bool:
-        """Look for changes now, for instance after one by this process. Errors are only logged.
+        """Look for changes now, for instance if this process made one. Errors are only logged.
 
         Returns:
             Whether the directory is up to date. If not, the watcher tries again.

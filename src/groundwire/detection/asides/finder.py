@@ -36,7 +36,7 @@ class AsideFinder:
     """Finds the asides of one answer while it arrives: the parts that claim nothing."""
 
     def __init__(self, texts: Iterable[str], ids: Collection[str], question: str | None) -> None:
-        """Make a finder for one answer, from the texts and ids of its sources and its question."""
+        """Make a finder for one answer, from the texts and ids of its sources, and the question."""
         self._known, self._ids = KnownWords(texts, question or ""), frozenset(ids)
         self._phrases = Phrases(self._known)
         self._asks = bool(question)
@@ -171,9 +171,9 @@ class AsideFinder:
         rest = re.sub("[⁴-⁹¹²³^]", " ", _PLACE.sub(" ", _URL.sub(" ", text)))
         listed = WORD.findall(rest)
         others = [word.casefold() for word in listed if not self._names([word])]
-        # An entry that names exactly one source, and has no comma, may have any address: the place
-        # of that source. In other entries, each address must be in a source, or in an earlier
-        # claim's citation.
+        # An entry that names exactly one source, and has no comma, may have any address, which is
+        # taken for the place of that source. In other entries, each address must be in a source, or
+        # in an earlier claim's citation.
         is_of_one = len(listed) - len(others) == 1 and "," not in text
         if not is_of_one and not all(url in self._links or self._known.writes(url) for url in urls):
             return False

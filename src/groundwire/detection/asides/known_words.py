@@ -17,7 +17,8 @@ _MAX_SEARCHED_CHARS = 2_000_000
 WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _QUARTERS = {"q1": "first", "q2": "second", "q3": "third", "q4": "fourth"}
-#: :meth:`KnownWords.lacks` finds a word of at least ``_ROOTED`` letters by its first ``_ROOT``.
+#: :meth:`KnownWords.lacks` finds a word of at least ``_ROOTED`` letters by its first ``_ROOT``
+#: letters.
 _ROOT, _ROOTED = 4, 6
 
 
@@ -29,11 +30,14 @@ class KnownWords:
         self._places: Callable[[str], frozenset[int]] = cache(self._search)
 
     def has(self, word: str) -> bool:
-        """Return whether a source or the question has a word, in any form."""
+        """Return whether a source or the question has a word, in any form.
+
+        A single letter counts as a word of every text.
+        """
         return bool(self._places(word))
 
     def admits(self, word: str) -> bool:
-        """Return whether a word is a function word, listed for titles, or found by :meth:`has`."""
+        """Return whether a word is a function word, or passes :func:`is_plain` or :meth:`has`."""
         return word in FUNCTION_WORDS or is_plain(word) or self.has(word)
 
     def have(self, found: Sequence[str], *, in_question: bool = False) -> bool:
@@ -83,7 +87,7 @@ def words_in(text: str) -> list[str]:
 
 
 def _forms(word: str) -> set[str]:
-    """Return a word and those of which it may be a form: for "sailings" also "sailing" and "sail".
+    """Return a word, and words of which it may be a form: "sailing" and "sail" for "sailings".
 
     For "q1" the result has "first quarter" too. Single letters are left out.
     """
@@ -107,9 +111,10 @@ def is_plain(word: str) -> bool:
 
 
 def asserts(word: str) -> bool:
-    """Return whether a word turns a title into a statement: a listed verb, negation or number.
+    """Return whether a word turns a title into a statement.
 
-    The years 1900 to 2099 do not.
+    Such words are numbers except the years 1900 to 2099, negations, and listed words such as "is"
+    and "cheaper".
     """
     has_digit = any(map(str.isdigit, word))
     return (

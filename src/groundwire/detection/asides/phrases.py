@@ -21,8 +21,8 @@ _INTRO_WORDS = words(LISTS["intro_words"])
 _OFFER_WORDS = words(LISTS["offer_words"])
 _COUNTS, _COUNTED = words(LISTS["counts"]), words(LISTS["counted"])
 MAX_TITLE_WORDS = 8
-#: A title that is a question may have this many content words that are neither in the sources nor
-#: in the user's question.
+#: A title that is a question may have at most this many content words that are neither in the
+#: sources nor in the user's question.
 _MAX_FREE = 2
 #: Auxiliary verbs. In a question they state nothing: "Is it open?"
 _AUXILIARY = words(
@@ -35,7 +35,8 @@ _TITLE_LEAD = re.compile(
 )
 _VERB = "am|is|are|was|were|can|could|does|do|did|should|will|would|may|must|has|have"
 _ASKS = re.compile(rf"(?:what|when|where|why|how|who|which|whose|{_VERB})\b", re.IGNORECASE)
-#: A question for yes or no that has no clause, which may state something: "Did you know that ...?"
+#: A yes-or-no question without a clause, since a clause may state something: "Did you know that
+#: ...?"
 _YES_NO = re.compile(
     rf"(?:{_VERB})\b(?!.*\b(?:that|which|who|know|aware|because|since|not)\b)[^.,;:!?]*\?",
     re.IGNORECASE,
@@ -91,7 +92,8 @@ class Phrases:
     def kind_of(self, text: str) -> AsideKind | None:
         """Return the kind of aside of the last clause of a text; ``None`` if a clause is no aside.
 
-        The clauses must be listed phrases, or intros if the last clause is one.
+        Each clause must be a listed phrase. If the last clause is an intro, the others may be
+        intros, too.
         """
         clauses = [
             part for each in _CLAUSE.split(text) if (part := each.strip(MARKS + ".!?…:,–—-()"))
@@ -109,7 +111,8 @@ class Phrases:
     def farewell(self, text: str) -> AsideKind | None:
         """Return the kind of aside of a signed phrase; ``None`` for other texts.
 
-        It is a line that ends with a comma, such as "Best regards,", and a name on the next line.
+        A signed phrase is a line that ends with a comma, such as "Best regards,", and a name on the
+        next line.
         """
         first, _, rest = text.partition("\n")
         is_signed = len(rest.split()) <= 5 and is_name(rest) and bool(rest)
@@ -157,7 +160,7 @@ class Phrases:
     def is_question(self, text: str) -> bool:
         """Return whether a text is a question of function words and listed words of titles only.
 
-        A question for yes or no may also have words of the sources.
+        A yes-or-no question may also have words of the sources and of the user's question.
         """
         asks = text.endswith("?") and bool(_ASKS.match(text))
         has = self._known.admits if _YES_NO.fullmatch(text) else is_plain
@@ -165,6 +168,9 @@ class Phrases:
 
     def is_title(self, text: str, *, is_bare: bool = False, is_new: bool = False) -> bool:
         """Return whether a text is a title: it names the text after it, and states nothing.
+
+        Unless ``is_bare`` or ``is_new``, several words that a source has word for word count as a
+        title, too, whatever they state.
 
         Args:
             text: A heading, a bold line, a cell, a comment in code, or a line without marks.

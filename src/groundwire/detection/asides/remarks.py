@@ -22,8 +22,8 @@ def least_odds(text: str) -> float | None:
 
     Returns:
         ``None`` if the form shows a claim: code, an address, or no end mark, as in an item of a
-        list. 1 for any other text with a number that is not a question. For the rest, 0 if the text
-        ends with a mark other than a full stop, or has a word such as "I" or "you"; otherwise 1.
+        list. 1 for any other text that has a number and is not a question. For the rest, 0 if the
+        text ends with a mark such as "!" or "?", or has a word such as "I" or "you"; otherwise 1.
     """
     end = _END.search(text)
     if end is None or _CODE.search(text):

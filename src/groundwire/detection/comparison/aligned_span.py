@@ -17,17 +17,18 @@ from groundwire.detection.values import EvidenceRef, Span
 from groundwire.text.quantities import Quantity, QuantityIndex, quantities
 from groundwire.text.vocabulary import HEDGES, NEGATIONS
 
-#: Limit on the words on each side of a place that are near it; see :meth:`ComparedText.near`.
+#: The most words on each side of a place that count as near; see :meth:`ComparedText.near`.
 _NEAR = 4
 
 
 @dataclass(frozen=True)  # no slots: cached properties are stored beside the fields
 class ComparedText:
-    """A text, with its words, names and quantities, each read when it is first needed.
+    """A text, with its words, names and quantities, which are found when they are first needed.
 
     Attributes:
         text: The text.
-        place: Place of the text in a source; ``None`` if the text is not a line of a source.
+        place: Place of the text in a source; ``None`` if the place is not known, or the text is
+            not from a source.
     """
 
     text: str
@@ -45,7 +46,7 @@ class ComparedText:
 
     @cached_property
     def telling(self) -> list[Word]:
-        """The content words without the numbers; they show what a place in the text is about."""
+        """The content words that do not begin with a digit; they show what a place is about."""
         return [word for word in self.words if word.is_content and not word.text[0].isdigit()]
 
     def near(self, start: int, end: int) -> dict[str, int]:
@@ -71,7 +72,7 @@ class ComparedText:
 
     @cached_property
     def has_negation(self) -> bool:
-        """Whether the text has a negation, such as "not"."""
+        """Whether the text has a negation, such as "not"; "not only" does not count."""
         return has_negation(self.words)
 
     @cached_property
@@ -112,11 +113,10 @@ class Held:
 
     @classmethod
     def within(cls, span: Span, claim: ComparedText, claim_start: int, lines: Lines) -> "Held":
-        """Put a span together with its claim and with lines.
+        """Put a span together with its claim and lines of evidence.
 
-        ``claim_start`` is the offset of the claim in the answer.
-
-        A span that does not lie in the claim is replaced by the whole claim.
+        ``claim_start`` is the offset of the claim in the answer. A span that does not lie in the
+        claim is replaced by the whole claim.
         """
         start, end = span.start - claim_start, span.end - claim_start
         if not 0 <= start < end <= len(claim.text):
@@ -125,7 +125,7 @@ class Held:
 
     @property
     def evidence(self) -> tuple[EvidenceRef, ...]:
-        """The places of the lines in their sources."""
+        """The places of the lines in their sources; a line without a place is left out."""
         return tuple(line.place for line in self.lines if line.place is not None)
 
     @cached_property
@@ -151,7 +151,10 @@ class Held:
 
     @cached_property
     def relevant(self) -> Lines:
-        """The lines that share at least half as many stems with the claim as the best line does."""
+        """The lines that share at least half as many stems with the claim as the best line does.
+
+        Empty if no line shares a stem with the claim.
+        """
         common = [len(line.content & self.claim.content) for line in self.lines]
         best = max(common, default=0)
         return tuple(
@@ -160,7 +163,7 @@ class Held:
 
     @property
     def negated_otherwise(self) -> frozenset[str]:
-        """The stems that the claim negates and the relevant lines state plainly, or the reverse."""
+        """The common stems of claim and relevant lines that only one of the two sides negates."""
         claim = self.claim
         line_negated = frozenset().union(*(line.negated for line in self.relevant))
         line_plain = frozenset().union(*(line.content - line.negated for line in self.relevant))

@@ -22,7 +22,8 @@ from groundwire.text.vocabulary import HEDGES, MONTHS, WEEKDAYS
 MIN_LIKENESS = 0.2
 #: Added to the likeness of two places for each side on which the same word is right beside both.
 _BESIDE = 0.25
-#: Limit on the content words of a span besides a wrong name: a longer span has other faults too.
+#: A span that has, besides a wrong name, more content words than this gets no counterpart: it has
+#: other faults too.
 _MOST_BESIDE = 2
 _RANGE = re.compile(r"[ ]?(?:[-–—]|to|until|till|through)[ ]?")
 # "between 1887 and 1889" is one range; "1887 and 1889" are two years.
@@ -66,7 +67,7 @@ def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
 
 
 def _best(candidates: Iterable[_Candidate]) -> EvidenceRef | None:
-    """Return the place of the best candidate; ``None`` without one, or if another is as good."""
+    """Return the place of the best candidate; ``None`` if none is likely or different words tie."""
     likely = [found for found in candidates if found.score >= MIN_LIKENESS]
     most = max((found.score for found in likely), default=0.0)
     best = [found for found in likely if found.score == most]
@@ -120,9 +121,9 @@ def _ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
 def same_kind(one: Quantity, one_text: str, other: Quantity, other_text: str) -> bool:
     """Return whether two quantities are of one kind.
 
-    Dates and years are of one kind, times are of one kind, and so are numbers with the same unit;
-    ordinals such as "5th" are a kind of their own. Equal numbers with different units are of one
-    kind as well, since one of them may have the wrong unit.
+    Dates and years are of one kind, times are of one kind, and so are numbers with the same unit or
+    without units; ordinals such as "5th" are a kind of their own. Equal numbers with different
+    units are of one kind as well, since one of them may have the wrong unit.
     """
     dates = [
         q.kind is QuantityKind.DATE or is_year(q, t)
@@ -173,7 +174,7 @@ def _names(held: Held) -> list[_Candidate]:
 
 
 def _names_in(line: ComparedText, *, with_first: bool) -> list[Word]:
-    """Return the names in a line; ``with_first`` adds a first word that may be a name."""
+    """Return the names in a line; ``with_first`` adds its first word if that may be a name."""
     first = [word for word in line.words[:1] if word.is_content and word.text[0].isupper()]
     is_new = with_first and first and first[0].start not in {name.start for name in line.names}
     return [*first, *line.names] if is_new else line.names
@@ -191,7 +192,7 @@ def _beside(claim: ComparedText, wrong: Word, line: ComparedText, other: Word) -
 def alike(claim: ComparedText, place: Word, line: ComparedText, other: Word) -> float:
     """Score how well some words of a line fit in the place of some words of a claim.
 
-    The score is higher the more words are near both places, and most for words right beside both.
+    Each content word near both places raises the score; a word right beside both raises it most.
     """
     ours, theirs = _neighbours(claim, place), _neighbours(line, other)
     n_same = sum(one == two != "" for one, two in zip(ours, theirs, strict=True))
@@ -200,7 +201,7 @@ def alike(claim: ComparedText, place: Word, line: ComparedText, other: Word) -> 
 
 
 def _neighbours(text: ComparedText, place: Word) -> tuple[str, str]:
-    """Return the stems of the words right before and right after a place; empty for no word."""
+    """Return the stems of the words right before and after a place; empty where no word is."""
     before, after = around(text.words, place.start, place.end, 1)
     return (before[0].stem if before else "", after[0].stem if after else "")
 

@@ -15,7 +15,7 @@ _ROUGHLY = re.compile(
 )
 _BEFORE_CHARS = 20
 #: Kind of hedge → least and greatest difference of the exact number from the stated number, in
-#: multiples of the last place of the stated number: of 1,000 for 21,000.
+#: multiples of :func:`_last_place` of the stated number: of 1,000 for 21,000.
 _BOUNDS = {"about": (-0.5, 0.5), "over": (0.0, 1.0), "under": (-1.0, 0.0)}
 
 
@@ -41,7 +41,7 @@ def differing_quantities(held: Held, *, of_claim: bool) -> tuple[Quantity, ...]:
 def differs(held: Held) -> bool:
     """Return whether numbers, dates, units or negations of the claim differ from the evidence.
 
-    In doubt it is true, and then a span stays marked although a model would clear it.
+    In doubt the result is true: a span then stays marked even if a model would clear it.
     """
     quantities = differing_quantities(held, of_claim=True)
     return bool(quantities or held.is_negated_alone or held.negated_otherwise)

@@ -11,16 +11,16 @@ class Category(StrEnum):
 
     CONTRADICTION = "contradiction"  # the evidence says otherwise
     UNSUPPORTED_ADDITION = "unsupported_addition"  # the evidence does not say so
-    FABRICATED_REFERENCE = "fabricated_reference"  # the span names a source that does not exist
+    FABRICATED_REFERENCE = "fabricated_reference"  # it refers to something in no source
 
 
 class Subtype(StrEnum):
     """The kind of difference between a span and the evidence."""
 
     ENTITY = "entity"  # a name
-    NUMBER = "number"  # without a unit
+    NUMBER = "number"  # a number without a unit
     DATE_TIME = "date_time"  # a date, year, time of day, day of the week or month
-    QUANTITY_UNIT = "quantity_unit"  # a number with a unit, or the unit
+    QUANTITY_UNIT = "quantity_unit"  # a number with a unit, or its unit
     RELATION = "relation"  # who does what to whom, more or less, before or after
     NEGATION = "negation"
     CERTAINTY = "certainty"  # a possibility is stated as a fact, or the other way round
@@ -34,7 +34,8 @@ class Explanation(JsonRecord):
     Attributes:
         start: Offset of the span in the answer.
         end: Offset after the span in the answer.
-        label: The explainer's label; the detector's where the explainer gave none.
+        label: The label after the explanation, which may differ from the detector's; ``supported``
+            for a false positive.
         category: The kind of fault.
         subtype: The kind of difference between the span and the evidence.
         severity: Severity of the fault, from 0 (none) to 4 (contradicted).

@@ -30,7 +30,8 @@ def subtype_of(held: Held) -> Subtype:
        with a unit (``quantity_unit``), a bare number (``number``); then a day of the week or a
        month that no line has (``date_time``).
     2. A "not" on one side only (``negation``).
-    3. A hedge ("may") on one side only, or a firm word ("will") against a hedge (``certainty``).
+    3. A hedge ("may") on one side only, a firm word ("will") against a hedge, or only firm
+       words, which the relevant lines lack (``certainty``).
     4. A name in the span with a word that no line has (``entity``).
     5. Opposite words; or all words of the span are in the evidence, so that only their relation can
        be wrong; or another verb between the same words (``relation``).
@@ -98,7 +99,8 @@ def _is_negation(held: Held) -> bool:
         return True
     if not has_negation(held.span_words):
         return False
-    # A "not" in the span is the difference if the evidence has most of the span's other words.
+    # A "not" in the span is the difference if the evidence has at least half of the content words
+    # of the span.
     known = held.span_content & held.line_content
     return bool(otherwise) or (held.is_negated_alone and 2 * len(known) >= len(held.span_content))
 

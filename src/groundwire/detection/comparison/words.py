@@ -45,8 +45,8 @@ class Word(NamedTuple):
     def stem(self) -> str:
         """The first letters of the word, which related words share.
 
-        Words of one measure, such as "high" and "tall", have the same stem. A word that does not
-        consist of letters, such as a number, is its own stem.
+        Words of one measure, such as "high" and "tall", have the same stem. A word with other
+        characters than letters, such as a number, is its own stem.
         """
         lower = self.lower
         if not lower.isalpha():
@@ -96,9 +96,9 @@ def likeness(one: Mapping[str, int], other: Mapping[str, int]) -> float:
 def scope(text: str, words: Sequence[Word], triggers: Collection[str]) -> frozenset[str]:
     """Return the stems of the content words to which triggers such as "not" apply.
 
-    These are up to three content words after a trigger, up to the end of the clause, or to the
-    first preposition after one of them: "open" in "not open in winter", "winter" in "not in
-    winter".
+    These are the first content words after a trigger, at most three. The end of the clause cuts
+    them off, and so does a preposition that follows one of them: "open" in "not open in winter",
+    but "winter" in "not in winter".
     """
     found: set[str] = set()
     for index, trigger in enumerate(words):

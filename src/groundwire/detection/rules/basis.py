@@ -23,7 +23,7 @@ _OUTER = " \t\r\n."
 _ROOT = 4
 #: Least number of letters of a long word in :meth:`Basis.has`.
 _MIN_ROOTED = 6
-#: Limit on the best lines that a claim is compared with.
+#: The most lines that a claim is compared with: those that have most in common with it.
 MAX_LINES = 8
 #: Limit on the words, numbers or addresses of a claim or a line that a rule looks at.
 MAX_PLACES = 64
@@ -37,7 +37,7 @@ class Basis:
         readings: The lines, as the model reads them, equal lines once.
         stated: The quantities of all lines.
         text: Function that returns a line as a :class:`.ComparedText`, made once for each line.
-        clauses: Function that returns the clauses of such a text, found once for each line.
+        clauses: Function that returns the clauses of a :class:`.ComparedText`, found once for each.
     """
 
     def __init__(self, readings: Sequence[str], stated: QuantityIndex, question: str = "") -> None:
@@ -51,7 +51,7 @@ class Basis:
     def has(self, word: Word) -> bool:
         """Return whether the lines contain a word, or the first letters of a long word.
 
-        A longer word of the lines may contain them. An "s" at the end of ``word`` is ignored.
+        A match inside a longer word counts. An "s" at the end of ``word`` is ignored.
         """
         lower = word.lower
         has_root = len(lower) >= _MIN_ROOTED and lower[:_ROOT] in self._lower

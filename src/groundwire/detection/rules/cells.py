@@ -33,7 +33,7 @@ _OFFERS = re.compile(
 
 
 def fields(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find things that the claim says exist and a field denies: "has wifi" and ``wifi: no``.
+    """Find things that a claim says exist and a field denies: "has wifi" and ``wifi: no``.
 
     A claim with a negative word, such as "without", is left out.
     """
@@ -118,7 +118,10 @@ def _said_of(claim: ComparedText, name: Word) -> Iterator[tuple[Word, Word]]:
 
 
 def _end_of(claim: ComparedText, word: Word) -> int:
-    """Return the end of the statement about a thing ("is on"), or else of the word itself."""
+    """Return the end of the statement of which a word is the subject, or else of the word.
+
+    "Wifi is on in all rooms" is such a statement about "wifi".
+    """
     index = claim.words.index(word)
     following = claim.words[index + 1 : index + 1 + _BEFORE_BE]
     is_subject = any(other.lower in _BE for other in following)

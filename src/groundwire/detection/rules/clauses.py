@@ -22,7 +22,8 @@ from groundwire.text.vocabulary import (
 _SCOPE = 3
 #: Number of words of the shortest statement: "It is safe."
 _STATEMENT = 3
-#: Content words that two clauses must share if the line's clause is shorter than a statement.
+#: Least number of common content words of two clauses, if the line's clause is shorter than a
+#: statement.
 _MIN_COMMON = 2
 #: A "than" fewer than this many words after a "no" or "not" shows that a limit is stated: "no later
 #: than", "not more than".
@@ -38,8 +39,8 @@ _CUT = re.compile(
 _CONDITION = re.compile(
     r"\b(?:if|unless|whether|when|provided|until|would|in case|or not)\b", re.IGNORECASE
 )
-#: Words that may negate without a "not". Unless it is a known opposite, such a word makes a clause
-#: open.
+#: Words that may negate without a "not". Such a word makes its clause open
+#: (:attr:`Clause.is_open`), unless it is a known opposite.
 _OTHERWISE = re.compile(
     r"\b(?:lack\w*|fail\w*|without|except\w*|rather than|instead|avoid\w*|prevent\w*|refus\w*"
     r"|den(?:y|ies|ied)|prohibit\w*|forb[ia]d\w*|bans?|banned|ceased?|absen\w*|missing|exclud\w*"
@@ -102,20 +103,21 @@ class Clause:
 
     @property
     def is_stated(self) -> bool:
-        """Whether the clause is a statement, unlike the negated parts of "no towels, no rags"."""
+        """Whether the clause counts as a statement: all do but those like "no towels"."""
         if not self.negations:
             return True
         return self.negations[0].start > self.all_words[0].start or bool(self.lowers & _VERBAL)
 
     @property
     def is_elliptical(self) -> bool:
-        """Whether the clause ends in a negation: "most do not". It denies the clause before."""
+        """Whether the clause ends in a negation: "most do not" denies the clause before it."""
         return is_negation(self.all_words[-1].lower)
 
     def likeness(self, line: "Clause") -> float:
-        """Return the share of the two clauses' content words that both have, in [0, 1].
+        """Return the share of the two clauses' content words that both have.
 
         It is 0 if only one word is common and the clause of the line is shorter than a statement.
+        It may exceed 1 if an opposite is no content word, such as "all".
         """
         common = len(self.content & line.content)
         is_enough = common >= _MIN_COMMON or len(line.lowers) >= _STATEMENT

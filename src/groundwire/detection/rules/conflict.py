@@ -53,8 +53,8 @@ class Conflict:
 class RuleFinding(NamedTuple):
     """The finding of a rule, without label and probability; ``claim[start:end]`` is wrong.
 
-    ``is_enough`` matters only for a number, a date or an address: whether the finding holds even if
-    the model does not doubt the words. Findings of other kinds always hold.
+    ``is_enough`` says whether the finding holds even if the model does not doubt the words. It
+    matters only for a number, a date or an address: findings of other kinds always hold.
     """
 
     start: int

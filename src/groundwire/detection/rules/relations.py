@@ -20,8 +20,8 @@ _MUTUAL = words("""
 _LESS = words("less not no never")
 _BE = words("is are was were be been being")
 _JOINING = words("and or of for with to")
-#: Limit on the words between a name and its verb, and on the words after a verb among which a "by"
-#: makes it passive.
+#: Limit on the words between a name and its verb. It is also the number of words after a verb among
+#: which a "by" makes the verb passive.
 _SKIPPED = 3
 #: A form of "be" makes a verb passive if it is among this many words before the verb.
 _BEFORE_VERB = 2
@@ -30,7 +30,7 @@ _LINES = 3
 
 @dataclass(frozen=True, slots=True)
 class _Act:
-    """A verb with the stems of the names on its two sides."""
+    """A verb, or a word such as "older", with the stems of the names on its two sides."""
 
     stem: str
     before: frozenset[str]
@@ -38,7 +38,7 @@ class _Act:
     is_passive: bool
 
     def is_turned(self, other: "_Act") -> bool:
-        """Return whether another act has the same verb and voice, but both names swapped."""
+        """Return whether another act has the same verb and voice, with the names swapped."""
         if (self.stem, self.is_passive) != (other.stem, other.is_passive):
             return False
         is_crossed = bool(self.before & other.after and self.after & other.before)

@@ -19,7 +19,8 @@ _SHARE = 0.9
 _ABOUT = 0.6
 #: Clauses that share fewer content words are compared only if neither has any other content word.
 _MIN_WORDS = 2
-#: Number of best lines that are compared: by their clauses; by words such as "rose" or "longest".
+#: Number of best lines that are compared by their clauses, and number of best lines that are
+#: compared by words such as "rose" or "longest".
 _CLAUSE_LINES, _LINES = 2, 4
 _UNTOLD = re.compile(
     r"\b(?:(?:could|can|do|did|does)(?:n['’]t| not)|cannot|unable to) "
@@ -100,7 +101,7 @@ def ranks(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
 
 
 def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
-    """Return the denied words of a clause, if all clauses most similar to it deny it."""
+    """Return the words of a clause that the most similar clauses contradict, if all of them do."""
     alike = [
         (own.likeness(clause), clause)
         for clause in clauses

@@ -32,7 +32,7 @@ _DAYS_RANGE = "{0}[a-z]*\\.?\\s*(?:to|through|until|till|[-–])\\s*{0}".format(
 )
 #: Least number of digits of two numbers that are a slip: the same digits in another order.
 _FIGURES = 3
-#: Words of claims that compare or compute. Only such a claim may use numbers of the lines as
+#: Words of claims that compare or compute. Only such claims, and rates, may use numbers of lines as
 #: operands.
 _COMPARES = re.compile(
     r"\b(?:than|more|less|fewer|difference|between|after|later|earlier|per ?cent|share|out of|so"
@@ -56,8 +56,9 @@ def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFind
     """Find numbers, dates and times of a claim that differ from the evidence.
 
     A time that the evidence lacks, or a number that it has with another unit, is a finding by
-    itself. Another number or date that the evidence lacks is a finding if a line has a different
-    one in its place. Numbers that the answer may have rounded, counted or computed are left out.
+    itself. Any other number or date that the evidence lacks is a finding only if a line has a
+    different one in its place. Numbers that the answer may have rounded, counted or computed are
+    left out.
     """
     near = QuantityIndex.of(_stated_by(lines[:_OPERAND_LINES]))
     for quantity in quantities_in(claim):
@@ -115,7 +116,8 @@ def settled(
 def _has_day(lower: str, basis: Basis) -> bool:
     """Return whether the evidence may state this day or month.
 
-    It has the name or its first three letters, or a range of weekdays, which may include the day.
+    The evidence may state it if a line has the name, the first three letters of the name, or for a
+    day of the week a range of weekdays, which may include the day.
     """
     either = rf"\b(?:{lower.removesuffix('s')}|{lower[:3]}\b)"
     either += f"|{_DAYS_RANGE}" if lower in WEEKDAYS else ""
@@ -137,7 +139,10 @@ def _has_other_unit(quantity: Quantity, lines: Lines) -> bool:
 
 
 def _is_bare_hour(time: Quantity, lines: Lines) -> bool:
-    """Return whether a line has the hour of a time as a plain number: "opens at 9" for "9 am"."""
+    """Return whether a time is a full hour that a line has as a plain number.
+
+    An example is "opens at 9" for "9 am".
+    """
     if not isinstance(time.value, float):
         return False
     hour, minute = divmod(time.value, 60)
@@ -195,13 +200,16 @@ def _may_replace(claim: ComparedText, one: Quantity, line: ComparedText, other: 
 
 
 def _agrees(one: Quantity, other: Quantity) -> bool:
-    """Return whether two dates agree in all parts that both state: "13 March" fits any year."""
+    """Return whether two dates agree in all parts that both state, at least one.
+
+    "13 March" agrees with 13 March of any year.
+    """
     same = _same_parts(one, other)
     return bool(same and all(same))
 
 
 def _same_parts(one: Quantity, other: Quantity) -> list[bool] | None:
-    """Return whether each part that two dates both state is equal; ``None`` for other values."""
+    """Return whether the parts that two dates both state are equal; ``None`` for other values."""
     if not (isinstance(one.value, tuple) and isinstance(other.value, tuple)):
         return None
     return [a == b for a, b in zip(one.value, other.value, strict=True) if a and b]
@@ -222,8 +230,8 @@ def _has_figures(claim: ComparedText, quantity: Quantity) -> bool:
 def _is_counted(claim: ComparedText, quantity: Quantity, match: Match, lines: Lines) -> bool:
     """Return whether the answer itself may have counted a number in words: "two ways: A and B".
 
-    Without a ":" after it, it was not counted if the best line has a number in words before the
-    same word: "three children" against "two children".
+    The result is false if no ":" follows the number and the best line has a number in words before
+    the same word: "three children" against "two children".
     """
     if _has_figures(claim, quantity) or match is Match.UNIT_DIFFERS:
         return False
@@ -271,9 +279,9 @@ def _is_computed(
     """Return whether a number can be computed from stated numbers.
 
     It may be a sum, a difference, the years between two dates, a share in per cent, a rate such as
-    2.8 per 1,000, or a price times a count. The operands are numbers of the claim. If the claim
-    compares, or has a rate, they may also be in the best lines; if it compares, also in the claim
-    before.
+    2.8 per 1,000, or a price times a count. The operands are numbers of the claim; those of a rate
+    may also be in the best lines. If the claim compares, the operands of all but a price may be in
+    the best lines, and those of a sum in the claim before.
     """
     if quantity.kind is not QuantityKind.NUMBER or _is_in_range(claim, quantity):
         return False
@@ -290,7 +298,7 @@ def _is_computed(
 
 
 def _is_rate(claim: ComparedText, quantity: Quantity, own: Sequence[Quantity]) -> bool:
-    """Return whether a number is of a rate that two others give: 18 of 6,400 are 2.8 per 1,000."""
+    """Return whether a number is in a rate that two others give: 18 of 6,400 are 2.8 per 1,000."""
     for rate, base in pairwise(quantities_in(claim)):
         per = _PER.fullmatch(claim.text[rate.end : base.start])
         if per and quantity in (rate, base) and base.number in _BASES:
@@ -333,9 +341,10 @@ def _is_price(count: Quantity, each: Quantity, result: Quantity) -> bool:
 
 
 def _amount(quantity: Quantity) -> tuple[float, str | None] | None:
-    """Return a number and its unit; for a date or a number like a year, the year and ``year``.
+    """Return a quantity's number and unit; of a date, its year and the unit ``year``.
 
-    Return ``None`` for a time, and for a date without a year.
+    A number like a year, such as 1950, also has the unit ``year``. The result is ``None`` for a
+    time, and for a date without a year.
     """
     if isinstance(quantity.value, tuple):
         year = quantity.value[0]

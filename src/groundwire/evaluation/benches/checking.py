@@ -26,7 +26,7 @@ class FileCheck(JsonRecord):
     Attributes:
         counts: Result: ``same``, ``different``, or ``unknown`` if no numbers are on record.
         differences: Phrases such as "QA: 10 answers, and 12 answers expected": one for each task
-            whose numbers differ, and one for all answers ("all") if theirs differ.
+            whose numbers differ, and one for "all", if the numbers of all answers differ.
         source: Where the numbers on record are from, such as "its paper"; empty if there are none.
     """
 

@@ -29,16 +29,16 @@ Load: TypeAlias = Callable[[Sequence[Path], str, RowReader[NumberedAnswer]], Ite
 _RESPONSES, _SOURCES = "response.jsonl", "source_info.jsonl"
 #: The line between instruction and data in RAGTruth's Data2txt prompts.
 _BEFORE_DATA = "Structured data:"
-#: Task of HaluEval → source field, question field (``None`` if it has none), and the word that ends
-#: the names of its answer fields, such as ``right_answer``.
+#: Task of HaluEval → source field, question field (``None`` without one), and the word that ends
+#: the names of the task's answer fields, such as ``right_answer``.
 _HALUEVAL = {
     "qa": ("knowledge", "question", "answer"),
     "summarization": ("document", None, "summary"),
     "dialogue": ("knowledge", "dialogue_history", "response"),
 }
 #: A summary of FaithBench counts as hallucinated if a mark has one of these labels; what follows a
-#: dot in a label is ignored. The label "Benign" is for words that the summary adds and that are
-#: true.
+#: dot in a label is ignored. The label "Benign" does not count: it is for words that the summary
+#: adds and that are true.
 _FAITHBENCH = ("unwanted", "questionable")
 _WICE = {"supported": False, "partially_supported": True, "not_supported": True}
 
@@ -88,8 +88,8 @@ def _ragtruth_sources(path: Path) -> Mapping[str, Values]:
 def _ragtruth_content(values: Values) -> tuple[str, str | None]:
     """Return the context of a RAGTruth prompt, and its question or else its instruction.
 
-    The instruction is the text before the context, without the line :data:`_BEFORE_DATA`; ``None``
-    if that is empty, or if the prompt does not contain the context.
+    The instruction is the prompt's text before the context, up to the line :data:`_BEFORE_DATA` if
+    there is one; ``None`` if that text is empty, or the prompt does not contain the context.
     """
     match values["source_info"]:
         case {"question": str(question), "passages": str(passages)}:
@@ -208,7 +208,7 @@ def _samples(path: Path) -> Iterator[Line]:
     """Read the records of a file of FaithBench: one JSON object with an array ``samples``.
 
     Raises:
-        DatasetError: If the file has no such array, or is not JSON in UTF-8.
+        DatasetError: If the file is damaged, is not JSON in UTF-8, or has no such array.
     """
     with open_lines(path) as stream:
         try:

@@ -17,7 +17,7 @@ from groundwire.evaluation.metrics import Floats, f1_of, ratios
 from groundwire.evaluation.scores import defined, rankings
 from groundwire.evaluation.sums import answer_sums, score
 
-#: A function that computes a score of one or more answers, and of each resample of their contexts.
+#: A function that computes a score of answers, and the same score for each bootstrap resample.
 Statistic = Callable[[Columns, Bootstrap], Replicates]
 
 
@@ -26,7 +26,8 @@ class BenchScore(ScoreInterval):
     """The value of a metric with its 95 % interval, in [0, 1]; ``nan`` where it is undefined.
 
     Attributes:
-        n: Number of answers that the metric is about, including those without a verdict.
+        n: Number of answers that the metric is about, including those without a verdict; for
+            :meth:`Metric.of_flagging_all`, only those that scores count.
     """
 
     n: int

@@ -101,7 +101,8 @@ class Bench:
         """Read the answers of a split from its files.
 
         Raises:
-            DatasetError: If the files have no answers, or none of the files can be read.
+            DatasetError: If the files have no answers, none of the files can be read, or one of the
+                two files of RAGTruth is missing.
             MissingExtraError: If a file is Parquet and pyarrow is not installed.
         """
         mapping = ColumnMapping(columns=self.columns, label_means=self.label_means)

@@ -15,7 +15,8 @@ from groundwire.text.screen import one_line
 def to_text(result: BenchResult, *, wall_s: float | None = None) -> str:
     """Lay out a result: the data, the scores, and a table with published results.
 
-    ``wall_s`` is the duration of the whole run, in seconds; by default the sum over the checks.
+    ``wall_s`` is the duration of the whole run, in seconds; by default the sum of the durations
+    of all checks.
     """
     notes: list[str] = []
     rows = [*_rows(result, notes)]
@@ -76,7 +77,10 @@ def _printed(value: float | None) -> str:
 
 
 def _noted(notes: list[str], note: str) -> str:
-    """Add a note to the footnotes, if it is new, and return its mark, such as " [1]"."""
+    """Return the mark of a note, such as " [1]", and add a new note to ``notes``.
+
+    Without a note, the mark is empty.
+    """
     if not note:
         return ""
     if note not in notes:

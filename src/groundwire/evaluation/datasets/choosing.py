@@ -20,7 +20,7 @@ def choose(read: Read, *, limit: int | None = None) -> Read:
         read: Reads the table. With a limit it is called more than once, so that rows need not be
             kept in memory.
         limit: Highest number of rows to choose; by default all. Contexts are drawn at random, with
-            a fixed seed; only the last one may be cut to fit.
+            a fixed seed; of the last context drawn, rows may be left out to keep the limit.
 
     Returns:
         A function that reads the chosen rows, in the order of the table.

@@ -23,8 +23,8 @@ Values: TypeAlias = Mapping[str, Any]
 
 
 #: A function that converts a record of some dataset, with its file and line, to any number of rows
-#: with the usual columns. If the record is not as expected, it may raise an error that
-#: :func:`turned_rows` catches, such as a KeyError.
+#: with the usual columns. If the record is not as expected, the function may raise an
+#: error that :func:`turned_rows` catches, such as a KeyError.
 Turn: TypeAlias = Callable[[Values, Path, int], Iterable[Values]]
 
 
@@ -97,11 +97,12 @@ def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[
 
     Args:
         path: A file, or a folder whose files are read in the order of their names. A file that has
-            no rows or cannot be read becomes one failed row.
+            no rows or an invalid format becomes a failed row.
         mapping: Maps fields to columns; by default columns are found by their usual names.
 
     Raises:
-        DatasetError: If the table has no rows, or no file of it can be read.
+        DatasetError: If every file is without rows or has an invalid format.
+        OSError: If a file other than Parquet cannot be opened.
         MissingExtraError: If a file is Parquet and pyarrow is not installed.
     """
     return read_files(files_of(path), answer_reader(mapping))
@@ -137,7 +138,9 @@ def read_files(
         lines: Reads the records of a file.
 
     Raises:
-        DatasetError: If every file is without rows or cannot be read.
+        DatasetError: If every file is without rows or has an invalid format.
+        OSError: If a file other than Parquet cannot be opened.
+        MissingExtraError: If a file is Parquet and pyarrow is not installed.
     """
     numbers, row, broken = count(1), 0, list[DatasetError]()
     for file in files:
@@ -162,7 +165,10 @@ def read_files(
 def turned_rows(
     values: Values | str, turn: Turn | None, file: Path, line: int
 ) -> Iterable[Values | str]:
-    """Convert a record to the values of rows, or to one error message; without ``turn`` keep it."""
+    """Convert a record to the values of rows, or to one error message.
+
+    Without ``turn``, the record is the values of one row. An error message is kept.
+    """
     if turn is None or isinstance(values, str):
         return [values]
     try:

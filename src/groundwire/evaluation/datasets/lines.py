@@ -81,7 +81,8 @@ def lines_of(path: Path) -> Iterator[Line]:
     """Yield the raw rows of a file; its suffix names the format, which is JSON by default.
 
     Raises:
-        DatasetError: If the file cannot be read.
+        DatasetError: If the file does not have this format.
+        OSError: If the file cannot be opened and is not Parquet.
         MissingExtraError: If the file is Parquet and pyarrow is not installed.
     """
     suffix = suffix_of(path)
@@ -96,6 +97,9 @@ def count_rows(path: Path) -> int | None:
     """Count the rows of a table, for a progress bar; ``None`` if they cannot be counted.
 
     For JSON, lines are counted: blank lines too, and the lines of an array.
+
+    Raises:
+        OSError: If a file other than Parquet cannot be opened.
     """
     try:
         counts = [_count(file) for file in files_of(path)]
@@ -128,8 +132,9 @@ def json_lines(path: Path) -> Iterator[Line]:
     Blank lines are skipped. The rows of an array are numbered in place of lines.
 
     Raises:
-        DatasetError: If the file is one object over several lines, a broken array, in an encoding
-            such as UTF-16, or no text.
+        DatasetError: If the file is one object that begins with a line ``{``, a broken array, in an
+            encoding such as UTF-16, or no text.
+        OSError: If the file cannot be opened.
     """
     number = 0
     with open_lines(path) as lines:

@@ -49,7 +49,7 @@ _GROUNDED = (
     *("not hallucinated", "no hallucination", "non hallucinated"),
 )
 #: A label in lower case, with spaces in place of hyphens and underscores → whether the answer is
-#: hallucinated, if yes means hallucinated.
+#: hallucinated. The labels of :data:`_BARE` are here as if yes meant hallucinated.
 WORDS: Mapping[str, bool] = {
     **_BARE,
     **dict.fromkeys(_HALLUCINATED, True),
@@ -115,7 +115,7 @@ class ColumnMapping:
 
     @property
     def optional(self) -> frozenset[str]:
-        """The columns that the mapping names, without those of answer and sources."""
+        """The columns that the mapping names for fields other than answer and sources."""
         return frozenset(
             column for name, column in self.columns.items() if name not in ("answer", "sources")
         )
@@ -124,7 +124,8 @@ class ColumnMapping:
         """Read the id of a row; ``None`` if it has none.
 
         Raises:
-            InputError: If the id is no text or number, or the column named for it is missing.
+            InputError: If the id is neither a valid text nor a number, or the row lacks the column
+                that the mapping names for it.
         """
         return _name(self._get(row, "id"), "id")
 
@@ -132,7 +133,8 @@ class ColumnMapping:
         """Read the task of a row; empty if it has none.
 
         Raises:
-            InputError: If the task is no text or number, or the column named for it is missing.
+            InputError: If the task is neither a valid text nor a number, or the row lacks the
+                column that the mapping names for it.
         """
         return _name(self._get(row, "task"), "task") or ""
 
@@ -143,7 +145,7 @@ class ColumnMapping:
         return said if isinstance(said, str) else ""
 
     def labels_of(self, columns: Collection[str]) -> list[str]:
-        """List those of a row's columns that have its label or its marked words."""
+        """List the columns of a row that hold its label or its marked words."""
         found = (self._column(columns, name) for name in ("label", "spans"))
         return [column for column in found if column and column in columns]
 
@@ -165,7 +167,8 @@ class ColumnMapping:
         """Read a row as a question with its sources; its answer, if it has one, is ignored.
 
         Raises:
-            MissingColumnError: If the row lacks the column of question or sources.
+            MissingColumnError: If the row lacks the column of question or sources, or a column that
+                the mapping names.
             InputError: If the row cannot be read.
         """
         text = _text(self._need(row, "question"), "question")

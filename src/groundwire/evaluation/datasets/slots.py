@@ -47,7 +47,8 @@ def each_slot(path: Path) -> Iterator[AnyRow]:
     number of the slot, from ``.1``.
 
     Raises:
-        DatasetError: If the file has no rows or cannot be read.
+        DatasetError: If the file has no rows or an invalid format.
+        OSError: If the file cannot be opened.
     """
     return read_files((path,), answer_reader(), turn=_variants)
 

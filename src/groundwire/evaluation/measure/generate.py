@@ -169,8 +169,10 @@ def generate(
     """Ask each model each question that has no reply yet, and write the table of answers.
 
     The table is JSON Lines in the order of the questions. It is written only if the run reaches its
-    end, while replies are saved in :func:`replies_path` at once. ``concurrency`` is the number of
-    calls at a time; ``on_row`` is called after each row with the number of rows done.
+    end; each reply is saved at once, in the file that :func:`replies_path` names.
+
+    ``concurrency`` is the number of calls at a time. ``on_row`` is called after each row with the
+    number of rows done.
 
     Raises:
         StoppedError: If a failure is final, or :data:`MAX_IN_A_ROW` calls in a row fail.

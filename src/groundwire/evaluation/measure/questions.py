@@ -12,7 +12,7 @@ AnyQuestion: TypeAlias = NumberedQuestion | FailedRow
 
 
 def drawn(rows: Iterable[AnyQuestion], limit: int | None) -> Iterator[AnyQuestion]:
-    """Draw ``limit`` rows at random, or all rows for ``None``; return them in the table's order.
+    """Draw at most ``limit`` rows at random, or all for ``None``; keep the order of the table.
 
     The draw depends on the fingerprints of the rows alone, so it is the same each time.
     """

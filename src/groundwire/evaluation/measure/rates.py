@@ -1,4 +1,4 @@
-"""Rates of hallucinated answers and their severity, by model and category.
+"""Rates of hallucinated answers and their severity, by model and task.
 
 A rate is the share of hallucinated answers among those with a verdict: hallucinated or grounded.
 Answers with any other outcome, such as a failed check, are counted separately. Bounds are the
@@ -76,9 +76,10 @@ def share(which: Sequence[bool], contexts: Sequence[int]) -> ScoreInterval:
     """Compute a share of answers with its 95 % interval.
 
     If each answer has a context of its own, the answers are independent trials and get Wilson's
-    interval. Otherwise whole contexts are resampled; if the share is 0 or 1, they are the trials.
+    interval. Otherwise whole contexts are resampled; if the share is 0 or 1, it gets Wilson's
+    interval with contexts as trials.
 
-    ``which`` says which answers are part of the share, ``contexts`` is the context of each.
+    ``which`` says which answers are part of the share, ``contexts`` has the context of each answer.
     """
     n = len(which)
     bootstrap = Bootstrap.of(np.array(contexts, np.uint64))

@@ -10,7 +10,8 @@ from groundwire.evaluation.metrics import AnswerCounts, Floats, Ranking
 
 Point = tuple[float, float]
 
-#: Limit on the points of a curve, without an added end point: more would look the same on a screen.
+#: Limit on the points of a curve, not counting an added end point: on a screen, more points would
+#: look the same.
 MAX_POINTS = 300
 
 

@@ -61,9 +61,9 @@ class ReportRow:
         detection: The detection of the row; ``None`` if it has none.
         judged: The comparison of the detection with the labels; ``None`` without a label.
         badness: How bad the verdict is, in [0, 1], to sort rows of one kind by. For a wrong verdict
-            it is how far the doubt is on the wrong side of the threshold, for an answer without
-            a label the doubt, for a true positive with gold spans 1 minus the IoU of the
-            marked characters, and 0 otherwise.
+            it is the distance of the doubt from the threshold, as a share of the largest possible
+            distance; for an answer with a verdict but no label the doubt; for a true positive with
+            known gold spans 1 minus the IoU of the marked characters; and 0 otherwise.
     """
 
     row: JudgedRow

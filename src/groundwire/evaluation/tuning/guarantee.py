@@ -16,8 +16,8 @@ context, with the bound of Hoeffding and Bentkus, would be valid too. In simulat
 allowed fewer losses.)
 
 The guarantee is therefore about an answer drawn from a context that is drawn at random. The rate
-over all answers is another if contexts with many answers are harder than those with few. That rate
-cannot be guaranteed without a bound on the number of answers to a context. As a precaution,
+over all answers differs from it if contexts with many answers are harder than those with few. That
+rate cannot be guaranteed without a bound on the number of answers to a context. As a precaution,
 the chosen threshold is one at which the rate over all labelled answers meets the target too.
 """
 
@@ -143,7 +143,7 @@ def flagged_at(entries: Ints, n_thresholds: int) -> Ints:
 
 
 def one_of_each(contexts: Ints, counts: Bools, rank: Ints) -> Ints:
-    """Return the index of one answer of each context: of those that count, the lowest-ranked."""
+    """Return the index of one answer of each context: the one that counts and ranks lowest."""
     among = np.flatnonzero(counts)
     among = among[np.argsort(rank[among], kind="stable")]
     _, first = np.unique(contexts[among], return_index=True)
@@ -190,7 +190,7 @@ def _test(
 ) -> Guarantee:
     """Test thresholds in order until one fails, and choose one of those that passed.
 
-    It is the last of these at which the rate over all answers meets the target too.
+    The chosen one is the last at which the rate over all answers meets the target too.
 
     ``losses``, ``trials`` and ``answers_lost`` have an entry for each threshold. ``order`` has the
     indices of the thresholds to test.

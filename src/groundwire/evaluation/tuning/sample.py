@@ -140,6 +140,7 @@ def sample_of(header: Header, rows: Iterable[JudgedRow], *, by: str | None = Non
     Raises:
         SampleError: If no labelled row has the column ``by``, the column has too many values, or
             two labelled rows have the same number.
+        KeyError: If a detection is malformed, as in :func:`.confusion.detection_in`.
     """
     counts, numbers = RowCounts(), dict[str, int]()
     found: dict[int, tuple[int, float, bool, bool, str]] = {}

@@ -200,10 +200,10 @@ def tune(
 
 
 def default_threshold(detector: DetectorInfo) -> float | None:
-    """Return the threshold of a detector if none is set, for results of the detector.
+    """Return the default threshold of the detector that made results.
 
-    ``None`` if the detector is not installed in this revision, or judged the results at a higher
-    threshold, below which nothing is known.
+    ``None`` if it is not known: the detector is not installed in this revision or, unless its
+    scores are similarities, judged the results at a higher threshold.
     """
     if detector.operating_point == DEFAULT_POINT:
         return detector.threshold
@@ -267,7 +267,7 @@ def _is_cut_off(thresholds: ThresholdCandidates, index: int, aim: Aim) -> bool:
 
 
 def _counts(entries: Ints, so: Bools, k: int) -> tuple[Floats, Floats]:
-    """Count, at each threshold, flagged answers and those of them that are hallucinated."""
+    """Count the flagged answers, and the flagged hallucinated answers, at each threshold."""
     flagged, both = flagged_at(entries, k), flagged_at(entries[so], k)
     return flagged.astype(np.float64), both.astype(np.float64)
 

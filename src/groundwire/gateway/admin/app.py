@@ -31,10 +31,11 @@ from groundwire.gateway.middleware.readiness import Readiness, Waiting
 from groundwire.gateway.middleware.state import trace_id
 from groundwire.gateway.middleware.trace import Tracing, log_failure
 
-#: The most bytes of the body of a request to the API or the console.
+#: Limit on the bytes of a request body, for the API and for the console.
 MAX_BODY_BYTES = 65_536
 
-#: The most requests that the API serves at a time, and the most that the console serves.
+#: Limit on the requests that the API serves at a time. The console has the same limit, and counts
+#: its requests apart.
 MAX_REQUESTS = 64
 
 ROUTERS = (tenants.router, keys.router, trail.router)

@@ -10,7 +10,7 @@ from groundwire.errors import ConfigError
 from groundwire.gateway.control import store_unavailable
 from groundwire.gateway.http.problems import Problem, as_problem
 
-#: The HTTP status and the code for each class of error.
+#: Class of an error → the HTTP status and the error code that clients get.
 _TABLE: Mapping[type[BaseException], tuple[int, str]] = {
     InvalidAccountError: (422, "invalid_account"),
     UnknownAccountError: (404, "unknown_account"),
@@ -39,7 +39,7 @@ def admin_problem(error: BaseException) -> Problem:
 
 
 def _param(error: BaseException) -> str | None:
-    """Return the name of the field that an error is about; ``None`` if it names none."""
+    """Return the name of the field that an error is about; ``None`` if the error names no field."""
     if isinstance(error, ConfigError):
         first = error.problems[0]
         return first.partition(" = ")[0] if " = " in first[:64] else _quoted(first)

@@ -55,7 +55,7 @@ class AdminRoute(NativeRoute):
     It has a time limit, unless its operation is one of :data:`UNBOUNDED`.
     """
 
-    # Few requests are served at a time, so a slow sender must not block the others.
+    # The admin plane serves few requests at a time, so a slow sender must not block the others.
     body_timeout_s = 10.0
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -136,7 +136,11 @@ async def _version(
         ),
     ] = None,
 ) -> IfVersion | None:
-    """Return the version in If-Match, or ``"*"`` for any version; ``None`` without this header."""
+    """Return the version in If-Match, or ``"*"`` for any version; ``None`` without this header.
+
+    Raises:
+        Problem: 400, if the header is neither one version nor ``*``.
+    """
     if if_match is None:
         return None
     if if_match.strip() == "*":

@@ -157,7 +157,7 @@ class AnswerCheck:
             unreadable events.
         is_finished: Whether the upstream has ended the answer.
         is_cut: Whether the answer breaks off before its end.
-        is_over_limit: Whether its text or the arguments of its tool calls exceed ``max_chars``.
+        is_over_limit: Whether the text, or the arguments of tool calls, exceed ``max_chars``.
     """
 
     def __init__(self, index: int, checks: AnswerChecks) -> None:

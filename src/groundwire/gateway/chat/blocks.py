@@ -138,8 +138,8 @@ def only(data: Mapping[str, Any], names: Collection[str], **judged: Any) -> dict
     Args:
         data: The object.
         names: The fields to return, if they hold no text.
-        judged: Values for some of these fields, returned in place of their own even if they hold
-            text.
+        judged: Values that replace those of some of these fields, and are returned even if they
+            hold text.
     """
     may = without_text(data, names) | judged
     return {key: may[key] for key in data if key in names and key in may}
@@ -163,7 +163,7 @@ class TextSoFar:
         self._pieces: list[str] = []
 
     def __str__(self) -> str:
-        # Joined pieces replace the old ones: joining all of them anew each time is quadratic.
+        # The joined text replaces the pieces: joining all pieces at every call would be quadratic.
         self._pieces = ["".join(self._pieces)]
         return self._pieces[0]
 
@@ -227,6 +227,7 @@ class HeldBlocks(ABC):
     Attributes:
         withholds: Whether text is sent only after it has been checked.
         model: The model that the request names.
+        trace_id: The trace id of the request.
         n_chars: Characters of text that have arrived.
         n_sent: Characters of text that have been sent.
         n_bytes: Bytes of the events that are held.
@@ -317,7 +318,7 @@ class HeldBlocks(ABC):
         self._steps.append(step)
 
     def clear(self, upto: int | None = None) -> list[bytes]:
-        """Release the events up to an offset in the answer's text, or to the first that must wait.
+        """Release events up to an offset in the answer's text, or the first event that must wait.
 
         ``None`` is the end of the text that has arrived. With an offset, a block of text is opened
         only once some of its text may be sent; otherwise clients might show an empty text.

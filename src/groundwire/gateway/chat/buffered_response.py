@@ -38,9 +38,9 @@ class CheckedBody:
     """The body of a response, and the results for its answers.
 
     Attributes:
-        raw: The bytes that the upstream sent, still compressed if they were.
+        raw: The bytes that the upstream sent; they may be compressed.
         data: The body as JSON data; ``None`` if it cannot be read.
-        answers: The results for its answers; one result, ``unavailable``, if it cannot be read.
+        answers: The results for the answers; one ``unavailable`` result if the body cannot be read.
         is_upstream_error: Whether the body is an error of the upstream, without answers.
     """
 

@@ -1,4 +1,4 @@
-"""Handles chat requests of all dialects: asks an upstream, and has its answer checked if due."""
+"""Handles chat requests of all dialects: asks an upstream, and has its answers checked."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Sequence
@@ -42,13 +42,14 @@ from groundwire.policy.policy import Action, reach
 
 #: Seconds that a client may take to send the body of its request.
 BODY_TIMEOUT_S = 60.0
-#: After about this many bytes, no more are kept of an unstreamed response that is checked later.
+#: About the most bytes that are kept of an unstreamed response to check it after it was sent. A
+#: longer response is recorded as unreadable.
 OBSERVED_BYTES = 8 * 2**20
 
-#: While as many background tasks run as this times ``gateway.max_requests``, answers that are sent
-#: without waiting for their check are not checked.
+#: The most background tasks, in multiples of ``gateway.max_requests``. While so many run, answers
+#: that would be checked in the background are not checked.
 _PENDING_PER_REQUEST = 4
-#: The recorded reason why an answer was not checked because of too many background tasks.
+#: The recorded reason if an answer is not checked because too many background tasks run.
 _OVERLOADED = "OverloadedError"
 
 #: The task that asks an upstream; its result is the reply.
@@ -67,7 +68,7 @@ async def create(request: Request, dialect: Dialect) -> Response:
     """
     own = services(request)
     try:
-        async with asyncio.timeout(BODY_TIMEOUT_S):  # a slow sender takes the place of others
+        async with asyncio.timeout(BODY_TIMEOUT_S):  # a slow sender keeps others out
             raw = await request.body()
     except TimeoutError as error:
         raise body_too_slow(BODY_TIMEOUT_S) from error
@@ -101,7 +102,8 @@ class Exchange:
         Raises:
             Problem: If the request or the response is refused, or the upstream gives no response.
             InvalidConversationError: If the request is not a conversation.
-            InvalidTextError: If its text is not valid, and the policy blocks unchecked answers.
+            InvalidTextError: If the request has invalid text, and the policy blocks unchecked
+                answers.
         """
         if not self._pipeline.may_check(overrides=self._own, request=self._chat.asks):
             return relayed(await self._send(is_read=False))
@@ -155,9 +157,9 @@ class Exchange:
     ) -> Response:
         """Relay a response without reading it.
 
-        The outcome is recorded if the gate decided that no check is due, or if ``failure`` says why
-        a due check cannot take place and the response is successful. A successful response gets
-        headers with the recorded outcome.
+        An outcome is recorded in two cases: the gate decided that no check is due; or a due check
+        cannot take place, for the reason ``failure``, and the response is successful. In both
+        cases, a successful response gets headers with the outcome.
         """
         reply = await sending
         is_success = 200 <= reply.status < 300
@@ -191,7 +193,7 @@ class Exchange:
                 return relayed(reply)
             if not _is_stream(reply) and release is not Release.OBSERVE:
                 return await self._whole(context, checks, reply)
-            stack.pop_all()  # these responses close the checks at their end
+            stack.pop_all()  # the responses below close the checks at their end
         if _is_stream(reply):
             return self._stream(context, checks, release, reply)
         return self._observed(context, checks, reply)

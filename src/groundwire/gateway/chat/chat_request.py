@@ -26,8 +26,8 @@ class ChatRequest:
     Attributes:
         dialect: The API that the client uses.
         body: The body in the form that the pipeline reads.
-        forwarded: The body for the upstream; it has ``grounding.*`` metadata only if the gateway
-            forwards them.
+        forwarded: The body for the upstream, without ``grounding.*`` metadata unless
+            ``gateway.forwards_sources`` is true.
         model: The model that the path or the body names; ``None`` if neither names one.
         asks: Changes to the policy that the request asks for under DVARA's names in its metadata;
             ``None`` if it asks for none.
@@ -102,7 +102,7 @@ class ChatRequest:
 def without_ours(raw: bytes, body: Mapping[str, Any]) -> bytes:
     """Return a body without ``grounding.*`` in its metadata.
 
-    Other fields keep their bytes, if msgspec can read the body.
+    All fields but ``metadata`` keep their bytes, if msgspec can read the body.
     """
     others = {key: value for key, value in body["metadata"].items() if not key.startswith(_OURS)}
     try:

@@ -39,8 +39,8 @@ OF_MESSAGE = frozenset(
     ("context", "extra_content", "provider_specific_fields"),
 )
 _OF_PART = ("type", "text", "refusal", "annotations", "citations", "logprobs")
-#: Fields that hold the text of an answer in some API. In an unexpected place, it would not be
-#: checked.
+#: Fields that hold the text of an answer in some API. Text in such a field in an unexpected place
+#: would not be checked.
 TEXTS = ("content", "text", "delta", "message", "output_text")
 
 
@@ -78,6 +78,7 @@ class DeltaPart:
         n_skipped: Number of parts that are not checked, such as audio or unknown fields with text.
         finish: The reason why the answer ends, such as ``stop``; ``None`` if it goes on.
         choice: The whole choice, as JSON data; empty in APIs without choices.
+        calls: The pieces of tool calls in the chunk.
         has_reasoning: Whether the chunk has reasoning of the model, which is not checked.
     """
 

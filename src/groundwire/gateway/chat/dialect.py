@@ -1,7 +1,7 @@
 """The interface between the check and the API that a client uses.
 
-A dialect reads the requests, bodies and events of one API, and writes them again. All other work on
-a request is the same for all dialects.
+A dialect reads the requests, response bodies and events of one API, and writes changed bodies and
+events. All other work on a request is the same for all dialects.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +43,7 @@ class Dialect(Protocol):
         """Return whether a body has an error, and no answer beside the error."""
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
-        """Return a body in which each warning stands before the text of its answer.
+        """Return a body with each warning before the text of its answer, if the answer has text.
 
         Args:
             data: The body.

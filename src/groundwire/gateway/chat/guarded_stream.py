@@ -101,9 +101,9 @@ class ReleasedStream:
             yield events
 
     async def close(self) -> None:
-        """Cancel all tasks, record the stream if it was not yet, and close the upstream.
+        """Cancel all tasks, record the stream if it is not recorded yet, and close the upstream.
 
-        It must be called once, at the end.
+        This must be called once, at the end.
         """
         self._outbox.end()
         for task in (*self._tasks, *self._settling.values()):
@@ -189,7 +189,7 @@ class ReleasedStream:
             self._refuse(refused(RefusalCode.STREAM_ERROR))
         if read.is_unreadable:
             self._lose()
-        # A comment could contain text of the answer.
+        # While text is withheld, comments are dropped: they could contain text of the answer.
         if not (read.is_end or self._release.withholds):
             self._outbox.put([read.event.raw])
 

@@ -338,7 +338,7 @@ def _without_its_text(part: object) -> object:
 
 
 def _before_answers(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the fields of a chunk that may be sent before any answer; empty if no event is due."""
+    """Return the fields of a chunk that may be sent before any answer; if empty, none is sent."""
     known = without_text(data, _OF_CHUNK)
     if "choices" in data and known == data:
         return data

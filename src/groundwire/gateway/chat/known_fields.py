@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-#: Fields of the log probabilities of an answer: its tokens and their numbers.
+#: Known fields of log probabilities: tokens, and their probabilities and offsets.
 _LOGPROBS = frozenset(
     ("content", "refusal", "tokens", "token_logprobs", "top_logprobs", "text_offset")
 )
@@ -123,7 +123,10 @@ def _is_foreign(key: str, value: object) -> bool:
 
 
 def are_of(logprobs: object, text: str) -> bool:
-    """Return whether log probabilities, if any, are about the tokens of exactly this text."""
+    """Return whether log probabilities are about the tokens of exactly this text.
+
+    The result is true if there are no log probabilities.
+    """
     if not logprobs:
         return True
     if isinstance(logprobs, Mapping):

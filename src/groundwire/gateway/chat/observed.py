@@ -48,7 +48,7 @@ class ObservedStream:
             self._give_up(error)
 
     async def events(self) -> AsyncGenerator[bytes]:
-        """Yield the bytes as they arrive; raise the upstream's error if it breaks off."""
+        """Yield the bytes as they arrive; raise UpstreamBrokenError if the upstream breaks off."""
         async for data in self._reply.chunks():
             await self._read(data)  # read first: the client may leave once it has the last bytes
             yield data

@@ -51,7 +51,7 @@ _CHANGE_TYPES = (
 #: Events of the random sample are left out, because they would list an answer a second time.
 _DONE_WITH = (*_FOUND, EventType.CHECK_INCOMPLETE)
 
-#: The worst answers are chosen from at most this many hallucinated ones, the newest.
+#: The most answers from which the list of the worst is made: the newest hallucinated answers.
 _RANKED = 500
 #: The most events on a page of the list.
 _SHOWN = 50

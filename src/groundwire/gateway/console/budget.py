@@ -28,13 +28,15 @@ from groundwire.policy.policy import Action, Policy, decide, resolve, stronger
 
 _BUDGET = "false_block_budget"
 
-#: ``_drift`` warns only if at least this many answers were checked after those with labels.
+#: ``_drift`` warns only if at least this many answers were checked after the day of the newest
+#: labelled answer.
 _MIN_ANSWERS = 200
 
 #: The most tenants whose budgets the overview computes.
 _MAX_TENANTS = 200
 
-#: Seconds for which lines about budgets are kept, and for which the overview waits for new ones.
+#: Seconds after which the overview's lines about budgets are computed anew, and seconds that the
+#: overview waits for the new lines.
 _KEPT_S, _WAIT_S = 60, 0.02
 
 #: All pairs of label and severity that a finding can have; the explainer may lower a severity.
@@ -44,7 +46,8 @@ _FINDINGS = tuple(
     for severity in range(SEVERITY[label] + 1)
 )
 
-#: Support of a budget → what the overview says of it. Of other support it says nothing.
+#: Support of a budget → the overview's remark about the budget. A budget whose support is missing
+#: here gets no remark.
 _SAID = {
     Support.DISPUTED: "reviewers have to agree first",
     Support.AGAINST: "the labels speak against it",
@@ -97,7 +100,7 @@ async def budget_states(visit: Visit) -> list[tuple[str, str, str]]:
 
     Each line has a name, a state and a text. Computing the lines can take seconds, so a task does
     it, and the page shows earlier lines meanwhile. Before the first lines are computed, or if the
-    task fails, one line says so.
+    task fails, one line says so. The last line counts the tenants beyond ``_MAX_TENANTS``, if any.
     """
     kept = visit.own.budgets
     is_old = time.monotonic() - kept.computed_at > _KEPT_S
@@ -178,7 +181,8 @@ async def _drift(activity: Activity, tenant: str, found: FalseBlocks) -> list[st
     """Return a list with a warning if the share of hallucinated answers has changed; else ``[]``.
 
     Answers after the day of the newest labelled answer are compared with those from the day of the
-    oldest labelled answer to that of the newest.
+    oldest labelled answer to that of the newest. With fewer than ``_MIN_ANSWERS`` answers after
+    that day, there is no warning.
     """
     if not found.answers:
         return []

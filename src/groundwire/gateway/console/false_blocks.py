@@ -24,7 +24,8 @@ from groundwire.evaluation.tuning.sample import ThresholdCandidates
 #: 1 minus the confidence of the tests and intervals, which is 95 %.
 ALPHA = 0.05
 
-#: ``FalseBlocks.n_more`` gives no number if a budget needs this many requests with right answers.
+#: ``FalseBlocks.n_more`` gives no number if a budget needs this many requests with right answers,
+#: or more.
 _MAX_TRIALS = 100_000
 
 #: ``has_changed`` reports differences above this many standard deviations (p < 0.001).
@@ -67,7 +68,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtThreshold:
-    """The shares of labelled answers that a threshold blocks, by one answer of each request.
+    """The shares of labelled answers that a threshold blocks, counting one answer of each request.
 
     ``blocked`` is the share among the right answers, ``caught`` among the wrong ones.
     """
@@ -82,7 +83,8 @@ class LabelledAnswer:
     """A labelled answer of the sample.
 
     ``is_right`` says whether its reviewers found it right; ``None`` if they disagree. ``lot`` is
-    random, but stays the same; of the answers to one request, the one with the highest is drawn.
+    random, but stays the same; of the answers to one request, the one with the highest lot is
+    drawn.
     """
 
     facts: CheckFacts
@@ -92,7 +94,7 @@ class LabelledAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FalseBlocks:
-    """What reviewers found about a sample of answers, to judge a detector and its threshold.
+    """Labels of a sample of answers, by which a detector and its threshold are judged.
 
     Attributes:
         detector: The detector, with the threshold in use.
@@ -243,7 +245,7 @@ class FalseBlocks:
 
         The threshold is the one in use. The estimate assumes that no further right answer is
         blocked, and that the share of right answers, and the number of answers to a request, stay
-        the same. ``None`` if it takes a hundred thousand requests with right answers.
+        the same. ``None`` if it takes a hundred thousand requests with right answers, or more.
         """
         right = self.now.blocked
         n_needed = bisect_left(

@@ -116,7 +116,10 @@ def read_form(form: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def changed_fields(form: Mapping[str, str]) -> dict[str, str]:
-    """Return the values in a form, by field, that differ from those stored when it was made."""
+    """Return the values, by field, that a person has changed in a form.
+
+    The form's field ``seen`` has the values with which the form was shown, as JSON.
+    """
     try:
         seen = json.loads(form.get("seen", "{}"))
     except ValueError:
@@ -147,9 +150,9 @@ def split(
 ) -> tuple[dict[str, object], dict[str, object]]:
     """Divide values into changes to the policy and to the metadata; leave out unchanged values.
 
-    A field that also has a name in DVARA's metadata is changed there, where DVARA's clients see and
-    change it, unless the policy, which takes precedence, has the field. A field that is removed
-    from the policy is removed from the metadata too.
+    A field that has a key in DVARA's metadata is changed in the metadata, so that DVARA's clients
+    see the change. But if the policy has the field, it is changed in the policy, which takes
+    precedence. A field that is removed from the policy is removed from the metadata too.
     """
     policy: dict[str, object] = {}
     metadata: dict[str, object] = {}

@@ -56,7 +56,7 @@ class Provider:
     """An OpenID Connect provider, at which people sign in.
 
     Attributes:
-        issuer: The URL of the provider, which the identities of accounts have too.
+        issuer: The URL of the provider, which is a part of the identities of its accounts.
     """
 
     def __init__(self, settings: OpenIdConnect) -> None:
@@ -76,7 +76,7 @@ class Provider:
         return urlsplit(self.issuer).hostname or ""
 
     async def leave(self, secret: str) -> str:
-        """Return the URL of the provider's sign-in, for the only browser that knows ``secret``.
+        """Return the URL of the provider's sign-in page, for the browser that holds ``secret``.
 
         Raises:
             Problem: 502, if the provider cannot be used.
@@ -123,7 +123,7 @@ class Provider:
         return person, self._role(claims)
 
     def _role(self, claims: Mapping[str, Any]) -> AccountRole | None:
-        """Return the highest role that the configured claim gives; ``None`` if it gives none."""
+        """Return the highest role that ``oidc.role_claim`` gives; ``None`` if it gives no role."""
         raw = claims.get(self._own.role_claim)
         values = [raw] if isinstance(raw, str) else raw if isinstance(raw, list) else []
         for role, given_by in (
@@ -208,8 +208,8 @@ class Provider:
         """Send a request to the provider; return the status and the JSON object of the response.
 
         Raises:
-            Problem: 502, if no JSON object comes in time, if the status is 500 or above, or if too
-                many requests wait for a response already.
+            Problem: 502, if no JSON object of at most :data:`MAX_BYTES` comes in time, if the
+                status is 500 or above, or if too many requests wait for a response already.
         """
         if self._places.locked():
             raise _unavailable("too many sign-ins wait for it")

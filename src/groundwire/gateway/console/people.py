@@ -13,7 +13,10 @@ PEOPLE = f"{HOME}/people"
 async def _list(
     visit: Visit, *, status: int = 200, problem: str = "", made: tuple[str, str] | None = None
 ) -> Response:
-    """Render the list of people; ``made`` is an account and its new password, if one was made."""
+    """Render the list of people.
+
+    ``made`` is the name of an account and its new password; ``None`` if no password was made.
+    """
     return visit.page(
         "people",
         status=status,

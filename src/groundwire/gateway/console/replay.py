@@ -120,7 +120,7 @@ def replayable(records: Sequence[FoundRecord]) -> tuple[list[FoundRecord], int]:
 
 
 def _can_be_replayed(detail: Mapping[str, Any] | None) -> bool:
-    """Return whether an answer is text whose check was due, and all that the check read is kept."""
+    """Return whether an answer is text, was due to be checked, and is kept with all its sources."""
     try:
         return (
             detail is not None

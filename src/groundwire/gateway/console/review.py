@@ -80,7 +80,10 @@ async def _list(visit: Visit) -> Response:
 
 
 async def _stored(visit: Visit) -> tuple[Review, str] | None:
-    """Return the labels that the person just stored, and the answer; ``None`` if there are none."""
+    """Return the review that the person just stored, and the text of the answer.
+
+    ``None`` if there is no such review, or the answer can no longer be judged.
+    """
     assert visit.person is not None
     event_id = visit.query.get("labelled", "")
     record = await visit.control.trail.get(event_id) if event_id else None
@@ -115,7 +118,7 @@ async def _show(visit: Visit) -> Response:
 
 
 async def _answer(visit: Visit) -> tuple[FoundRecord, AnswerView]:
-    """Return the event in the path, and its answer; raise a problem if there is none to judge."""
+    """Return the event in the path, and its answer; raise a problem if it cannot be judged."""
     record = await visit.control.trail.get(visit.part("event"))
     if record is None:
         raise trail.unknown_event()

@@ -17,8 +17,8 @@ from groundwire.gateway.middleware.readiness import Readiness
 if TYPE_CHECKING:
     from groundwire.gateway.console.oidc import Provider
 
-#: Limits of the sign-ins from one address that may fail: with one name (at a provider: with one
-#: cookie), and in total. Each count is dropped ``WINDOW_S`` seconds after its last change.
+#: The most failed sign-ins from one address: with one name (at a provider: with one cookie), and in
+#: total. Each count is dropped ``WINDOW_S`` seconds after its last change.
 MAX_OF_NAME, MAX_OF_ADDRESS = 5, 50
 WINDOW_S = 900
 #: The most counts of tries that a :class:`Throttle` keeps.

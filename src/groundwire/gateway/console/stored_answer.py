@@ -67,7 +67,7 @@ def _why(
 
 
 def _places(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return a claim's references to evidence, or the one of an explanation, if it has one."""
+    """Return the references to evidence of a claim, or of an explanation, which has at most one."""
     found = row["evidence"] or []
     return found if isinstance(found, list) else [found]
 

@@ -104,7 +104,7 @@ async def _grounding(
 
     ``problem`` says why nothing was changed, and ``problems`` why values are refused, by field.
     ``status`` counts only if there is a ``problem``. ``effect`` is the effect of ``sent`` on stored
-    answers, if it was tried.
+    answers; ``None`` if ``sent`` was not tried.
     """
     assert visit.person is not None
     config = visit.control.config

@@ -158,7 +158,7 @@ Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 def screen(
     handler: Handler, *, needs: AccountRole = AccountRole.VIEWER, reads_trail: bool = False
 ) -> Endpoint:
-    """Make the endpoint of a page for a :class:`Person`; others are sent to the sign-in.
+    """Make the endpoint of a page; without a :class:`Person`, it redirects to the sign-in.
 
     A form must come from a page of the same session.
 
@@ -245,7 +245,8 @@ async def read_form(request: Request) -> dict[str, str]:
     headers = request.headers
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     is_foreign = site not in ("same-origin", "none")
-    # Sec-Fetch-Site is not sent by old browsers, nor over plain HTTP to another machine.
+    # Sec-Fetch-Site is not sent by old browsers, nor over plain HTTP to another machine. Without
+    # this header, Origin decides.
     if site is None:
         is_foreign = origin is not None and urlsplit(origin).netloc != headers.get("host")
     if is_foreign:

@@ -20,7 +20,7 @@ from groundwire.gateway.console.app import AdminPlane
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.server import Beside, Server, listen
 
-#: The most seconds to wait until a server answers, and again until it has stopped.
+#: The most seconds to wait for a server to answer after its start, and to stop at the end.
 PATIENCE_S = 60.0
 
 
@@ -132,8 +132,9 @@ def _serving(
 ) -> Iterator[str]:
     """Serve an app while the block runs, and yield its base URL.
 
-    If the app adds an error to ``failures`` while it starts, this error is raised; if it does not
-    answer in time, DemoStartError.
+    Raises:
+        Exception: The first error in ``failures``, to which the app adds errors while it starts.
+        DemoStartError: If the server does not answer in time, or ends before it answers.
     """
     (listener,) = listen(config)
     address = f"http://{config.gateway.host}:{listener.getsockname()[1]}"

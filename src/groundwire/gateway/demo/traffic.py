@@ -16,7 +16,7 @@ TENANTS = ("city-guide", "museum-shop", "school")
 
 @contextmanager
 def live_traffic(url: str) -> Iterator[None]:
-    """Send chats to the gateway with a base URL (without ``/v1``) while the block runs."""
+    """Send chats to the gateway at the base URL ``url`` (without ``/v1``) while the block runs."""
     stopped = threading.Event()
     thread = threading.Thread(target=_send, args=(url, stopped), name="traffic", daemon=True)
     thread.start()

@@ -59,7 +59,7 @@ def request_of(scene: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 @contextmanager
 def asked(url: str, scene: Mapping[str, Any], *, key: str) -> Iterator[HTTPResponse]:
-    """Send the request of a scene to the gateway with a base URL (without ``/v1``) and a key."""
+    """Send a scene's request to the gateway at ``url`` (without ``/v1``); yield the response."""
     path, body = request_of(scene)
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
     with closing(HTTPConnection(urlsplit(url).netloc, timeout=_TIMEOUT_S)) as connection:

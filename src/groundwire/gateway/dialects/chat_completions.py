@@ -18,7 +18,7 @@ class ChatCompletions:
     """The dialect of ``POST /v1/chat/completions``."""
 
     path = "chat/completions"
-    #: The beginning of a stream's id, and its ``object``, used if the upstream gave none.
+    #: The prefix of a stream's id, and the ``object`` of its chunks, if the upstream gives none.
     _prefix, _object = "chatcmpl", "chat.completion.chunk"
     _buffer: type[HeldStream] = HeldStream
 

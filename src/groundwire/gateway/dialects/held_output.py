@@ -10,7 +10,7 @@ from groundwire.gateway.http.sse import ServerSentEvent
 
 #: Fields of many events: their type, their sequence number, and their place in the response.
 EVENT = ("type", "sequence_number", "item_id", "output_index", "content_index")
-#: The events that end a response.
+#: Types of the events that end a response.
 ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
 
 

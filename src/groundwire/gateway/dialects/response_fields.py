@@ -77,8 +77,8 @@ EVENTS = re.compile(
 def begun(response: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a response with only the values that may be sent before its answer has passed.
 
-    Any other value of a known field is sent if it has no strings, else replaced by an empty one,
-    mostly ``null``. Unknown fields are left out.
+    The value of any other known field is kept if it has no strings, else replaced by an empty
+    value, mostly ``null``. Unknown fields are left out.
     """
     may = only(response, _BEGUN)
     others = without_text({key: response[key] for key in response if key in RESPONSE}, ())

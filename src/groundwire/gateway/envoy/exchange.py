@@ -45,7 +45,7 @@ class Exchange:
         self._app, self._context, self._writing = app, context, asyncio.Lock()
         self._requested: asyncio.Future[bytes | None] = loop.create_future()
         self._replied: asyncio.Future[EnvoyReply] = loop.create_future()
-        # Names of the messages that Envoy has sent, and that the app has yet to answer.
+        # Names of the messages of Envoy that the app has yet to answer; an empty name at the end.
         self._turns: asyncio.Queue[str] = asyncio.Queue()
         self._ended, self._gone = asyncio.Event(), asyncio.Event()
         self._is_duplex = self._has_trailers = self._has_body = False
@@ -149,7 +149,10 @@ class Exchange:
         await self._replied.result().feed(b"")
 
     def _leave(self) -> None:
-        """End all waits, and let the app know that Envoy takes no more messages."""
+        """Tell the app that its client is gone.
+
+        The app then ends its wait for the model's response. The other waits are ended here.
+        """
         self._gone.set()
         self._ended.set()
         self._turns.put_nowait("")

@@ -18,7 +18,7 @@ _BESIDE_BYTES = 2**20
 
 @asynccontextmanager
 async def serving(app: ASGIApp, settings: Gateway) -> AsyncIterator[int]:
-    """Serve Envoy with an app while the block runs, and yield the port.
+    """Serve Envoy with an app inside the ``with`` block, and yield the port.
 
     Raises:
         ConfigError: If the port is not available.

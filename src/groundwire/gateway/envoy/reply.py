@@ -28,7 +28,7 @@ class EnvoyReply(UpstreamReply):
     async def feed(self, piece: bytes) -> None:
         """Queue the next piece of the body, or its end (no bytes); wait while the queue is full.
 
-        After :meth:`close`, or the end, pieces are dropped.
+        Pieces are dropped after :meth:`close`, and once the end has been read.
         """
         if not self._is_over:
             await self._pieces.put(piece)

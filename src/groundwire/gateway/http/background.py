@@ -14,8 +14,8 @@ class Background:
     """Runs coroutines in the background. If one fails, the class of the error is logged."""
 
     def __init__(self) -> None:
-        # The event loop keeps only weak references to tasks, so a running task might be
-        # garbage-collected.
+        # The event loop keeps only weak references to tasks: without this set, a running task might
+        # be garbage-collected.
         self._tasks: set[asyncio.Task[Any]] = set()
 
     @property
@@ -24,17 +24,20 @@ class Background:
         return len(self._tasks)
 
     def start(self, work: Coroutine[Any, Any, _T], *, name: str = "background") -> asyncio.Task[_T]:
-        """Start a coroutine, and return its task, which need not be awaited; logs show ``name``."""
+        """Start a coroutine, and return its task, which need not be awaited.
+
+        The log shows ``name`` if the task fails.
+        """
         task = asyncio.get_running_loop().create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._end)
         return task
 
     async def close(self, timeout_s: float) -> None:
-        """Wait for all tasks, and for tasks that they start; cancel them when time is up.
+        """Wait for all tasks, and for tasks that they start; cancel those that take too long.
 
         Args:
-            timeout_s: Seconds to wait for all of them together.
+            timeout_s: Seconds for all tasks together. Cancelled tasks get one second more.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout_s

@@ -1,4 +1,4 @@
-"""The caller of a request, and the paths that need no key."""
+"""The caller of a request, the paths that need no key, and the headers that may hold one."""
 
 from dataclasses import dataclass
 

@@ -8,7 +8,7 @@ import zlib
 
 from groundwire.errors import GroundwireError
 
-#: The content codings that can be decoded.
+#: The content codings that can be decoded; ``x-gzip`` is another name of ``gzip``.
 KNOWN = ("gzip", "deflate")
 _NAMES = {"gzip", "x-gzip", "deflate"}
 
@@ -19,7 +19,7 @@ _EITHER = 47
 class CodingError(GroundwireError):
     """A body has an unknown coding, is damaged or incomplete, or decodes to too many bytes.
 
-    ``problem`` is the fault of the body, in words.
+    ``problem`` is the reason, in words.
     """
 
     def __init__(self, coding: str, problem: str) -> None:
@@ -75,8 +75,8 @@ class Decoder:
         self._n_in += len(data)
         if self._inflate is not None and data:
             try:
-                # With one byte more than the limit, the body is too large. A maximum of 0 would
-                # mean no limit.
+                # One byte over the limit shows that the body is too large, and keeps the maximum
+                # above 0, which would mean no limit.
                 data = self._inflate.decompress(data, self._max_bytes - self._n_out + 1)
             except zlib.error as error:
                 raise CodingError(self._coding, "it is damaged, or in another coding") from error

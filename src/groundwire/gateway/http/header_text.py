@@ -22,10 +22,11 @@ _UNIT = re.compile("; |%[0-7].|%[C-F].(?:%[89AB].)+|.")
 def header_list(texts: Iterable[str], *, max_bytes: int = MAX_BYTES) -> str:
     """Return texts as the value of one header.
 
-    Texts keep their order and are separated by ``"; "``. Printable ASCII stays as it is. Other
-    characters, ``%``, ``;``, ``,`` and spaces at the ends of a text are percent-encoded as UTF-8;
-    a lone surrogate becomes U+FFFD. A value longer than ``max_bytes`` is cut between two
-    characters and then ends with ``...``; no other value ends so.
+    Texts keep their order and are separated by ``"; "``. Printable ASCII stays as it is, except
+    ``%``, ``;``, ``,`` and spaces at the ends of a text. These and all other characters are
+    percent-encoded as UTF-8; a lone surrogate becomes U+FFFD first. A value longer than
+    ``max_bytes`` is cut between two characters and then ends with ``...``. If an uncut value ends
+    so, its last dot is encoded, so that ``...`` at the end always marks a cut.
 
     Args:
         texts: The texts; empty ones are left out.

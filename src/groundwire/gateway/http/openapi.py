@@ -15,7 +15,10 @@ _SCHEMES = {"Authorization": "bearer", "X-API-Key": "apiKey", "X-Groundwire-Key"
 
 
 def _describe_fields(schema: dict[str, Any], model: type[BaseModel]) -> None:
-    """Copy the descriptions of a model and its fields from docstrings, also of base classes."""
+    """Copy descriptions from docstrings into the schema of a model.
+
+    The model is described by its own docstring, its fields also by those of its base classes.
+    """
     for class_ in reversed(model.__mro__):
         text, fields = described(class_.__doc__)
         for name, each in fields.items():
@@ -51,7 +54,8 @@ def openapi_document(
     )
     for operation in (each for item in found["paths"].values() for each in item.values()):
         responses = operation["responses"]
-        # FastAPI adds an error of its own to operations that document no error with status 422.
+        # FastAPI adds an error 422 to operations that document no 422, in a form that no error of
+        # this API has.
         if "HTTPValidationError" in json.dumps(responses.get("422", {})):
             del responses["422"]
         for response in responses.values():

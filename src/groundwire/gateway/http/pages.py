@@ -16,7 +16,8 @@ def with_page_policy(app: ASGIApp, *, posts_forms: bool = False) -> ASGIApp:
     """Wrap an app, so that every response has security headers.
 
     Pages load files of their own site only, cannot be shown in a frame, and are not cached. With
-    ``posts_forms``, only their forms may send requests; otherwise, only their scripts.
+    ``posts_forms``, their forms may send data to that site and their scripts may not; without it,
+    their scripts may and their forms may not.
     """
     form, connect = ("'self'", "'none'") if posts_forms else ("'none'", "'self'")
     headers = {

@@ -36,7 +36,7 @@ class Problem(Exception):  # noqa: N818 - a response for the client, not a failu
         message: A description of the error for people. It quotes no prompt and no answer.
         next_step: A way for the client to solve the problem; may be empty.
         param: The field of the request that the error is about, or ``None``.
-        type: OpenAI's word for the kind of error; by default the usual one for the status.
+        type: The kind of error, in one word; by default, OpenAI's word for the status.
         headers: Headers of the response, beside the usual ones.
     """
 
@@ -72,7 +72,7 @@ class Problem(Exception):  # noqa: N818 - a response for the client, not a failu
 
 
 def problem_response(problem: Problem, *, trace_id: str, path: str = "") -> Response:
-    """Return a problem as the response to a request for ``path``, in the form of its API."""
+    """Return a problem as a response, in the form that the API at ``path`` has for errors."""
     headers = dict(problem.headers)
     if problem.status in (429, 503):
         # OpenAI's clients read this header and try again.

@@ -81,7 +81,7 @@ _TEXTS: Mapping[RefusalCode, tuple[str, str]] = {
 
 
 def refused(code: RefusalCode) -> Problem:
-    """Return the refusal with a code."""
+    """Return the refusal that has this code."""
     message, next_step = _TEXTS[code]
     if code is RefusalCode.AUDIT_UNAVAILABLE:  # temporary, so clients should try again
         return Problem(503, str(code), message=message, next_step=next_step)
@@ -91,11 +91,11 @@ def refused(code: RefusalCode) -> Problem:
 def blocked(answers: Sequence[Checked]) -> Problem:
     """Return the refusal of a response with at least one blocked answer.
 
-    Its code is that of the worst outcome among the blocked answers. If that is hallucinated, the
-    message gives the number of ungrounded claims.
+    The refusal has the code of the worst outcome among the blocked answers. If this outcome is
+    hallucinated, the message gives the number of ungrounded claims in all blocked answers.
 
     Raises:
-        ValueError: If no answer is blocked.
+        ValueError: If no answer is blocked, or the worst outcome is grounded or skipped.
     """
     withheld = [answer for answer in answers if answer.action is Action.BLOCK]
     code = _CODES.get(worst(answer.outcome for answer in withheld))

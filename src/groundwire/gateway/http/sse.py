@@ -104,7 +104,8 @@ class EventSplitter:
             events.append(ServerSentEvent.of(bytes(self._buffer[start : found.end()])))
             start = self._searched = found.end()
         del self._buffer[:start]
-        # The searched bytes contain no end of an event, but may end with the first half of one.
+        # No event ends in the remaining bytes, but the last three may begin the end of one, which
+        # has at most four bytes.
         self._searched = max(0, len(self._buffer) - 3)
         if len(self._buffer) > self._max_event_bytes:
             raise EventTooLargeError(self._max_event_bytes)

@@ -1,7 +1,7 @@
 """Endpoints with the APIs that other systems call, so that they can get verdicts of Groundwire.
 
-Each of these systems (hosts) has a file, which begins with the host's name and, where it is known,
-its version. ``host_checks`` runs the checks of all hosts. ``kept`` keeps the messages for hosts
+Each of these systems (hosts) has a file, whose docstring names the host and, where it is known, the
+version. ``host_checks`` runs the checks of all hosts. ``kept`` keeps the messages for hosts
 that send the answer in a second call. ``routes`` joins the routers.
 """
 

@@ -3,7 +3,7 @@
 https://agentgateway.dev/docs/standalone/latest/llm/prompt-guards/webhooks/
 
 The webhook is called before the model with the messages, and after it with the answers. The bodies
-do not show which calls belong together: both need the same value of the header ``x-request-id``.
+do not show which calls belong together, so both calls need the same header ``x-request-id``.
 """
 
 from collections.abc import Sequence
@@ -71,7 +71,7 @@ async def webhook(request: Request, body: GuardCall) -> Response:
 
 
 def _action(choices: Sequence[Choice], answers: Sequence[Checked]) -> dict[str, Any]:
-    """Return the action: agentgateway tells rejecting, masking and passing apart by their fields.
+    """Return the action, whose fields tell agentgateway whether to reject, mask or pass.
 
     If only some answers are withheld, these are masked; if all are, the response is rejected.
     """

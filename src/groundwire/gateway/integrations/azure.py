@@ -22,7 +22,7 @@ router = checks.host_router()
 
 
 class Question(checks.HostModel):
-    """The question that a text answers; Azure has it in the task ``QnA``."""
+    """The question that a text answers; in Azure's API, only the task ``QnA`` has one."""
 
     query: str | None = None
 

@@ -111,7 +111,8 @@ def _unchecked(checked: Checked) -> str:
 def _assessment(checked: Checked) -> dict[str, Any]:
     """Return an assessment with a grounding filter.
 
-    It is empty if not all of the content was checked, or no detector has read it.
+    The assessment is empty if no detector has read the content, or if parts of the content were not
+    checked and no unsupported words were found.
     """
     threshold = None if checked.detection is None else checked.detection.detector.threshold
     if threshold is None or not checks.is_checked([checked]):

@@ -1,8 +1,9 @@
 """vLLM Semantic Router: a detector for ``http_classify`` with the contract ``token_spans.v1``.
 
-Offsets count code points of the answer. If parts of the answer were not checked, ``truncated_at``
-is the offset of the first unchecked claim, or 0 if it is unknown. The router treats such a response
-as an error, never as a clean answer.
+Offsets count code points of the answer. If parts of the answer were not checked and no unsupported
+words were found, the response has ``truncated_at``: the offset of the first unchecked claim, or 0
+if that is unknown. The router treats a response with this field as an error, never as a clean
+answer.
 """
 
 from fastapi import Request, Response
@@ -17,7 +18,7 @@ router = checks.host_router()
 
 
 class Parameters(checks.HostModel):
-    """The evidence of an answer, and the question that it answers, if it is known."""
+    """The evidence of an answer, and the question if it is known."""
 
     context: list[str] | str
     question: str | None = None

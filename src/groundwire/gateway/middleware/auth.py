@@ -153,7 +153,8 @@ def check_is_local(scope: Scope) -> None:
     then has that name, and the header Origin names the website.
 
     Raises:
-        Problem: If there is not one header Host, or Host or Origin does not name this machine.
+        Problem: If there is no header Host or more than one, or if Host or an Origin does not name
+            this machine.
     """
     hosts = values(scope, b"host")
     if len(hosts) != 1 or not is_loopback_host(host_of(hosts[0].decode("latin-1"))):

@@ -56,7 +56,7 @@ class Tracing:
 
 
 def trace_id_of(scope: Scope) -> str:
-    """Return the client's X-Trace-ID if valid, else the trace id in traceparent, else a new one.
+    """Return the client's X-Trace-ID or the id in its traceparent if valid, else a new trace id.
 
     See https://www.w3.org/TR/trace-context/.
     """

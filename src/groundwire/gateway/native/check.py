@@ -68,7 +68,8 @@ def result_of(
     Args:
         request: The HTTP request.
         data: An answer with its sources, or a conversation.
-        operating_point: The operating point if the body names none; a conversation uses neither.
+        operating_point: The operating point for an answer if the body names none. For a
+            conversation, it is ignored.
         name: Fields that precede the result in its JSON, such as the number of a row.
 
     Returns:

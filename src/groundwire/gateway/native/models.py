@@ -12,7 +12,7 @@ MAX_HYPOTHESIS_CHARS = 10_000
 #: The most characters of a premise, which may be as long as a book.
 MAX_PREMISE_CHARS = 1_000_000
 
-# Values of many forms are left to the library, whose errors are more helpful.
+# Values that can have many forms are validated by the library, whose errors are more helpful.
 _SOURCE: list[dict[str, Any]] = [
     {"type": "string", "description": "A text."},
     {

@@ -1,6 +1,6 @@
-"""Runs the checks of answers that endpoints make, each with a time limit; counts and records them.
+"""Runs checks of answers with a time limit, and counts and records them.
 
-The gateway's own endpoints and the integrations use it.
+The gateway's own endpoints and the integrations use this module.
 """
 
 from collections.abc import Callable
@@ -23,8 +23,9 @@ class Result:
     Attributes:
         context: What the pipeline knows of the request.
         answers: The checked answers, which are counted and recorded.
-        json: The body of the response; empty if the check failed, or if the caller writes the body.
-        outcome: The worst outcome of the answers; ``None`` if the check failed.
+        json: The result as JSON; empty if the check failed, or if the caller writes the body of the
+            response.
+        outcome: The worst outcome of the answers; ``None`` if the check failed or there are none.
         failure: The error that the check failed with, if any.
     """
 

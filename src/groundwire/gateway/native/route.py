@@ -77,7 +77,7 @@ def _require_json(request: Request) -> None:
     """Raise a problem (415) unless the body is uncompressed JSON in UTF-8, by its headers.
 
     The content type must be ``application/json`` or end in ``+json``: pages of any website can make
-    a browser send a request without one, or a form.
+    a browser send a form, or a request without a content type.
     """
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding != "identity":

@@ -27,8 +27,8 @@ router = APIRouter(route_class=NativeRoute)
 
 _EXAMPLES = request_examples()
 
-#: Type of a verification error that an invalid request causes → the invalid field, if the type
-#: tells it.
+#: Type of a verification error that an invalid request causes → the invalid field; ``None`` if the
+#: type does not tell which field it is.
 _OF_THE_REQUEST: dict[str, str | None] = {
     "no_spans": "spans",
     "malformed_spans": "spans",

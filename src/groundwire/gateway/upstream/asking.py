@@ -50,8 +50,9 @@ class UpstreamRequest:
     def _key_names(self, upstream: Upstream) -> tuple[str, ...]:
         """Return the names of the headers in which an upstream gets its key.
 
-        For Anthropic's API (the path ``messages``), the header is ``x-api-key``. Other servers with
-        this API may expect the key in ``authorization``, so they get both headers.
+        Usually this is ``authorization``. Anthropic's API (paths that begin with ``messages``) has
+        the header ``x-api-key``. Other servers with this API may expect the key in
+        ``authorization``, so they get both headers.
         """
         if self.path.partition("/")[0] != "messages":
             return ("authorization",)

@@ -89,8 +89,9 @@ def going_up(
 def coming_back(headers: Iterable[tuple[bytes, bytes]], *, status: int) -> Pairs:
     """Return the upstream's headers that a caller may see, with names in lower case.
 
-    Left out are invalid headers and those with results of a check: an upstream must not claim that
-    an answer was checked. Content-Length is left out with status 204 or 304, and if the response
+    Left out are headers about the connection or the host, those that the gateway sets itself,
+    invalid headers, and those with results of a check: an upstream must not claim that an answer
+    was checked. Content-Length is left out with status 204 or 304, and if the response
     has Transfer-Encoding.
     """
     pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers]

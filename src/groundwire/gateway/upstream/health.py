@@ -2,8 +2,8 @@
 
 An upstream that fails ``max_failures`` times in a row counts as down. After ``cooldown_s`` seconds,
 one request tries it again. If this request has not succeeded after another ``cooldown_s`` seconds,
-the next request does. So a trial that never ends, because its caller went away, does not prevent
-others.
+the next request tries it. So a trial that never ends, because its caller went away, does not
+prevent others.
 """
 
 from dataclasses import dataclass, replace

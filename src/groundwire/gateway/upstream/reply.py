@@ -47,7 +47,7 @@ class UpstreamReply:
         self._protocol = None if connection is None else connection.protocol
 
     def header(self, name: str) -> str | None:
-        """Return the value of the first header with a name, or ``None``."""
+        """Return the value of the first header with this name, or ``None``."""
         return next((value for each, value in self.headers if each == name.lower()), None)
 
     @property

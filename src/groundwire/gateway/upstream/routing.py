@@ -24,7 +24,7 @@ def serving(model: str, upstreams: Sequence[Upstream]) -> tuple[Upstream, ...]:
 def in_order(
     model: str | None, upstreams: Sequence[Upstream], *, random: Random
 ) -> tuple[Upstream, ...]:
-    """Return the upstreams to ask, in order: the next is asked only if all before it have failed.
+    """Return the upstreams that may be asked, in the order in which they are tried.
 
     Args:
         model: Name of the model; only the upstreams that serve it are returned. With ``None``, all

@@ -57,7 +57,7 @@ class AnswerForm:
 def read_form(body: Mapping[str, Any], *, final_tools: frozenset[str] = frozenset()) -> AnswerForm:
     """Read the form of the answer from the body of a chat request.
 
-    ``final_tools`` are further tools whose arguments are the final output.
+    ``final_tools`` has the names of further tools whose arguments are the final output.
     """
     wanted = _mapping(body.get("response_format"))
     own = _mapping(wanted.get("json_schema")) or wanted
@@ -94,11 +94,12 @@ def _defined(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]
 
 
 def _forced(body: Mapping[str, Any], tools: Collection[str]) -> Iterator[str]:
-    """Yield the tools whose calls are the final output, because the model has to call a tool.
+    """Yield names of tools whose calls are the final output, because the model has to call a tool.
 
-    These are: a tool that the request forces; or, if it forces a call of any tool, the tools named
-    after a type of output. The only allowed tool is yielded whatever its name; so is the only
-    defined one, unless the request has results of tools.
+    If the request names the tool to call, that name is yielded. If the request demands a call of
+    any tool, the names that look like a type of output are yielded, and the name of a tool that is
+    the only choice: the only allowed tool or, if the request has no results of tools, the only
+    defined tool.
     """
     for key in ("tool_choice", "function_call"):
         choice = body.get(key)

@@ -72,7 +72,7 @@ def _answered_questions(
 
 
 def _cites(text: str, labels: list[Label]) -> bool:
-    """Return whether the first of two labels of evidence only names the answer's sources."""
+    """Return whether two labels of evidence are given, and the first only names sources."""
     if [label.role for label in labels] != [Role.INFORM, Role.INFORM]:
         return False
     line = text[labels[0].value : end_of_line(text, labels[0].value)].lower().split()
@@ -80,7 +80,7 @@ def _cites(text: str, labels: list[Label]) -> bool:
 
 
 def _labels_of(text: str, names: Names, material: PastedMaterial) -> Iterator[Label]:
-    """Yield the labels of questions, answers and contexts that stand at the beginning of lines."""
+    """Yield labels of questions, answers and contexts at line starts, except in ``material``."""
     position = 0
     while position < len(text):
         if (pasted := material.at(position)) is not None:

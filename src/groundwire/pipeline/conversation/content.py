@@ -11,9 +11,9 @@ from typing import Any, TypeGuard
 #: The most characters of an id, a title or a tool's name; a longer one is ignored.
 _MAX_NAME_CHARS = 200
 
-# The types of parts in OpenAI's chat and Responses APIs and Anthropic's Messages API, with keys: a
-# part of the type has at least one of them. An object without these keys is data that happens to
-# have a ``type``: a tool that lists a folder returns ``[{"type": "file", ...}]``.
+# The types of parts in OpenAI's chat and Responses APIs and Anthropic's Messages API. A part has at
+# least one of the keys that ``_PAYLOADS`` gives for its type. An object without them is data that
+# happens to have a ``type``: a tool that lists a folder returns ``[{"type": "file", ...}]``.
 _TEXTS = ("text", "input_text", "output_text", "grounding_source", "query")
 _TOOL_RESULTS = ("tool_result", "mcp_tool_result", "web_fetch_tool_result")
 _PAYLOADS: Mapping[str, tuple[str, ...]] = {
@@ -90,9 +90,10 @@ class Content:
 
 
 def read_content(content: object, place: str, found: Content, tools: Mapping[str, str]) -> None:
-    """Read the ``content`` of a message; add its texts to ``found`` by their kind, count the rest.
+    """Read the ``content`` of a message: add its texts to ``found`` by kind, and count the rest.
 
-    ``place`` is its place in the request, and ``tools`` maps the id of a call to the tool's name.
+    ``place`` is the place of the content in the request, and ``tools`` maps the id of a call to the
+    name of the tool.
     """
     for part, where in _parts(content, place):
         if isinstance(part, str):
@@ -122,7 +123,10 @@ def read_content(content: object, place: str, found: Content, tools: Mapping[str
 
 
 def _text_file(part: Mapping[str, object]) -> tuple[str, str | None] | None:
-    """Return text and name of a text file that is sent in base64; ``None`` for any other part."""
+    """Return text and name of a text file that is sent in base64.
+
+    Return ``None`` for any other part, and for a file that cannot be decoded.
+    """
     file = part.get("file") if part["type"] == "file" else part
     if part["type"] not in ("file", "input_file") or not isinstance(file, Mapping):
         return None
@@ -167,11 +171,11 @@ def _document_piece(entry: Mapping[str, object], place: str) -> Iterator[Piece]:
 def read_result(content: object, place: str, found: Content, call_id: str, tool: str) -> None:
     """Read the result of a tool: each text becomes a piece, and data becomes one piece of JSON.
 
-    An object that is a known part is read as such. A list that has one, or only strings, is read
-    item by item. Other lists and objects are data. An empty result adds nothing.
+    An object that is a known part is read as a part. A list that has a known part, or only strings,
+    is read item by item. Other lists and objects are data. An empty result adds nothing.
 
     The pieces are added to ``found``, with the id of the call as their id. If ``call_id`` is empty,
-    their id is ``tool:`` and the name of the tool, if it has one.
+    their id is ``tool:`` and the name of the tool; if both are empty, they have no id.
     """
     id_, title = call_id or (f"tool:{tool}" if tool else ""), tool or None
     if content is None or content in ([], {}, ()):
@@ -258,7 +262,7 @@ def _text_of(part: object) -> object:
 
 
 def _result(text: str, place: str, id_: str, title: str | None) -> Iterator[Piece]:
-    """Yield a tool's text as a piece, unless it is ``null`` or has no letter or digit: ``[]``."""
+    """Yield a tool's text as a piece; nothing if it is ``null`` or has no letter or digit."""
     if text.strip() != "null" and any(map(str.isalnum, text)):
         yield from _piece(text, place, id_, title)
 

@@ -2,8 +2,8 @@
 
 *Structure* decides first: tags, fences, rules, quotes, marked blocks, headings and labels, whose
 names give roles to the text in them, and sentences that announce the text after them ("Use the
-following pieces of context..."). Text without structure is divided by its *wording*. No template is
-known as a whole.
+following pieces of context..."). Text without structure is divided by its *wording*. No list of
+known templates is used.
 """
 
 from dataclasses import replace
@@ -73,7 +73,7 @@ class _Walk:
 
         Args:
             role: The role of the section's text.
-            is_announced: Whether a sentence announced the role; otherwise a name gave it.
+            is_announced: Whether a sentence announced the role.
             is_once: Whether the section ends with its first paragraph.
             is_structured: Whether a mark, such as a tag or label, begins the section.
         """
@@ -171,7 +171,8 @@ class _Walk:
             return behind
         is_fence = self._text[start] in "`~"
         line_start = self._text.rfind("\n", 0, start) + 1
-        # A fence may be indented. Text before it in the line was read already.
+        # A fence may be indented, so it is read from the start of its line. After other text in the
+        # line, it is read from its own first character.
         is_first = is_fence and not self._text[line_start:start].strip()
         block = blocks.tag_at(start) or blocks.fence_at(line_start if is_first else start)
         if block is None and not is_fence:
@@ -305,7 +306,10 @@ class _Walk:
             self._add(Wording.ASKS, label.start, label.value)
 
     def _read_inline(self, start: int, line_end: int) -> bool:
-        """Begin sections at labels in a line, as in "Be brief. Context: ..."; tell if one began."""
+        """Begin sections at labels in a line, as in "Be brief. Context: ...".
+
+        Return whether a section began.
+        """
         found = False
         if self._role is Role.EXAMPLE and start < self._pairs.end:
             return found
@@ -423,7 +427,10 @@ class _Walk:
             self._enter(announced, is_announced=True, is_once=announced is not Role.INFORM)
 
     def _is_letter(self, start: int, text: str) -> bool:
-        """Return whether a letter begins here: a salutation, after text that asks for no work."""
+        """Return whether a letter begins here: a salutation after other text in a user's prompt.
+
+        The text before it must not ask for work, such as "Improve this:".
+        """
         before = self._text[self._parts[-1].start : start] if self._parts else ""
         is_letter = self._is_user and bool(before) and structure.is_salutation(text)
         return is_letter and not wording.asks_for_work(before)

@@ -46,9 +46,11 @@ class MessageParts:
 
     Attributes:
         asks: The question: parts that are questions by their type; else the whole text if no
-            evidence was found in it; else the question in it. Empty if there is none.
+            evidence was found in it; else the questions in it or, without any, its instructions.
+            Empty if it has neither.
         evidence: The pieces of evidence.
-        loose: Sentences around a user's question that are evidence if the request has no other.
+        loose: Sentences around a user's question that are evidence if the request has no other
+            evidence.
     """
 
     asks: str
@@ -77,8 +79,8 @@ def read_message(message: Message, names: Names) -> MessageParts:
 def handed_over(message: Message, names: Names) -> tuple[Piece, ...]:
     """Return the evidence of an assistant's message that is nothing but evidence; else empty.
 
-    It must begin with a name of evidence, such as "Context:". Some applications put such a message
-    before the user's first one; no model writes it.
+    The message must begin with a name of evidence, such as "Context:". Some applications put such a
+    message, which no model wrote, before the first message of the user.
     """
     text = _BETWEEN_PIECES.join(piece.text for piece in message.says)
     parts = divide(_without_noise(text), is_user=False, names=names)
@@ -107,9 +109,9 @@ def _told(
 ) -> list[Part]:
     """Return the unmarked sentences that state something, if they are evidence.
 
-    They are evidence if they have enough words together. A user's need fewer if the question is
-    about them, or if they report what a document says. In a system message with marked evidence,
-    sentences without a figure do not count, because they are mostly instructions.
+    They are evidence if they have enough words together. A user's sentences need fewer words if the
+    question is about them, or if they report what a document says. In a system message with marked
+    evidence, sentences without a figure do not count, because they are mostly instructions.
     """
     if message.role == "assistant":
         return []

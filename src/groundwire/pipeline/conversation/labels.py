@@ -45,7 +45,7 @@ class Label:
 def label_at(text: str, start: int, end: int, names: Names) -> Label | None:
     """Return the heading or label with which a line begins; ``None`` if there is none.
 
-    ``start`` is the offset of the line after its indentation, and ``end`` that of its end.
+    ``start`` is where the line begins after its indentation, and ``end`` is where it ends.
     """
     line = text[start : min(end, start + 200)].rstrip()
     if not line:
@@ -54,7 +54,8 @@ def label_at(text: str, start: int, end: int, names: Names) -> Label | None:
         name = line.strip(_DECORATION)
         role = names.role_of(name)
         if role is None or not names.is_plain(name):
-            # A heading whose name has no known role begins a part of unknown role.
+            # A heading begins a part of unknown role, unless its name is plain and tells a role, or
+            # it is the heading of an example.
             role = role if role is Role.EXAMPLE else Role.OPEN
         return Label(start, end, role, name, is_heading=True)
     marks = (line.find(mark, 0, _MAX_NAME) for mark in (":", "：", "="))
@@ -118,7 +119,7 @@ def is_in_capitals(line: str) -> bool:
 
 
 def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Label]:
-    """Yield the labels within a paragraph: names with a colon that begin a sentence or a line.
+    """Yield the labels within a paragraph: names with a colon that begin a clause or a line.
 
     A colon after words that announce evidence, as "the notes below:", is also a label of evidence.
     """
@@ -150,7 +151,7 @@ def _clause_before(text: str, start: int, colon: int) -> int:
 
 
 def is_filled(text: str, label: Label, names: Names) -> bool:
-    """Return whether a label has text: on its line, or on the next line if that has no label."""
+    """Return whether a label has text: on its line, or on the next line if no label is there."""
     line_end = end_of_line(text, label.value)
     if text[label.value : line_end].strip(" \t\r*_"):
         return True

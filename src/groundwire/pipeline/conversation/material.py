@@ -33,7 +33,8 @@ _MAX_BESIDE = 300
 class Material:
     """The range of some pasted lines in a prompt.
 
-    ``is_draft``: whether the user may want the material changed: a configuration, but not a log.
+    ``is_draft``: whether the user may want the material changed, as with a configuration, but not
+    with a log.
     """
 
     start: int
@@ -64,7 +65,10 @@ class PastedMaterial:
         return self._found.get(position)
 
     def _groups(self) -> Iterator[list[_Line]]:
-        """Yield groups of successive lines with keys, times or quotes; the last may be empty."""
+        """Yield groups of successive lines with keys, times or quotes, and lines that go on there.
+
+        The last group may be empty.
+        """
         group: list[_Line] = []
         for line in _lines(self._text):
             is_record = line.kind in ("time", "quote") or bool(line.key)
@@ -173,7 +177,8 @@ class PastedMaterial:
 def _is_timed(lines: Sequence[_Line]) -> bool:
     """Return whether lines are a log, a chat or subtitles.
 
-    At least two of them, and a third of those that are not blank, must begin with a time.
+    At least two of the lines, and at least a third of those that are not blank, must begin with a
+    time.
     """
     n_timed = sum(line.kind == "time" for line in lines)
     return n_timed > 1 and n_timed * 3 >= sum(line.kind != "blank" for line in lines)

@@ -19,8 +19,8 @@ class Message(Content):
     """One message of a request: its author, and its texts sorted by their kind.
 
     Attributes:
-        role: ``user``, ``assistant``, ``system`` or another role whose texts are read; ``""`` for
-            other messages, such as results of tools.
+        role: ``user``, ``assistant``, ``system``, ``developer``, ``context``, ``document`` or
+            ``documents``; ``""`` for other messages, such as results of tools.
     """
 
     role: str

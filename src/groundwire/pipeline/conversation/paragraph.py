@@ -1,4 +1,4 @@
-"""Judges a paragraph of a prompt by its sentences, and what in it may be evidence."""
+"""Judges what the sentences of a paragraph of a prompt do, and which may be evidence."""
 
 from collections.abc import Iterator
 

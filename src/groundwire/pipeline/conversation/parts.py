@@ -14,8 +14,8 @@ class Part:
         does: Whether the part asks, instructs or informs.
         start: Offset of the part in the prompt.
         end: End of the part in the prompt.
-        is_marked: Whether something sets the part apart, such as a label or a paragraph of its own;
-            only wording tells what other parts do.
+        is_marked: Whether something sets the part apart, such as a label or a paragraph of its own.
+            If nothing does, only the wording tells what the part does.
         attributes: The attributes of the tag in which the part stands; empty without a tag.
     """
 

@@ -15,7 +15,7 @@ _ABOUT = re.compile(r"\s*<(source|title|name|url|document_title)>([^<>\n]*+)</\1
 _CONTENT = re.compile(
     r"\s*<(document_content|page_content|contents?|text)>(.*)</\1>\s*", re.DOTALL | re.IGNORECASE
 )
-#: Matches a text without anything but tags, such as the closing tag of the whole block.
+#: Matches a text of nothing but tags and spaces, such as the closing tag of the whole block.
 _TAGS = re.compile(r"(?:\s|</?[\w-]{1,40}+(?:[ \t][^<>\n]*+)?>)*+")
 _IDS, _TITLES = ("id", "index"), ("title", "name", "source", "filename", "url")
 
@@ -44,7 +44,8 @@ def passages_of(inside: str, place: str, attributes: str) -> Iterator[Piece]:
 def _after_abouts(text: str) -> tuple[int, str | None]:
     """Return where a text goes on after the tags it begins with, such as source, title or URL.
 
-    The second value is the text of the first of them that is not empty; ``None`` if there is none.
+    The second value is the text of the first of these tags that is not empty; ``""`` if all are
+    empty, ``None`` if there are no such tags.
     """
     start, title = 0, None
     while about := _ABOUT.match(text, start):

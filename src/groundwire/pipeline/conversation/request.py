@@ -48,8 +48,8 @@ class Conversation:
     Attributes:
         question: The text of the user in the last turn, without retrieved context; ``None`` if
             there is none.
-        previous: The same of the turn before the last, to which a short question may refer;
-            ``None`` if there is none.
+        previous: The text of the user in the turn before the last, to which a short question may
+            refer; ``None`` if there is none.
         offered: The evidence, most relevant first; empty if there is none.
         is_explicit: Whether the caller names sources, even if they are left out or unreadable.
         has_tools: Whether tools or functions are defined. The definitions are not evidence; only
@@ -83,7 +83,7 @@ class Conversation:
 
     @property
     def origin(self) -> SourceOrigin | None:
-        """The origin of the evidence; ``None`` if there is none."""
+        """The origin of the first source; ``None`` without evidence."""
         return self.offered[0].origin if self.offered else None
 
     @property
@@ -148,7 +148,8 @@ def read_request(
     named_sources = {SourceOrigin.METADATA: explicit}
     found = [named_sources]
     if metadata_only:
-        # Documents and tool results are not evidence here, so they count as other parts.
+        # Documents and tool results are not evidence here, so those that were not read count as
+        # other parts.
         for kind in (Skipped.DOCUMENT, Skipped.RESULT_PART):
             skipped[Skipped.PART] += skipped.pop(kind, 0)
     else:

@@ -59,7 +59,7 @@ class Answer:
         index: The number that the response gives the choice, else the position of the choice.
         kind: The kind of the answer.
         text: The text that the user reads, if the kind is ``text`` or ``refusal``; the prose, if
-            there is any, and the JSON, if the kind is ``structured``; else empty.
+            there is any, and the JSON, if the kind is ``structured``; else empty or blank.
         n_skipped: The number of parts that are not checked: sound, images, parts of unknown types,
             a refusal beside a text, or reasoning without an answer.
         calls: The calls of tools in the answer.
@@ -99,7 +99,7 @@ class Said:
 
     @classmethod
     def of(cls, content: object) -> "Said":
-        """Read the content of a message, or of the delta of one: a text, parts, or nothing."""
+        """Read the content of a message or of a streamed delta: a text, parts, or nothing."""
         text = refusal = ""
         n_skipped = 0
         # Parts are joined without separator: a text with citations comes in successive parts.
@@ -198,7 +198,7 @@ _REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details",
 
 
 def has_reasoning(message: Mapping[str, Any]) -> bool:
-    """Return whether a message, or the delta of one, has reasoning of the model."""
+    """Return whether a message, or a streamed delta, has reasoning of the model."""
     return any(message.get(name) for name in _REASONING)
 
 

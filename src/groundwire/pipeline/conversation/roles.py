@@ -95,7 +95,7 @@ class Names:
     def role_of(self, name: str) -> Role | None:
         """Return the role of a part with this name; ``None`` if the name tells no role.
 
-        A name of more than ten words tells none.
+        A name of more than ten words tells no role.
         """
         words = self._words(name)
         if not words or len(words) > _MAX_NAME_WORDS:
@@ -173,7 +173,7 @@ class Names:
         return None
 
     def _is_of_something(self, words: list[str]) -> bool:
-        """Return whether "history" is not that of the chat, as in "order history"."""
+        """Return whether "history" is that of something else than the chat: "order history"."""
         at = words.index("history") if "history" in words else 0
         known = self._roles.keys() | listed("beside names") | listed("here")
         return at > 0 and words[at - 1] not in known

@@ -21,9 +21,9 @@ def settle_asides(
 ) -> None:
     """Exclude from the evidence the questions and orders at the end of a section that has ended.
 
-    In the first section of evidence, one at the beginning is excluded too.
+    In the first section of evidence, a question or an order at the beginning is excluded too.
 
-    ``parts`` has all parts so far, and is changed in place. ``asides`` has the indexes of those
+    ``parts`` has all parts so far, and is changed in place. ``asides`` has the indexes of the parts
     that may be questions or orders. ``first``: whether there is no evidence before the section.
     """
     if not asides:
@@ -61,7 +61,7 @@ def close_gaps(parts: list[Part], text: str) -> None:
     """Join the parts of pasted material into one part of evidence.
 
     The user must ask in the first or the last paragraph; the material is in the rest, with any
-    questions and headings in it. Nothing is changed if the rest gives an order, or is probably no
+    questions and headings in it. Nothing is changed if the rest gives an order, or is probably not
     material.
     """
     first_end, last_start = text.find("\n\n"), text.rstrip().rfind("\n\n")
@@ -114,8 +114,9 @@ def _asks(paragraph: list[Part], text: str) -> bool:
 def settle_drafts(parts: list[Part], text: str, drafts: Sequence[int], code: Sequence[int]) -> None:
     """Decide whether pasted configurations and programs are evidence or part of the instructions.
 
-    If the user asks for something new ("Fix this"), neither is evidence. Otherwise a configuration
-    is, and a program is if the user asks about it ("Explain this") or there is other evidence.
+    If the user asks for a change or for something new ("Fix this"), neither is evidence. Otherwise
+    a configuration is evidence, and a program is evidence if the user asks about it ("Explain
+    this") or there is other evidence.
 
     ``parts`` is changed in place. ``drafts`` has the indexes of the parts that are configurations
     and records, ``code`` those of programs.
@@ -140,7 +141,7 @@ def settle_drafts(parts: list[Part], text: str, drafts: Sequence[int], code: Seq
 
 
 def without_examples(parts: list[Part], pairs: AnsweredQuestions) -> Iterator[Part]:
-    """Yield the parts; those of a question that the prompt answers itself become instructions.
+    """Yield the parts; parts of questions that the prompt answers itself become instructions.
 
     Marked evidence stays, unless the question has a context of its own.
     """

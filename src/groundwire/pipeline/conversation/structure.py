@@ -171,7 +171,7 @@ class Structure:
     def marked_at(self, line_start: int, line_end: int) -> Block | None:
         """Return the block from a line such as ``[BEGIN CONTEXT]`` to ``[END CONTEXT]``.
 
-        Return ``None`` if none begins here, or its name has no role.
+        Return ``None`` if no such block begins here, or its name has no role.
         """
         line = self._text[line_start:line_end]
         if len(line) > 80 or not self._ends:
@@ -219,7 +219,7 @@ def _by_name(found: Iterable[tuple[str, tuple[int, int]]]) -> dict[str, list[tup
 
 
 def _next(spans: list[tuple[int, int]], position: int) -> tuple[int, int] | None:
-    """Return the first span at or after a position, or ``None``."""
+    """Return the first range that begins at or after a position, or ``None``."""
     i = bisect_left(spans, (position, 0))
     return spans[i] if i < len(spans) else None
 

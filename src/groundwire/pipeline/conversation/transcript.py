@@ -16,7 +16,7 @@ def divide_transcript(data: object) -> tuple[object, object]:
 
     Args:
         data: ``{"request": ..., "response": ...}``, or a request whose last message is that of the
-            assistant: it becomes the only choice of the response.
+            assistant. This message becomes the only choice of the response.
 
     Raises:
         InvalidConversationError: If the data has neither of these forms.

@@ -76,9 +76,9 @@ _ASKING_CLAUSE = re.compile(
     r"|(?:who|what|when|where|why|which|how)(?: \w+)? (?:is|are|was|were|do|does|did|can)\b"
     r"[^.!?,\n]*$|tell me\b))"
 )
-#: The most characters of a sentence that is divided at a question, of a text that may be a form and
-#: of the beginning in which an order is looked for; and the fewest of a line that the next line may
-#: continue.
+#: Limit on the characters of a sentence that is divided at a question, of a text that may be a
+#: form, and of the beginning of a sentence in which an order is looked for. The second number is
+#: the least length of a line that the next line may continue.
 _MAX_CLAUSES, _MIN_WRAPPED = 400, 50
 _MOST_FORM_WORDS = 12
 #: A placeholder in a form: ``<source>``, ``${index}``, ``{{name}}``, [1].
@@ -132,7 +132,8 @@ def wording_of(sentence: str, *, is_user: bool) -> Wording | None:
 
     Args:
         sentence: One sentence, or one line.
-        is_user: Whether a user says it. A system message may say "we" in facts about a company.
+        is_user: Whether a user wrote the sentence. A system message may say "we" in facts about a
+            company.
     """
     words = _words(sentence)
     if not words:
@@ -270,7 +271,10 @@ def has_choices(text: str) -> bool:
 
 
 def asks_for_work(text: str) -> bool:
-    """Return whether a text asks to make something new: "Fix this", but not "Write a summary"."""
+    """Return whether a text asks to make or change something other than a report.
+
+    "Fix this" does, and "Write a summary" does not.
+    """
     return any(
         words[0] in listed("work") and listed("reports").isdisjoint(words)
         for _, words in _requests(text)

@@ -1,4 +1,4 @@
-"""Opens files of rows: lines of UTF-8, gzip or not. Also has the sizes of blocks of rows."""
+"""Opens files of rows, one row a line, with or without gzip; has the size of blocks of rows."""
 
 import codecs
 import gzip
@@ -24,11 +24,11 @@ STDIN = Path("-")
 DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error)
 
 
-#: Number of rows at which a block, the rows that are processed together, is complete.
+#: Number of rows at which a block is full. The rows of a block are processed together.
 MAX_BLOCK_ROWS = 256
 
 
-#: Size of the texts in a block, in characters, at which it is complete even with fewer rows.
+#: Size of the texts in a block, in characters, at which the block is full even with fewer rows.
 MAX_BLOCK_BYTES = 16 * 2**20
 
 
@@ -72,7 +72,7 @@ def other_encoding(data: bytes) -> str:
     for mark, encoding in _MARKS.items():
         if data.startswith(mark):
             return encoding
-    # Without a mark, each Latin letter of UTF-16 has a byte of zeros beside it.
+    # Without a mark, each Latin letter of UTF-16 has a zero byte beside it.
     if data[:4:2] == b"\0\0":
         return "UTF-16BE"
     return "UTF-16LE" if data[1:4:2] == b"\0\0" else ""
@@ -137,7 +137,7 @@ def fingerprint(line: bytes) -> str:
 
 def _unpacked(stream: BinaryIO) -> BinaryIO:
     if not isinstance(stream, io.BufferedReader):
-        stream = io.BufferedReader(cast("io.RawIOBase", stream))  # which has the method peek
+        stream = io.BufferedReader(cast("io.RawIOBase", stream))  # a BufferedReader has peek
     if stream.peek(2)[:2] == GZIP_MAGIC:
         return cast("BinaryIO", gzip.GzipFile(fileobj=stream, mode="rb"))
     return stream

@@ -18,8 +18,8 @@ _MONTH = (
     r"|(?:Sep|SEP)(?:tember|TEMBER|t|T)?|(?:Oct|OCT)(?:ober|OBER)?|(?:Nov|NOV)(?:ember|EMBER)?"
     r"|(?:Dec|DEC)(?:ember|EMBER)?)(?!\w)(?:(?:(?<=\b[A-Za-z]{3})|(?<=\bSept))\.)?"
 )
-# "29 may" is a date in tables in lower case, but "may" is a verb in prose. So "may" and "march" are
-# months only before a year or at the end of a line, cell or string.
+# "29 may" is a date in tables in lower case, but "may" is a verb in prose. So in lower case, "may"
+# and "march" are months only before a year, a comma, or the end of a line, cell or quoted string.
 _LOWER_MONTH = (
     r"(?:(?:january|february|april|june|july|august|september|october|november|december"
     r"|jan|feb|apr|aug|sept?|oct|nov|dec)(?!\w)"
@@ -88,7 +88,7 @@ def _numeric_date(match: re.Match[str], date: tuple[int, int, int]) -> tuple[Fou
 
 
 def read_written(text: str, match: re.Match[str]) -> QuantityReading:
-    """Read a date whose month is written out, or the two dates of "March 3-5, 2015"."""
+    """Read a date whose month is in letters, or the two dates of "March 3-5, 2015"."""
     start, end = match.span()
     begun = (word[:3].lower() for word in _LETTERS.findall(match[0]))
     month = next(_MONTHS.index(letters) + 1 for letters in begun if letters in _MONTHS)

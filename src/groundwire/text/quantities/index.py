@@ -13,8 +13,8 @@ from groundwire.text.quantities.quantity import Date, Quantity, QuantityKind
 # rounding where prose converts units.
 _EXACT = 1e-6
 _ROUNDED = 0.005
-#: The most numbers of the evidence for which :attr:`QuantityIndex._derived` is computed: among many
-#: numbers, some pair gives almost any result.
+#: The most numbers and years of the evidence for which :attr:`QuantityIndex._derived` is computed:
+#: among many numbers, some pair gives almost any result.
 _FEW = 12
 # Pairs of base units, and of names of units: one may be written although the other is meant.
 _DEGREES, _POUNDS = {"°": "°C", "°C": "°"}, {"gbp": "lb", "lb": "gbp"}
@@ -132,7 +132,8 @@ class QuantityIndex:
     def _derived(self) -> list[float]:
         """Numbers that can be computed from any two numbers or years of the evidence, ascending.
 
-        The list is empty if the evidence has more than ``_FEW`` numbers and years.
+        The list is empty if the evidence has fewer than two different numbers and years, or more
+        than ``_FEW``. Zeros are left out.
         """
         years = {float(date[0]) for date in self._dates if date[0] is not None}
         stated = {e.number for e in self._entries if e.kind is QuantityKind.NUMBER and e.number}

@@ -50,8 +50,8 @@ HEIGHT = rf"(?P<height>[3-8]['’′]{SPACE}?(?:1[01]|[0-9])(?:[\"”″]|''))"
 def read_number(text: str, match: re.Match[str]) -> QuantityReading:
     """Read a number with its sign, currency, magnitude and unit, or an ordinal or a decade.
 
-    A number of more than 30 digits is skipped, and so is one with letters right after it that are
-    no unit ("4x4").
+    A number of more than 30 digits is skipped, and so is a number with letters right after it that
+    are not a unit ("4x4").
     """
     start, end = match.span()
     digits, currency = match["digits"], match["currency"]

@@ -76,7 +76,7 @@ def _with_month(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
 def _with_unit(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
     """Return the first end of "10-12 km" or "$2-3 million" with what only the second states.
 
-    It stays as it is if the second states nothing that it can share.
+    The first end stays as it is if the second states nothing that it can share.
     """
     left, right = first.quantity, second.quantity
     may_share_magnitude = second.magnitude > 1.0 and first.raw < second.raw
@@ -95,7 +95,10 @@ def _with_unit(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
 
 
 def _with_currency(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
-    """Return the second end of "$10-15" with the first's currency; unchanged if it has a unit."""
+    """Return the second end of "$10-15" with the currency of the first.
+
+    It is unchanged if it has a unit, is an ordinal, or the first has no currency before it.
+    """
     left, right = first.quantity, second.quantity
     if not first.is_money_first or right.unit is not None or right.name is not None:
         return second
@@ -113,7 +116,7 @@ def _whole(first: FoundQuantity, second: FoundQuantity, glue: str) -> FoundQuant
         return None
     part, name = right.value, right.name
     if unit.name == "h" and second.is_plain and len(glue) == 1 and part in range(60):
-        part, name = part * 60.0, "min"  # "4 h 23" means 23 minutes
+        part, name = part * 60.0, "min"  # the 23 of "4 h 23" is minutes
     elif right.kind is not QuantityKind.NUMBER or right.unit != unit.base or part >= unit.factor:
         return None
     value, both = left.value + part, f"{left.name} {name}"

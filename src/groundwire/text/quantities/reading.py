@@ -16,7 +16,8 @@ class FoundQuantity:
         quantity: The quantity.
         raw: The number without its magnitude: 5.0 for "5 million"; the hour of a time such as
             "16:30". 0.0 for dates, ordinals, decades, heights and "noon".
-        magnitude: Factor by which the number was multiplied: 1e6 for "5 million".
+        magnitude: Factor by which ``raw`` was multiplied: 1e6 for "5 million". 1 for a number in
+            letters, whose ``raw`` includes its magnitude.
         is_money_first: Whether a currency stands before the number: "$5".
         states_half: Whether a time states its half of the day: "9 PM". ``None`` for other kinds.
         is_plain: Whether the number stands alone: no currency, magnitude, unit or ordinal.

@@ -25,7 +25,7 @@ _READERS: dict[str, Callable[[str, re.Match[str]], QuantityReading]] = {
 
 @cache
 def _expression() -> re.Pattern[str]:
-    """Return the expression that matches the beginning of a quantity, or digits to skip.
+    """Return the expression that matches the beginning of a quantity, or text to skip.
 
     The first alternative that matches counts. Repetitions are bounded or possessive, so that time
     is linear. The expression is compiled on first use, because compiling is slow.

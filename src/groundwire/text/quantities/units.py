@@ -52,8 +52,9 @@ def _read_table() -> dict[str, Unit]:
 #: Alias of a unit, such as "kilometres" → the unit.
 UNITS = _read_table()
 
-# Units that count only without a space before them, because after a space these words are far more
-# often something else: "5 in the morning", "the 5 won". But "5 in" may end a bracket or a sentence.
+# Units that count only right after the number, because after a space or hyphen these words are far
+# more often something else: "5 in the morning", "the 5 won". Yet "(5 in)" and "5 in. long" are
+# inches.
 _ONLY_GLUED = frozenset({"in", "won", "kn", "t"})
 _AFTER_INCHES = re.compile(r"\.?\)|\. [a-z]")
 

@@ -109,7 +109,7 @@ def _add_up(words: list[re.Match[str]]) -> tuple[float, int]:
 
 
 def _is_pronoun(text: str, end: int) -> bool:
-    """Return whether a "one" before ``end`` is no number: "one" alone, or "one day"."""
+    """Return whether a "one" before ``end`` is not a number: "one" alone, or "one day"."""
     if _STAR.match(text, end):
         return False
     unit, _ = unit_at(text, end)

@@ -6,7 +6,7 @@ whole or in deltas of any length. A decision reads at most ``MAX_CLAIM_CHARS`` p
 of characters from the start of the open piece, which is the text after the last boundary. If it
 needs text that has not arrived, it waits.
 
-A text consists of claims and the gaps between them. Gaps have white space, characters that are not
+A text consists of claims and the gaps between them. Gaps hold white space, characters that are not
 alphanumeric, and:
 
 - the enumerator of a list item (``1.``, ``12)``, ``(3)``, ``a)``, ``a.``, ``iv)``) at the start of

@@ -78,7 +78,7 @@ def parse_citations(
 
 
 def _citation_at(text: str, position: int, end: int, known: Collection[str]) -> Citation | None:
-    """Return the citation whose bracket opens at ``position``; ``None`` if none does."""
+    """Return the citation whose bracket opens at ``position``; ``None`` if there is none."""
     is_round = text[position] == "("
     match = (_ROUND if is_round else _BRACKET).match(text, position, end)
     ids = _cited_ids(match.group(1)) if match else ()
@@ -100,7 +100,7 @@ def _cited_ids(inside: str) -> list[str]:
 
 
 def written_out(part: str) -> list[str]:
-    """Return the ids in one part of a citation, ranges written out; empty if it is not valid.
+    """Return the ids in one part of a citation, ranges written out; empty if the part is invalid.
 
     >>> written_out("S1-3"), written_out("3-1")
     (['S1', 'S2', 'S3'], [])

@@ -30,8 +30,8 @@ def code_end(view: View, position: int) -> int:
 def code_span_end(text: str, start: int, stop: int, end: int) -> int | None:
     """Return the end of the inline code that the backticks at ``[start, stop)`` open.
 
-    Return ``None`` if no equal backticks close it on the same line, before ``end`` and within 200
-    characters.
+    Return ``None`` if the code is not closed by as many backticks on the same line, before ``end``
+    and within 200 characters.
     """
     ticks = stop - start
     for match in _MARK_OR_BREAK.finditer(text, stop, min(end, stop + _MAX_CHARS)):

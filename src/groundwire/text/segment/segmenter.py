@@ -128,7 +128,7 @@ class Segmenter:
     def _read_piece(self, start: int) -> Segment | None:
         """Read on to the next place where the open piece may end; if it ends, return the piece.
 
-        ``None`` means that it goes on, or ended without an alphanumeric character.
+        ``None`` means that the piece goes on, or ended without an alphanumeric character.
         """
         text, limit = self._view.text, start + MAX_CLAIM_CHARS
         events = _EVENT if self._line.kind in (LineKind.TEXT, LineKind.HEADING) else LINE_BREAK

@@ -52,8 +52,8 @@ def _weak_stop(view: View, start: int, position: int, run_end: int) -> int | Non
         # After an abbreviation the sentence may go on: ``line_ends`` decides at the line break.
         return after_cited_line(view, following) or stop if kind is Stop.FULL else None
     if following == stop:
-        # No white space follows: in a decimal or an address, or because it was left out after a
-        # citation. Only after a citation does the sentence end.
+        # No white space follows: this is a decimal or an address, or the space after a citation was
+        # left out. Only after a citation does the sentence end.
         return stop if stop > closed and char.isalnum() and not char.islower() else None
     return stop if _starts_sentence(view, following, kind) else None
 

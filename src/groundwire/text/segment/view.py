@@ -38,7 +38,7 @@ class View:
     known: frozenset[str] = frozenset()
 
     def at(self, position: int) -> str:
-        """Return the character at ``position``; empty at the end of the text.
+        """Return the character at ``position``; empty at the end of the text or at the horizon.
 
         Raises:
             UndecidedError: If the character has not arrived.

@@ -1,4 +1,4 @@
-"""Runs migrations on a given connection; Alembic calls it."""
+"""Runs migrations on a given connection; Alembic executes this file."""
 
 from alembic import context
 

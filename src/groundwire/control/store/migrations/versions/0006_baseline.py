@@ -1,4 +1,4 @@
-"""The tables of version 0.1.0, from which the first migration begins."""
+"""Stands for the tables of version 0.1.0, from which the first migration begins."""
 
 from groundwire.control.store.migrations import downgrade as downgrade
 
