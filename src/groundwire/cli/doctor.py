@@ -117,8 +117,7 @@ def look_at_models() -> Iterator[Checkup]:
     """Check that the embedded models are intact, and that the default model is there."""
     from groundwire.engine.models import DEFAULT_MODEL, list_models, verify
 
-    command = "pip install --force-reinstall . ./models/reader-base"
-    fix = f"Install the packages again, from their checkout: {command}"
+    fix = "Install the packages again: pip install --force-reinstall . ./models/reader-base"
     try:
         manifests = list_models()
     except GroundwireError as error:

@@ -59,7 +59,7 @@ class Recorder:
         """
         self._services, self._trace_id = services, trace_id
         self._keeping = Keeping.of(services.config.audit)
-        self._model = Quotes(self._keeping, max_chars=0).name(model)
+        self._named_model = model
         own = services.config.audit
         self._refuses = own.enabled and own.on_failure == "refuse"
         self.settles = own.enabled and own.durability == "before_response"
@@ -154,7 +154,8 @@ class Recorder:
         **origin: Any,  # noqa: ANN401 - JSON data
     ) -> tuple[AuditEvent, ...]:
         """Count the answers of a response, trace them, and return the audit events about them."""
-        self._services.metrics.checked(context, answers, mode=mode, model=self._model)
+        model = Quotes(self._keeping, max_chars=0).name(self._named_model)
+        self._services.metrics.checked(context, answers, mode=mode, model=model)
         if self._services.telemetry is not None:
             self._services.telemetry.checked(answers, detector=context.detector)
         return response_events(
@@ -162,7 +163,7 @@ class Recorder:
             tenant=context.tenant,
             trace_id=self._trace_id,
             keeping=self._keeping,
-            model=self._model,
+            model=model,
             origin=origin,
         )
 
