@@ -2,6 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groundwire.config.kinds import Secret
+from groundwire.config.upstreams import Upstream
+from groundwire.gateway.upstream.asking import UpstreamRequest
 from groundwire.gateway.upstream.headers import HOP_BY_HOP, Pairs, coming_back, going_up
 
 names = st.text("abcdefghijklmnopqrstuvwxyz-", min_size=1, max_size=12)
@@ -109,3 +112,25 @@ def test_what_comes_back_is_lower_case_and_fits_in_a_line(given_: Pairs) -> None
     assert all(name == name.lower() for name, _ in result)
     assert not any(set(value) & {"\r", "\n", "\0"} for _, value in result)
     assert set(result) <= {(name.lower(), value) for name, value in given_}
+
+
+@pytest.mark.parametrize(
+    ("host", "names"),
+    [
+        ("api.anthropic.com", ["x-api-key"]),
+        ("notanthropic.com", ["x-api-key", "authorization"]),
+        ("127.0.0.1", ["x-api-key", "authorization"]),
+    ],
+)
+def test_only_anthropic_itself_gets_its_key_in_one_header(host: str, names: list[str]) -> None:
+    request = UpstreamRequest(
+        method="POST",
+        path="messages",
+        query="",
+        headers=(),
+        body=b"{}",
+        model=None,
+        passes_authorization=False,
+    )
+    upstream = Upstream(name="a", url=f"https://{host}/v1", api_key=Secret("sk-up"))
+    assert sorted(name for name, _ in request.headers_for(upstream)) == sorted(names)

@@ -30,10 +30,7 @@ class KnownWords:
         self._places: Callable[[str], frozenset[int]] = cache(self._search)
 
     def has(self, word: str) -> bool:
-        """Return whether a source or the question has a word, in any form.
-
-        A single letter counts as a word of every text.
-        """
+        """Return whether a source or the question has a word, in any form."""
         return bool(self._places(word))
 
     def admits(self, word: str) -> bool:
@@ -89,7 +86,7 @@ def words_in(text: str) -> list[str]:
 def _forms(word: str) -> set[str]:
     """Return a word, and words of which it may be a form: "sailing" and "sail" for "sailings".
 
-    For "q1" the result has "first quarter" too. Single letters are left out.
+    For "q1" the result has "first quarter" too. A single letter is left out, unless it is the word.
     """
     forms = {word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word)}
     forms |= {f"{_QUARTERS[word]} quarter"} if word in _QUARTERS else set()
@@ -97,7 +94,7 @@ def _forms(word: str) -> set[str]:
         stem = re.sub("(?:ing|ed)$", "", form)
         if stem != form and len(stem) > 2:
             forms |= {stem, f"{stem}e", stem[:-1] if stem[-2:-1] == stem[-1:] else stem}
-    return {form for form in forms if len(form) > 1}
+    return {form for form in forms if len(form) > 1} or {word}
 
 
 def has_form(word: str, among: Collection[str]) -> bool:

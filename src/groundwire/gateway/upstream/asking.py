@@ -56,7 +56,7 @@ class UpstreamRequest:
         """
         if self.path.partition("/")[0] != "messages":
             return ("authorization",)
-        if (urlsplit(upstream.url).hostname or "").endswith("anthropic.com"):
+        if f".{urlsplit(upstream.url).hostname}".endswith(".anthropic.com"):
             return ("x-api-key",)
         return ("x-api-key", "authorization")
 
