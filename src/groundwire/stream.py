@@ -358,10 +358,10 @@ class Stream:
         return replace(scores, labels=labels, conflicts=differing)
 
     def _unrelated(self, claim: str, scores: ClaimScores) -> Reason | None:
-        """Return ``unrelated`` if a claim shares no word with the sources, else ``None``.
+        """Return ``unrelated`` if a claim shares no content word with the sources, else ``None``.
 
-        The result is also ``None`` if a rule confirms a part of the claim, or the claim has no
-        probabilities.
+        The result is also ``None`` if the claim is a line of the evidence, a rule confirms a part
+        of it, it has a negation or no probabilities, or the sources are too long to search.
         """
         if scores.is_line or scores.settled or not scores.has_probabilities:
             return None

@@ -182,7 +182,11 @@ def _declared(source: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, s
 
 
 def _arguments(source: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Choose the arguments of a function or a class of options from the values of all options."""
+    """Return the arguments for a command's function, or for a class of options.
+
+    ``given`` has the values of all options of the command. An argument that is a class of options
+    gets an object made from its own.
+    """
     found = {}
     for each in inspect.signature(source).parameters.values():
         if _is_options(each.annotation):

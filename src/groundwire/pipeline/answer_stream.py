@@ -89,9 +89,9 @@ class Flow:
         Args:
             stream: The detector's stream; ``None`` if nothing is checked, or no stream could be
                 opened.
-            conclude: Makes the result, at the end and for reviews.
-            found: The result before the first word: empty, or a failure to read the request or to
-                open the stream.
+            conclude: Makes the checked answer, at the end and for reviews.
+            found: What the check has found before the answer begins: nothing, or a failure to read
+                the request or to open the stream.
             conversation: The evidence, and the form of the answer.
         """
         self._stream, self._conclude, self._found = stream, conclude, found

@@ -29,7 +29,7 @@ class AnswerSubject:
 
     Attributes:
         answer: The answer as the caller passes it.
-        call: Name of the function, and of the call of a service, that verifies an answer.
+        call: Name of the function that verifies an answer, and path of that endpoint of a service.
         noun: Name of the parts of an answer in a report.
         is_limited: Whether ``max_claims`` limits the claims that are verified.
     """
@@ -56,7 +56,7 @@ class AnswerSubject:
         return found
 
     def payload(self, claims: Sequence[VerifiableClaim], target: float) -> dict[str, Any]:
-        """Return the fields, as JSON data, that pass the answer to a service."""
+        """Return the answer as a field of the request to a service, in JSON."""
         return {"answer": str(self.answer)}
 
 
@@ -98,7 +98,7 @@ class TraceSubject:
         return ReadAnswer(claims=tuple(claims))
 
     def payload(self, claims: Sequence[VerifiableClaim], target: float) -> dict[str, Any]:
-        """Return the fields, as JSON data, that pass the steps and their targets to a service."""
+        """Return the steps and their targets as a field of the request to a service, in JSON."""
         return {
             "steps": [
                 {

@@ -25,7 +25,7 @@ _STATEMENT = 3
 #: Least number of common content words of two clauses, if the line's clause is shorter than a
 #: statement.
 _MIN_COMMON = 2
-#: A "than" fewer than this many words after a "no" or "not" shows that a limit is stated: "no later
+#: If "than" stands fewer than this many words after "no" or "not", they state a limit: "no later
 #: than", "not more than".
 _UNTIL_THAN = 6
 #: Limit on the cuts between clauses of a claim or line; the text after the last cut is one clause.

@@ -23,9 +23,10 @@ from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.http.sse import ServerSentEvent
 from groundwire.pipeline.conversation.response import Answer, ToolCall, answer_of, breaks_off
 
-#: Fields that every message has; then those that may be sent before the answer has passed its check
-#: if their strings are names, such as an id.
+#: Fields that every message has.
 _MESSAGE = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")
+#: Fields of a message that may be sent before the answer has passed its check, unless their value
+#: may hold prose.
 _BEGUN = ("id", "type", "role", "model", "content")
 #: Fields of ``usage`` that hold a name, such as that of a service tier, and may be sent before the
 #: answer has passed.

@@ -19,7 +19,8 @@ _BLANK_LINE = re.compile(rb"(?>\r\n|\r|\n)(?:\r\n|\r|\n)")
 _LINE_END = re.compile("\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
 
-#: Pattern of an event that all readers parse alike: data lines with the usual line ends.
+#: Pattern of an event of data lines only, with the usual line ends: a condition of
+#: :attr:`ServerSentEvent.is_plain`.
 _PLAIN = re.compile(rb"(?:data:[^\r\n]*\r?\n)+\r?\n")
 #: Characters that some readers treat as line ends, against the standard → their escapes.
 _OTHER_LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}

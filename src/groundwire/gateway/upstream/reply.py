@@ -122,9 +122,10 @@ class UpstreamReply:
         raise self._broken(Breakage.TIMEOUT)
 
     def _rest(self) -> bytes:
-        """Return the bytes that were not read before the body broke off; empty if it did not.
+        """Return the bytes that had arrived, but were still unread, when the body broke off.
 
-        aiohttp's own functions raise the error in place of returning these bytes.
+        Empty if the body has not broken off, or nothing is left. aiohttp's public functions raise
+        the error of the break in place of returning these bytes.
         """
         content = self._response.content
         if content.exception() is None or not content._buffer:

@@ -60,9 +60,10 @@ def mark_what_is_pointed_at(parts: list[Part], text: str) -> None:
 def close_gaps(parts: list[Part], text: str) -> None:
     """Join the parts of pasted material into one part of evidence.
 
-    The user must ask in the first or the last paragraph; the material is in the rest, with any
-    questions and headings in it. Nothing is changed if the rest gives an order, or is probably not
-    material.
+    This is done only if the first or the last paragraph asks or orders something. The material is
+    in the other paragraphs; questions and headings inside it become part of it. Nothing is changed
+    if there is an order inside, if more than half of it is not statements, or if it has too few
+    words of statements.
     """
     first_end, last_start = text.find("\n\n"), text.rstrip().rfind("\n\n")
     if first_end < 0:
