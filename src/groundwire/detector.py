@@ -179,6 +179,7 @@ class Detector:
                 ``train`` extra is not installed.
             ModelError: If the model cannot be used for another reason.
             SettingError: If a setting is outside its range, or not possible with the model.
+            DetectionError: If a token classifier fails on a short trial text.
         """
         if threads is not None:
             require_whole("threads", threads, 1, MAX_THREADS, otherwise=", or None")
@@ -320,7 +321,7 @@ class Detector:
 
         Returns:
             The detection. Its outcome is ``unverified`` without sources, and ``unavailable`` if
-            the detector failed on a claim and no claim has an unsupported span.
+            the detector failed on a claim and no claim has a span.
 
         Raises:
             InputError: If a text or a source is invalid, or the answer is empty or too long.
@@ -411,8 +412,8 @@ class Detector:
         """Begin to check an answer that is still being written.
 
         The sources are indexed now. With ``reads_ahead``, the backend may also begin to read them
-        in the background; set it to false if the answer is already written. All else is as in
-        :meth:`detect`.
+        in the background; pass ``reads_ahead=False`` if the answer is already written. All else is
+        as in :meth:`detect`.
         """
         if question is not None:
             require_text(question, "question")

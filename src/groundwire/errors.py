@@ -9,7 +9,7 @@
     │   ├── InvalidSourceError           a source cannot be read, or two texts have one id
     │   ├── InvalidConversationError     a chat request or response has an invalid shape
     │   ├── LimitExceededError           an input exceeds the limit of a named setting
-    │   └── DatasetError                 a file of labelled answers has an invalid line or format
+    │   └── DatasetError                 a table of answers or questions is invalid
     ├── SettingError (ValueError)        a setting is outside its range
     ├── ConfigError (ValueError)         a configuration is invalid; lists all problems
     ├── ModelError                       a model cannot be used
@@ -119,9 +119,9 @@ class LimitExceededError(InputError):
 
 
 class DatasetError(InputError):
-    """A file of labelled answers does not follow its format.
+    """A table of answers or questions does not follow its format, or a file of it is missing.
 
-    ``line`` is the number of the invalid line, from 1; ``None`` if the whole file is invalid.
+    ``line`` is the number of the invalid line, from 1; ``None`` if the problem is not in one line.
     """
 
     def __init__(

@@ -44,7 +44,7 @@ class ScoringSession(Protocol):
 
     Attributes:
         evidence: The sources, cut into passages.
-        attended: Indices of the passages that some claim was read with so far.
+        attended: Indices of the passages that were read together with any claim so far.
         reasons: Reasons why evidence or question were not read in full, with counts.
         is_incremental: Whether claims are scored as they arrive; if not, all are scored at the end.
     """
@@ -109,8 +109,8 @@ class Stream:
             for origin in origins.values()
             if reads_english_only and is_foreign(origin.text)
         )
-        # Characters so far; offset up to which claims are judged; offset up to which asides are
-        # known.
+        # In this order: the number of characters so far; the offset up to which claims are judged;
+        # the offset up to which each segment is known to be a claim or an aside.
         self._n_chars = self._judged_to = self._decided_to = 0
         self._pending: list[Segment] = []
         self._claims: list[Claim] = []
@@ -118,7 +118,8 @@ class Stream:
         self._seconds = {"index": index_s, "read": 0.0}
         self._detection: Detection | None = None
         self._is_closed = self._is_broken = False
-        # Sums over the claims so far, so that a snapshot does not go through all claims again.
+        # Totals and the highest probability of the claims so far, so that a snapshot need not
+        # compute them from all claims again.
         self._n_visible = self._n_read = 0
         self._highest: float | None = None
         self._reasons: Counter[Reason] = Counter()
@@ -290,7 +291,7 @@ class Stream:
             return [ClaimScores.unread(Reason.NO_EVIDENCE)] * len(ready)
         try:
             return self._session.read(self.text, ready)
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, they were not checked
+        except Exception as error:  # noqa: BLE001 - after any error, claims are unchecked
             # The message of the error may quote the answer, so it must not be logged.
             log.warning("%d claims could not be judged: %s", len(ready), type(error).__name__)
             return [ClaimScores.unread(Reason.DETECTOR_FAILED)] * len(ready)

@@ -79,9 +79,9 @@ def assert_grounded(
         detector: The detector; by default that of :meth:`groundwire.Detector.load`.
 
     Raises:
-        AssertionError: If the outcome is any other; the message has the marked words, the evidence
-            and the unchecked parts.
-        SettingError: If ``allow`` has an outcome other than these three, or there is no such
+        AssertionError: If the outcome is neither ``grounded`` nor ``skipped`` nor in ``allow``; the
+            message has the marked words, the evidence and the unchecked parts.
+        SettingError: If ``allow`` has an outcome other than the three above, or there is no such
             operating point.
         GroundwireError: If an input is invalid, or the model cannot be loaded.
     """

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
-#: Character → its escape in a command for GitHub: in the text, and in a property such as the title.
-#: Without escapes, these characters would end the text or the property, or be read as an escape.
+#: Character → its escape in the text of a command for GitHub. Without escapes, these characters
+#: would end the text, or be read as an escape.
 _IN_TEXT = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+#: Character → its escape in a property of a command for GitHub, such as the title.
 _IN_PROPERTY = _IN_TEXT | str.maketrans({":": "%3A", ",": "%2C"})
 
 

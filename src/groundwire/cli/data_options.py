@@ -62,9 +62,10 @@ class DataOptions:
         return choose(read, limit=self.limit)
 
     def count(self, data: Path) -> int | None:
-        """Count the rows of the data, at most ``limit``; ``None`` if the number is unknown.
+        """Count the rows of the data, at most ``limit``, for a progress bar.
 
-        A row with slots counts once, although several answers are made from it.
+        ``None`` if they cannot be counted. In JSON, blank lines count too. A row with slots counts
+        once, although several answers are made from it.
         """
         from groundwire.evaluation.datasets.lines import count_rows
 

@@ -71,7 +71,7 @@ def status_of(found: "Evaluation") -> ExitStatus:
     """Return ``PASSED`` if all rows were read and checked, each at least in part, else ``FLAGGED``.
 
     Raises:
-        InputError: If no row has a label, so there is nothing to score.
+        InputError: If there is nothing to score: each row failed or has no label.
     """
     if not found.scores["n_answers"]:
         counts = found.counts

@@ -112,10 +112,16 @@ def is_file(text: str, folder: Path = Path()) -> bool:
 
 
 def read_sources(texts: Sequence[str], paths: Sequence[Path]) -> list[Source]:
-    """Read the sources that options give; texts have the ids ``S0``, ``S1``..., files their names.
+    """Read the sources that options give.
 
-    A file that is a JSON list of documents gives a source for each of them; its id is that of the
-    document, or empty.
+    The ids of texts are ``S0``, ``S1``...; the ids of files are their :func:`unique_names`. A file
+    with a list of documents or texts gives a source for each item, with the id of the document, or
+    an empty id if the item has none.
+
+    Raises:
+        UsageError: If a text is the name of a file.
+        InputError: If a file is no text in UTF-8, or a document cannot be read.
+        OSError: If a file cannot be opened.
     """
     for text in texts:
         refuse_file_name(text, "--source")

@@ -114,7 +114,7 @@ def create(
 
 @command("list", short_help="List keys.", under=keys)
 def list_(ctx: click.Context, /, *, owner: OwnerOptions) -> None:
-    """List the keys of a tenant or of the admin plane, with their ids, the latest first."""
+    """List the keys of a tenant or the admin plane: configured keys, then others, latest first."""
     config = owner.read(ctx)
     registry = _registry(config)
     for each in run(config, lambda store: registry(store).keys(owner.tenant)).value:

@@ -122,7 +122,7 @@ def _without_epilog(source: Callable[..., Any]) -> str:
 def _epilog(function: Callable[..., Any]) -> str | None:
     """Return a docstring from ``Examples:`` or ``Exit status:`` on; ``None`` if it has neither.
 
-    It is marked so that click does not join its lines.
+    The text is marked so that click does not join its lines.
     """
     found = _EPILOG.search(inspect.cleandoc(function.__doc__ or ""))
     if found is None:
@@ -184,8 +184,8 @@ def _declared(source: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, s
 def _arguments(source: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments for a command's function, or for a class of options.
 
-    ``given`` has the values of all options of the command. An argument that is a class of options
-    gets an object made from its own.
+    ``given`` has the values of all options of the command. A parameter that is annotated with a
+    class of options gets an object of this class.
     """
     found = {}
     for each in inspect.signature(source).parameters.values():

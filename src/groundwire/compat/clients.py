@@ -47,7 +47,8 @@ def wrap(
         block: Whether an unsupported answer raises :class:`AnswerWithheldError`. By then, the
             caller has read all words of a stream. With ``block``, a raw response raises a
             TypeError.
-        block_unchecked: With ``block``, whether answers that could not be checked raise it too.
+        block_unchecked: With ``block``, whether an answer that could not be checked raises
+            :class:`AnswerWithheldError` too.
         on_verdict: Called with each verdict, before an error is raised.
         pipeline: The pipeline that checks; by default one with the default configuration.
 
@@ -94,10 +95,10 @@ def _checked(
     *,
     block: bool,
 ) -> Any:  # noqa: ANN401
-    """Give a response its verdict, or let a stream get it at its end.
+    """Check a response and set its verdict; for a stream, do so when the stream ends.
 
-    A response of another API is returned unchecked; so is a raw one, unless
-    ``block`` is true: then a TypeError is raised.
+    Responses of other APIs are returned unchecked. So are raw responses if ``block`` is false; if
+    it is true, they raise a TypeError.
     """
     read = _READERS.get(path.partition("?")[0].removeprefix("/v1"))
     if read is None:

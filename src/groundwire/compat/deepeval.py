@@ -56,7 +56,7 @@ class GroundednessMetric(BaseMetric):
         return await asyncio.to_thread(self.measure, test_case)
 
     def is_successful(self) -> bool | None:
-        """Return whether the last test case succeeded; ``None`` if it was skipped."""
+        """Return whether the last test case succeeded; ``None`` if the metric was skipped."""
         return self.success
 
 

@@ -97,7 +97,8 @@ def merge_flagged_spans(
         offsets: Half-open character ranges, one for each word piece.
         scores: P(hallucinated) of each word piece, in [0, 1].
         response: The text that the offsets refer to.
-        threshold: A word piece with this score or more is flagged; in [0, 1].
+        threshold: A word piece with this score or more is flagged, unless its range is empty; in
+            [0, 1].
 
     Returns:
         The spans, the number of flagged word pieces, and the highest score of any word piece.

@@ -25,7 +25,7 @@ def groundedness_metric(
     missing scores.
 
     Args:
-        answer: The field of the answer; by default ``answer``, ``response`` or ``output``.
+        answer: The field of the answer; by default ``answer``, ``response``...
         sources: The field of the sources; by default ``context``, ``passages``...
         question: The field of the question; by default ``question``, ``query``...
         pipeline: The pipeline that checks; by default one with the default configuration.
@@ -39,7 +39,7 @@ def groundedness_metric(
         pred_name: str | None = None,
         pred_trace: object = None,
     ) -> float | bool | Prediction:
-        """Return the score; for a bootstrap, whether it passes; for GEPA, score and feedback."""
+        """Return the score; for a bootstrap, whether ``pred`` passes; for GEPA, also feedback."""
         predicted, given = pred.toDict(), gold.toDict()
         evidence = value_of({**given, **predicted}, "sources", sources)
         verdict = checks.answer(

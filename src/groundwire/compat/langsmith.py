@@ -17,7 +17,7 @@ def groundedness_evaluator(
     """Return an evaluator for LangSmith's ``evaluate``.
 
     The outputs of a run have either ``messages``, of which the last is the answer, or an answer
-    (``answer``, ``response``, ``output``) and its sources (``context``, ``contexts``,
+    (``answer``, ``response``, ``output``...) and its sources (``context``, ``contexts``,
     ``documents``...). The question is in the inputs (``question``, ``query``...).
     """
     checks = Checks(pipeline)

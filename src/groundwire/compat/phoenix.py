@@ -26,14 +26,14 @@ def annotate_span(
 
     Args:
         verdict: The verdict.
-        span_id: The span, 16 hexadecimal digits; by default the current one.
+        span_id: Id of the span, 16 hexadecimal digits; by default that of the current span.
         identifier: Distinguishes several annotations of one span.
         with_reason: Whether the annotation has the reason, which quotes the answer and its
             evidence.
         client: The client; by default one with the settings of the environment.
 
     Raises:
-        ValueError: If no span is given and there is no current one.
+        ValueError: If ``span_id`` is not given and there is no current span.
         httpx.HTTPError: If Phoenix cannot be reached, or does not know the span.
     """
     if span_id is None:

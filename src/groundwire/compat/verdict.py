@@ -50,7 +50,7 @@ class Verdict:
 
     @property
     def is_due(self) -> bool:
-        """Whether the answer calls for a check; a greeting, or an empty text, does not."""
+        """Whether a check was due: not for a greeting or an empty text, nor if checks are off."""
         return self.checked.outcome is not Outcome.SKIPPED
 
     @property

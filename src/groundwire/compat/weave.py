@@ -14,8 +14,9 @@ class Groundedness(weave.Scorer):
     """Scores whether the evidence of a row supports the output of a model.
 
     The evidence is the sources (``context``, ``contexts``, ``documents``...) in the output or, if
-    it has none, in the row. The output is a text, or has one as ``answer``, ``response`` or
-    ``output``. An output that was not checked has ``None`` as ``passed`` and ``score``.
+    it has none, in the row. The output is a text, or has one as ``answer``, ``response``,
+    ``output`` or ``actual_output``. An output that was not checked has ``None`` as ``passed`` and
+    ``score``.
     """
 
     def __init__(self, *, pipeline: Pipeline | None = None, **settings: Any) -> None:  # noqa: ANN401

@@ -18,7 +18,7 @@ _STRINGS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp")
 
 @dataclass(frozen=True, slots=True)
 class LinePlace:
-    """A place in a file: its name, and the line counted from 1."""
+    """A place in a file: the name of the file, and the number of the line, from 1."""
 
     file: str
     line: int
@@ -72,7 +72,8 @@ def read_document(text: str, name: str) -> DocumentTable:
 
     Raises:
         ConfigError: If the text is not YAML or not a mapping, repeats a key, has a list or mapping
-            as a key, has a single value with an unknown tag, is too large, or is nested too deeply.
+            as a key, has a single value with an unknown tag, has an alias inside the part that the
+            alias stands for, is too large, or is nested too deeply.
     """
     empty = DocumentTable((), LinePlace(name, 1))
     if not text:
@@ -130,7 +131,7 @@ class _Reader:
                 raise ConfigError([f"{place}: {key.value!r} stands here again, after {first}."])
             part = self.read(value, above)
             if isinstance(part, Scalar) and part.value is None:
-                part = Scalar(None, place)  # a missing value gets the place of its key
+                part = Scalar(None, place)  # null, or no value: the place of the key
             entries[key.value] = DocumentEntry(key.value, place, part)
         return list(entries.values())
 

@@ -86,7 +86,7 @@ def _refusing_most(config: Config, tenants: Mapping[str, Overrides]) -> Iterator
 def _refuses_most(
     config: Config, own: Overrides | None, plugins: list[HallucinationPlugin | None]
 ) -> str:
-    """Return the message that a policy withholds most answers; empty if it does not.
+    """Return a message if a policy withholds most answers, right or wrong; else an empty text.
 
     The policy is that of the configuration, or of a tenant with the settings ``own``, under
     decisions with these plugins.
@@ -139,8 +139,11 @@ def _passing_unchecked(config: Config, tenants: Mapping[str, Overrides]) -> Iter
 def _similarity_of(config: Config, own: Overrides | None) -> tuple[str, float]:
     """Return the detector and the threshold of a tenant with the settings ``own``.
 
-    ``None`` means a tenant without settings. The threshold is -1 if the detector measures no
-    similarity.
+    If ``own`` is ``None``, the tenant has no settings. The threshold is -1 if the detector measures
+    no similarity.
+
+    Raises:
+        ConfigError: If the tenant's detector is unknown, or does not fit the tenant's threshold.
     """
     known = config.detectors
     chosen = known.choose(own)
@@ -187,7 +190,7 @@ def _high_thresholds(config: Config) -> Iterator[Finding]:
 
 
 def _useless_sample(config: Config) -> Iterator[Finding]:
-    """Find a setting ``audit.sample`` that has no effect because texts of answers are not kept."""
+    """Find an ``audit.sample`` without effect: it needs whole answers, and these are not kept."""
     own = config.audit
     if own.sample and (own.text != "full" or own.detail_days == 0):
         yield Finding(

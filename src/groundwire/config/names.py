@@ -57,7 +57,8 @@ class Alias:
     conversion: Conversion = same
 
 
-#: Another system → its defaults. They replace Groundwire's if a configuration uses its names.
+#: Another system → its defaults, which replace Groundwire's if a configuration uses names of that
+#: system.
 DEFAULTS: Mapping[Format, Mapping[str, Any]] = {
     Format.DVARA: {
         "check.enabled": False,
@@ -78,8 +79,9 @@ DEFAULTS: Mapping[Format, Mapping[str, Any]] = {
 #: The section of DVARA's file with the settings of its grounding guardrail.
 DVARA = "dvara.llm-gateway.guardrail.grounding"
 
-#: The two sections in which versions of HaluGate have their settings.
+#: The section in which some versions of HaluGate have their settings.
 HALUGATE = "hallucination_mitigation"
+#: The section in which the other versions of HaluGate have their settings.
 HALUGATE_CATALOG = "global.model_catalog.modules.hallucination_mitigation"
 
 #: The section for the arguments of Berry's tool; it has the name of the tool.
@@ -152,7 +154,7 @@ _HALUGATE_ROWS: _Rows = {
     "{explainer}.threshold": "explain.threshold",
     "{explainer}.use_cpu": ("explain.device", _read_use_cpu),
 }
-#: The two sections where versions of HaluGate have their models, and their names for the models.
+#: Section of HaluGate's file → our word for a model → the model's name in that section.
 _HALUGATE_PLACES = {
     HALUGATE: {
         "gate": "fact_check_model",

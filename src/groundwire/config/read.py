@@ -126,8 +126,8 @@ def load(path: Path | None = None, *, environ: Mapping[str, str] | None = None) 
         environ: The environment variables; ``None``: there are none.
 
     Raises:
-        ConfigError: If the file is not a YAML mapping in UTF-8, or a name or a value in the file or
-            the variables is wrong.
+        ConfigError: If the file is not a YAML mapping in UTF-8; if a name or a value in the file or
+            the variables is wrong; or if settings conflict, or one that others need is missing.
         OSError: If the file cannot be opened.
     """
     if path is None:
@@ -142,7 +142,8 @@ def load(path: Path | None = None, *, environ: Mapping[str, str] | None = None) 
 def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> Config:
     """Read a configuration from the text of a file and from environment variables.
 
-    ``name`` is the name of the file in messages. A wrong name or value raises a ``ConfigError``.
+    ``name`` is the name of the file in messages. Any error in the text or in the variables raises a
+    ``ConfigError``.
 
     >>> config = parse("check: {action: BLOCK}", name="example.yaml")
     >>> config.check.action, str(config.origins["check.action"])

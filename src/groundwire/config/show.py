@@ -139,7 +139,7 @@ def _inline(value: object) -> str:
 
 
 def _visible(text: str) -> str:
-    r"""Escape characters that could move a cursor or end a line, as ``\UXXXXXXXX``, for YAML."""
+    r"""Write unprintable characters, such as line ends, as the escapes ``\UXXXXXXXX`` of YAML."""
     return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in text)
 
 

@@ -1,4 +1,4 @@
-"""Reads the settings of tenants: a wrong value is an error, but a warning under DVARA's names."""
+"""Reads the settings of tenants. A wrong value is an error; under DVARA's names, only a warning."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -91,8 +91,9 @@ def overrides_from_metadata(metadata: Mapping[str, object]) -> tuple[Overrides, 
     """Read the settings of a tenant from its metadata, under DVARA's names; never raises an error.
 
     Returns:
-        The settings, and a warning for each name or value that cannot be read. Such a setting is
-        left unset. A limit below 0 becomes 0: no limit.
+        The settings, and a warning for each unknown name with the prefix ``grounding.`` and for
+        each wrong value. A setting with a wrong value is left unset. A limit below 0 becomes 0: no
+        limit. Names with other prefixes are ignored.
     """
     read: dict[str, Any] = {}
     warnings: list[str] = []

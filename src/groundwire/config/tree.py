@@ -175,8 +175,8 @@ class Explain:
         enabled: Whether findings are explained.
         model: The model: embedded, a folder, or the id of a hub model.
         revision: Commit of a hub model, 40 digits.
-        threshold: If the explainer gives the label of a finding a lower probability, the severity
-            of the finding is one less.
+        threshold: If the explainer's probability of the label of a finding is below this, the
+            severity of the finding is one less.
         drops_entailed: Whether findings that the evidence entails are dropped.
         entailment_threshold: A finding counts as entailed if P(entailed) is at least this.
         device: The device that the model runs on.
@@ -214,7 +214,7 @@ class EvidenceSettings:
     If evidence is left out because of a limit, the outcome is at best partial.
 
     Attributes:
-        max_sources: The most sources that are read, the first ones; null: all.
+        max_sources: How many sources are read, from the first one on; null: all.
         max_source_chars: Sources with more characters are left out; null: no source is left out.
         metadata_only: Whether only sources that the request names in its metadata are evidence.
         final_tools: Names of tools whose arguments are the final answer and are checked, as a list

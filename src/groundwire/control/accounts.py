@@ -246,7 +246,7 @@ class Accounts:
         values = {"name": identity.account, "password": "", "created_at": now(), "role": role}
         values |= {"issuer": identity.issuer, "subject": identity.subject}
         making = (sqlite.insert if self._store.is_sqlite else postgresql.insert)(accounts)
-        # If an earlier sign-in made the account, or one at the same moment, nothing is inserted.
+        # Nothing is inserted if an earlier or simultaneous sign-in has made the account already.
         making = making.values(values).on_conflict_do_nothing()
         async with self._store.writing() as connection:
             is_new = await connection.scalar(making.returning(accounts.c.name)) is not None

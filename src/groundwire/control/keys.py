@@ -8,9 +8,10 @@ import secrets
 from dataclasses import dataclass
 from enum import StrEnum
 
-#: First characters of the keys that a gateway makes, for tenants and for the admin plane. Keys in a
-#: configuration may begin differently.
+#: The first characters of a tenant's key that a gateway made. A configured key may begin with
+#: others.
 PREFIX = "gw_"
+#: The first characters of an admin key that a gateway made.
 ADMIN_PREFIX = "gwa_"
 
 #: Matches a key that a gateway made, anywhere in a text, or the beginning of one: keys have 43

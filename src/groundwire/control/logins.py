@@ -44,7 +44,7 @@ class Logins:
     def failed(self, address: str, *, now: float) -> bool:
         """Note a failed login, and return whether it makes an event now.
 
-        If it does not, :meth:`due` counts it later.
+        A failed login that makes no event is counted by :meth:`due`.
         """
         if address not in self._failures and len(self._failures) >= _MAX_SEEN:
             address = OTHERS

@@ -42,7 +42,11 @@ class Mark:
 
 
 class WorstScore(NamedTuple):
-    """The worst score among those findings of an answer that share a label and a severity."""
+    """The highest probability of the findings of an answer that share a label and a severity.
+
+    If the score is a similarity, it is the lowest similarity of any claim, with the label
+    ``contradicted``.
+    """
 
     label: Label
     severity: int

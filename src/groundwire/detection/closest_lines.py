@@ -20,8 +20,8 @@ LINE_PIECES = 176
 _AGAIN = 0.4
 # Lines that are worth less than this share of the best line are not chosen.
 _FLOOR = 0.1
-# The worth of a line is divided by ``(length + _FREE_PIECES) ** _LENGTH_POWER``, so that of two
-# lines with the same words the shorter is chosen.
+# The worth of a line is divided by ``(length + _FREE_PIECES) ** _LENGTH_POWER``, with the length in
+# word pieces. So of two lines with the same words of the query, the shorter is chosen first.
 _FREE_PIECES, _LENGTH_POWER = 16, 0.5
 _CRUMB_PIECES = 16
 
@@ -53,11 +53,12 @@ def closest_lines(
         evidence: All passages of the request.
         query: The weighted word pieces to look for.
         passages: Indices of the passages to choose from.
-        budget: Word pieces to spend, headings included.
+        budget: Word pieces to spend on lines, titles, headings and separators.
 
     Returns:
-        An excerpt of each passage with chosen lines, in the order of the evidence. At least one
-        line is chosen if there is any; it is cut if it is longer than the budget.
+        An excerpt of each passage with chosen lines, in the order of the evidence. The first choice
+        may exceed the budget, so that there is an excerpt if any passage has a line; a line that is
+        longer than the budget is cut.
     """
     texts: list[NDArray[np.int32]] = []
     places: list[tuple[int, int]] = []
@@ -93,7 +94,7 @@ def closest_lines(
         is_open[best] = False
         index = places[best][0]
         n_crumb = 0 if index in crumbs else len(_crumb(evidence.passages[index]))
-        # One word piece more, because a separator follows the lines of a passage.
+        # Each line pays for a separator, although only one follows all lines of a passage.
         price = int(lengths[best]) + n_crumb + 1
         if price > left and chosen:
             continue

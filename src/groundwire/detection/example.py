@@ -19,7 +19,7 @@ _SHOWN_CHARS = 80
 #: used, or else the first key with any text.
 TEXT_KEYS = ("text", "page_content", "content", "snippet")
 
-#: A text under another key that has at least this many words may be the text of a document.
+#: A text of at least this many words under another key may be the text of a document.
 _DOCUMENT_WORDS = 4
 
 

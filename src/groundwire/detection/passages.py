@@ -1,7 +1,8 @@
 """Cuts sources into passages, each of which the model reads in one pass.
 
-A passage ends at the end of a sentence, a field or a row, unless that alone is too long. A passage
-begins with a breadcrumb: the title of its source and the headings above it, if there are any.
+A passage ends at the end of a sentence, a field or a row, unless this alone is too long for a
+passage. A passage begins with a breadcrumb: the title of its source and the headings above it, if
+there are any.
 """
 
 import re

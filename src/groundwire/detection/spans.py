@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from groundwire.errors import DetectionError, SettingError
 
-# A word or a number in a script that puts spaces between words: "21,000", "7:40", "Élodie's".
+# A word in Latin, Greek or Cyrillic script, or a number: "21,000", "7:40", "Élodie's".
 _LETTER = (
     "0-9A-Za-z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
     "\u0300-\u052f\u1e00-\u1fff"  # accents, Greek and Cyrillic; more Latin and Greek letters
@@ -139,7 +139,8 @@ def whole_words(
 ) -> tuple[FlaggedSpan, ...]:
     """Widen spans to whole words and numbers, and join spans with only white space between them.
 
-    A word piece alone may mean nothing to a reader, such as "000" of "21,000".
+    A word piece alone may mean nothing to a reader, such as "000" of "21,000". Only numbers and
+    words in Latin, Greek or Cyrillic script are completed.
 
     >>> whole_words([FlaggedSpan(3, 6, 0.9)], "21,000 km")
     (FlaggedSpan(start=0, end=6, score=0.9),)
@@ -184,8 +185,8 @@ def keep(
 def _lowest_flagged(threshold: float, *, allow_zero: bool) -> float:
     """Return the lowest score that a threshold flags.
 
-    Models compute in float32, where 0.95 is 0.949999988. A score of 0.95 has to reach the threshold
-    0.95 in float32 and in float64, so the result is the lower of the two numbers.
+    Models compute in float32, where 0.95 is 0.949999988. The result is the lower of the threshold
+    in float32 and in float64, so that a score of 0.95 in either type reaches the threshold 0.95.
     """
     if not (0 < threshold <= 1 or (allow_zero and threshold == 0)):
         raise SettingError("threshold", threshold, f"in {'[' if allow_zero else '('}0, 1]")

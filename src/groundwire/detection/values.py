@@ -11,7 +11,7 @@ V = TypeVar("V")
 
 
 class Label(StrEnum):
-    """The label of a claim or span: one of three, as in NLI; a claim may be ``unchecked``."""
+    """The label of a claim or span: one of three, as in NLI; a claim may also be ``unchecked``."""
 
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"
@@ -33,8 +33,9 @@ class Outcome(StrEnum):
 class Reason(StrEnum):
     """The reason why something was not checked, or not read in full.
 
-    Detectors do not set ``dropped_long``, ``dropped_over_cap`` and ``answer_over_limit``; programs
-    with limits do, such as the gateway.
+    Detectors set none of ``dropped_long``, ``dropped_over_cap``, ``answer_over_limit``,
+    ``unread_evidence``, ``unread_answer`` and ``cut_off``. These come from the code around a
+    detector, such as the pipeline or the gateway.
     """
 
     NO_EVIDENCE = "no_evidence"  # there is nothing to check against
@@ -208,7 +209,7 @@ class Span(JsonRecord):
         severity: Severity of the label: 2 for unsupported, 4 for contradicted.
         conflict: Kind of the conflict that a rule found in the span, such as ``number``; ``None``
             if only the model flagged the span.
-        evidence: The evidence of its claim, best match first.
+        evidence: The evidence of the span's claim, best match first.
     """
 
     start: int
@@ -327,7 +328,7 @@ class Coverage:
 
     @property
     def answer(self) -> float:
-        """Share of ``answer_chars`` that was judged, in [0, 1]; 1 if there are none."""
+        """Share of ``answer_chars`` that was judged, in [0, 1]; 1 if ``answer_chars`` is 0."""
         return _share(self.read_chars, self.answer_chars)
 
     @property

@@ -28,7 +28,8 @@ from groundwire.errors import ModelError, SettingError, UnknownModelError, Unpin
 PINS = {
     "anulum/director-ragtruth-token-modernbert": "0d5bfc21044de07f764c99a9ca1094ccd516de93",
 }
-#: The most word pieces of one pass by default. The memory for attention grows with its square.
+#: The most word pieces of one pass by default. The memory that attention takes grows
+#: with the square of their number.
 MAX_LENGTH = 4096
 # The smallest ``max_length`` that can be set; a lower limit in a tokenizer's files is ignored.
 _SHORTEST = 16
@@ -87,8 +88,8 @@ class CheckpointOptions(TypedDict, total=False):
         device: ``cpu`` (default), ``cuda`` or ``cuda:1``. Without CUDA, the model runs on the CPU,
             with a warning.
         threads: CPU threads of one pass; ``None`` leaves the number to ONNX Runtime.
-        max_length: The most word pieces of one pass, at least 16 (:data:`MAX_LENGTH` if ``None``),
-            unless the model's own limit is lower.
+        max_length: The most word pieces of one pass, at least 16; :data:`MAX_LENGTH` if ``None``. A
+            lower limit of the model or its tokenizer takes precedence.
         cache_dir: Folder for fetched and exported files. By default, exported files are kept in
             ``GROUNDWIRE_CACHE``, or else in ``groundwire`` under ``XDG_CACHE_HOME`` or
             ``~/.cache``; fetched files are kept in the hub's own cache.
@@ -186,7 +187,8 @@ def pinned_revision(model: str, revision: str | None) -> str:
 
     Raises:
         UnknownModelError: If the name is not a hub id.
-        UnpinnedModelError: If neither the revision nor :data:`PINS` gives a commit hash.
+        UnpinnedModelError: If ``revision`` is not a commit hash, or is missing and the model is not
+            in :data:`PINS`.
     """
     if not _HUB_ID.fullmatch(model):
         raise UnknownModelError(model, ("reader",))

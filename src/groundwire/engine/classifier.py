@@ -30,12 +30,13 @@ class Frame:
         """Find out how a tokenizer joins a pair of texts.
 
         Its post-processor joins them, to ``[CLS] a [SEP] b [SEP]`` for BERT and
-        ``<s> a </s></s> b </s>`` for RoBERTa. Without a post-processor, the texts are joined as for
-        BERT, by the ``cls_token`` and ``sep_token`` of ``tokenizer_config.json``.
+        ``<s> a </s></s> b </s>`` for RoBERTa. Without a post-processor that adds special tokens,
+        the texts are joined as for BERT, by the ``cls_token`` and ``sep_token`` of
+        ``tokenizer_config.json``.
 
         Raises:
-            ModelError: If there is no post-processor, and one of these tokens is missing or
-                unknown.
+            ModelError: If there is no such post-processor, and ``cls_token`` or ``sep_token`` is
+                missing or unknown.
         """
         pair = tokenizer.encode("a", "b")
         sequence = pair.sequence_ids
@@ -83,7 +84,8 @@ class Frame:
 class Classifier:
     """A published classifier; it keeps no state between calls, so threads may share it.
 
-    Making one raises a ModelError if the inputs of its graph are not those of a text classifier.
+    Creating a classifier raises ModelError if the inputs of its graph are not those of a text
+    classifier.
 
     Attributes:
         name: Hub id or folder.
@@ -93,7 +95,7 @@ class Classifier:
         max_length: The most word pieces of one pass, special tokens included.
         tokenizer: The tokenizer; it reads special tokens in a text as plain text.
         frame: The special tokens around two texts.
-        session: The graph.
+        session: The session of ONNX Runtime with the graph.
     """
 
     name: str

@@ -1,8 +1,9 @@
 """The cross-encoder: it reads a claim and the closest lines of its evidence in one sequence.
 
-In the reader, passages do not attend to the claim, so one encoding serves all claims. In a
-cross-encoder, claim and evidence attend to each other in every layer. So a cross-encoder is better
-at who did what, negation and neighbouring values, but it reads the evidence again for each claim.
+In the reader, passages do not attend to the claim, so one encoding of a passage serves
+all claims. In a cross-encoder, claim and evidence attend to each other in every layer. So a
+cross-encoder is better at who did what, negation and neighbouring values, but it reads the evidence
+again for each claim.
 """
 
 from collections.abc import Mapping, Sequence

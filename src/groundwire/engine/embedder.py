@@ -108,7 +108,8 @@ class NeuralEmbedder:
 
 #: Number of components of a hashed vector.
 HASH_DIMENSION = 2048
-#: Lengths of the parts of words that are counted, in characters. The marks at a word's ends count.
+#: Lengths of the parts of words that are counted, in characters. The marks ``<`` and ``>`` at
+#: a word's ends count as characters.
 HASH_CHARACTERS = (3, 4)
 #: Weights of a word, of two words in a row, and of a part of a word.
 _WORD, _PAIR, _PART = 3, 2, 1
@@ -156,7 +157,7 @@ class HashEmbedder:
 
 
 def _features(text: str) -> Counter[str]:
-    """Return the features of a text with their counts, each multiplied by its weight."""
+    """Return the features of a text, each with its count times its weight."""
     words = _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold())
     found: Counter[str] = Counter()
     for word, count in Counter(words).items():

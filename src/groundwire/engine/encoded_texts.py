@@ -48,9 +48,10 @@ class EncodedTexts:
         return [results.get(place, job)() for place, job in enumerate(jobs)]
 
     def encode_ahead(self, ids: NDArray[np.int32], *, is_wanted: Callable[[], bool]) -> None:
-        """Encode a passage into the cache before a claim needs it.
+        """Encode a passage, and cache the result, before a claim needs it.
 
-        Nothing is done if ``is_wanted`` returns false when the turn of the passage comes.
+        Nothing is done if the passage is cached or being encoded already, or if ``is_wanted``
+        returns false when the turn of the passage comes.
         """
         compute = partial(self._compute, TextRole.SOURCE, ids)
         self._shared.read_ahead(self._key(TextRole.SOURCE, ids), compute, is_wanted=is_wanted)

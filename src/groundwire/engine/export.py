@@ -12,8 +12,9 @@ from groundwire.errors import ModelError, needs_extra
 
 #: The largest difference that is allowed between a probability of the graph and PyTorch's.
 TOLERANCE = 1e-4
-# Lengths of the sequences, in word pieces, that the graph is traced with, and compared on.
+# Length in word pieces of the sequence that the graph is traced with.
 _TRACED = 24
+# Lengths in word pieces of the sequences on which the graph is compared with PyTorch's model.
 _COMPARED = (7, 61)
 # Weights of more bytes go into a file of their own: a graph in one file has a limit of 2 GB.
 _ONE_FILE_BYTES = 2**30

@@ -73,7 +73,7 @@ def match_features(
         4. Whether the line that has the piece's neighbours has the piece too
            (:func:`line_support`).
         5. The values of the yes-or-no fields that have the piece: 1 yes, 2 no, 4 empty, added up;
-           8 if none has it; 0 if the evidence has no yes-or-no fields.
+           8 if no such field has the piece; 0 if the evidence has no yes-or-no fields.
     """
     codes = np.empty((len(ids), N_FEATURES), np.int64)
     ids = np.where(ids == unknown_id, -1, ids).astype(np.int32)

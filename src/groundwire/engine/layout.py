@@ -22,7 +22,7 @@ def row_of(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Build ``[CLS] claim [SEP] question [SEP] excerpt [SEP] excerpt [SEP]``.
 
-    Without a question, ``question [SEP]`` is left out.
+    There may be any number of excerpts. Without a question, ``question [SEP]`` is left out.
 
     Returns:
         Ids and roles (:class:`TextRole`), both of shape ``(n,)``. The claim's pieces have the

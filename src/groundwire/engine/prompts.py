@@ -50,8 +50,9 @@ class PromptFeatures:
     Attributes:
         views: Weight of the embedding in each view, shape ``(5,)``; see :func:`_view_weights`.
         places: Components of the counted features, each once, ascending, in ``[0, N_HASHED)``.
-        values: Values of these components: counts of words, of parts of words and of cues, added
-            up. A count above 2 is read as 2, and each kind of count is scaled to a fixed length.
+        values: Values of these components: counts of words and runs of words, of parts of words,
+            and of cues and the like (:func:`_marks`), added up. A count above 2 is read as 2, and
+            each of the three kinds of counts is scaled to a fixed length.
     """
 
     views: Floats
@@ -194,6 +195,7 @@ class PromptHead:
 
         Raises:
             OSError: If the file cannot be read.
+            zipfile.BadZipFile: If the file is damaged.
             KeyError: If weights are missing.
             ValueError: If the weights have wrong shapes, or belong to another version of the
                 features.

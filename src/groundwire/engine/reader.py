@@ -49,7 +49,7 @@ _ENTAILMENT_PIECES = 400
 # The PartScores.doubt of a remark is below this number minus its least_odds; see is_remark.
 _REMARK_DOUBT = 1.0
 
-#: A part of a claim, and up to three parts of the answer before it.
+#: A part of a claim, and up to three parts of claims that come before it in the answer.
 _Unit: TypeAlias = tuple[ClaimPart, tuple[ClaimPart, ...]]
 
 
@@ -72,9 +72,9 @@ class Reader:
         lines: Maps logits of a claim, read with a few lines and nothing else, to probabilities.
         cross: The cross-encoder; ``None`` if the model has none.
         cross_weights: Weights of the cross-encoder's logits beside the reader's.
-        knows_remarks: Whether the cross-encoder was trained to distinguish claims and remarks.
+        knows_remarks: Whether the cross-encoder was trained to distinguish claims from remarks.
         counter: Counts texts, claims and word pieces that were read.
-        finds_conflicts: Whether rules read claims too.
+        finds_conflicts: Whether rules are applied to claims.
     """
 
     name: str
@@ -145,7 +145,7 @@ class Reader:
     def uncached(self) -> "Reader":
         """Return this reader without caches.
 
-        If tenants share a cache, the time of a call can show a tenant which texts another one sent.
+        If tenants share a cache, the time of a call can show a tenant which texts another has sent.
         """
         return replace(self, shared=self.shared.with_caches(ByteCache(0), ByteCache(0)))
 
@@ -266,7 +266,7 @@ class ReaderSession:
         self._closed.set()
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
-        """Score the next claims; one that cannot be scored gets a reason in place of scores."""
+        """Score the next claims; a claim that cannot be scored gets a reason in place of scores."""
         claims: list[list[_Unit]] = []
         for segment in segments:
             parts = parts_of(answer, segment, self._reader.pieces)
@@ -393,9 +393,9 @@ class ReaderSession:
     ) -> RuleFindings:
         """Apply the rules, unless ``finds_conflicts`` is false; the findings have answer offsets.
 
-        The rules read the passages of both looks even if the model takes only the first: a rule
-        that reports a missing value must know them. If all passages fit into one look, the rules
-        read all of them.
+        The rules read the passages of both looks even if the model takes only the first: a value
+        that one look lacks may be in the other. If all passages fit into one look, the rules read
+        all of them.
         """
         if not self._reader.finds_conflicts:
             return RuleFindings()
@@ -439,8 +439,8 @@ class ReaderSession:
         scores = self._read_with_passages(part, selection.first, context, features)
         mixed = scores.mixed_with(crossed, weights)
         if selection.second and self._is_doubted(mixed):
-            # The evidence need only be among the passages of one look. With those of the other, a
-            # true claim is scored as unsupported, so the better scores count.
+            # The better scores count: if only one look has the passage with the evidence, a true
+            # claim is scored as unsupported in the other look.
             self._reader.counter.add(second_looks=1)
             second = self._features(part, selection.second)
             scores = scores.piecewise_best(

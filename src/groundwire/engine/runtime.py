@@ -54,7 +54,7 @@ class RawScores:
 
 
 class Graph:
-    """A graph in one session that all threads share."""
+    """A graph in a session of ONNX Runtime, which all threads share."""
 
     def __init__(self, path: Path, *, threads: int) -> None:
         """Open an ``.onnx`` file on the CPU; ``threads`` is how many threads one call may use.
@@ -79,7 +79,7 @@ class Graph:
 
 
 class ReaderGraph(Graph):
-    """The graph of a reader; ``sizes`` are the sizes of the reader."""
+    """The graph of a reader, with sizes such as its number of layers in ``sizes``."""
 
     def __init__(self, path: Path, sizes: Architecture, *, threads: int) -> None:
         super().__init__(path, threads=threads)

@@ -107,8 +107,9 @@ class ClaimScores:
         reason: Why the claim was not judged, and so has no scores; ``None`` if it was judged.
         n_unread: Letters and digits of a judged claim that the model could not read.
         similarity: Cosine to the nearest text of the sources, in [-1, 1]; ``None`` unless the
-            detector is the similarity detector.
-        entailment: Probabilities of the claim as a whole; ``None`` if the detector gives none.
+            similarity detector compared the claim.
+        entailment: Probabilities of the claim as a whole; ``None`` if the claim was not judged, or
+            the detector gives none.
         conflicts: Conflicts with the evidence that rules find, with offsets in the answer;
             :meth:`with_rules` drops those that do not count.
         settled: Ranges of the answer, ``[start, end)``, that plainly follow from the evidence, such
@@ -116,7 +117,7 @@ class ClaimScores:
         is_line: Whether the claim is a line of the evidence, word for word.
         logits: Logits before calibration, each of shape ``(n, 3)``: those of the reader, and with
             a cross-encoder also its logits of each piece and of the whole claim. Calibration is
-            fitted on them. Empty for detectors other than the reader.
+            fitted on them. Empty if the claim was not judged, or not by the reader.
         is_remark: Function that returns whether the claim is only a remark; ``None`` if the
             detector cannot tell.
     """
@@ -158,7 +159,7 @@ class ClaimScores:
         return np.asarray(1 - self.labels[:, 0])
 
     def with_rules(self) -> "ClaimScores":
-        """Return the scores with the findings of the rules applied to the model's.
+        """Return the model's scores, changed by the findings of the rules.
 
         A conflict counts if the model's highest P(not supported) of its word pieces reaches the
         conflict's floor. P(not supported) of these pieces is then raised to the conflict's own
@@ -174,7 +175,7 @@ class ClaimScores:
         for conflict in sorted(self.conflicts, key=lambda found: (found.start, found.end)):
             touched = self._touched(conflict)
             is_free &= ~touched
-            # The model's own probabilities: one that another rule has raised is no second opinion.
+            # By the model alone: a probability that another rule has raised is no second opinion.
             highest = self.highest(conflict)
             if highest >= np.float32(conflict.floor):
                 probability = max(conflict.probability, combined_probability(highest))

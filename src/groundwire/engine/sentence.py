@@ -42,7 +42,7 @@ class ClaimPart:
 
 
 def has_statement(answer: str, segment: Segment) -> bool:
-    """Return whether a segment may state anything; one that is only a citation does not."""
+    """Return whether a segment may state anything; citations without other words do not."""
     return not segment.citations or _ALNUM.search(without_citations(answer, segment)) is not None
 
 
@@ -56,7 +56,7 @@ def n_unknown_chars(part: ClaimPart, unknown_id: int) -> int:
 
 
 def parts_of(answer: str, segment: Segment, pieces: WordPieces) -> list[ClaimPart]:
-    """Cut a claim into parts of at most 254 word pieces; a claim without word pieces has none."""
+    """Cut a claim into parts of at most 254 word pieces; none for a claim without word pieces."""
     whole = without_citations(answer, segment)
     text, places = without_emphasis(whole), places_without_emphasis(whole) + segment.start
     encoded = pieces.encode(text)
@@ -83,7 +83,8 @@ def without_citations(answer: str, segment: Segment) -> str:
 def question_parts(ids: NDArray[np.int32]) -> list[NDArray[np.int32]]:
     """Cut a question into at most two texts of at most 254 word pieces each.
 
-    Of a longer question, the middle is left out: the request is nearly always at one of the ends.
+    Of a question of more than 508 word pieces, the middle is left out: the request is nearly always
+    at one of the ends.
     """
     if not len(ids):
         return []

@@ -22,20 +22,20 @@ class SharedResources:
     """Threads, a scheduler and caches. Whoever creates this object must also close it.
 
     Attributes:
-        threads: How many texts are read at a time.
-        workers: Threads that read claims side by side.
+        threads: The most texts that models read at a time.
+        workers: Threads that read claims and passages side by side.
         turns: Scheduler of the models' runs.
         cache: Encoded texts: attention keys and values for the reader, vectors for the similarity
             detector. Each key has the tenant and the model, so that no tenant and no model gets an
             entry of another.
-        sources: Sources that were cut into passages, also by tenant and model.
+        sources: Sources that were cut into passages. Their keys have the tenant and the model too.
     """
 
     def __init__(
         self, threads: int, *, cache: ByteCache[Any], sources: ByteCache[CutSource]
     ) -> None:
         self.threads = threads
-        # One thread more than may run models, to prepare the next claim meanwhile.
+        # One thread more than may run a model at a time: it can prepare the next claim.
         self.workers = ThreadPoolExecutor(threads + 1, "groundwire")
         self.turns = Turns(threads)
         self.cache, self.sources = cache, sources
@@ -45,7 +45,8 @@ class SharedResources:
     def of(cls, threads: int, *, cache_mb: float, ttl_s: float) -> Self:
         """Make threads and caches; ``cache_mb`` is the total size of the caches, in 10^6 bytes."""
         budget = int(cache_mb * 1e6)
-        # The word pieces of a source take far less memory than its attention keys and values.
+        # A tenth is enough for sources: the word pieces of a source take far less memory than its
+        # attention keys and values.
         for_sources = budget // 10
         return cls(
             threads,

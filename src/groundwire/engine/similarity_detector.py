@@ -48,9 +48,9 @@ class SimilarityBackend:
         operating_points: Thresholds by name; a claim with a lower cosine is not grounded.
         embedder: Turns texts into vectors.
         pieces: The tokenizer that cuts sources.
-        words: Weights of words, for ranking the passages to quote.
+        words: Weights of words, by which passages are indexed.
         shared: Threads that embed texts, and caches of vectors and of sources.
-        whole_lines: A source of more lines is compared line by line.
+        whole_lines: A source with more lines than this is compared line by line.
         counter: Counts texts that were embedded and claims that were compared.
     """
 
@@ -119,9 +119,10 @@ class SimilarityBackend:
         return self.shared.read(self._key(text, tenant), partial(self._embed, text))
 
     def vector_ahead(self, text: str, tenant: str, *, is_wanted: Callable[[], bool]) -> None:
-        """Embed a source or line into the cache before a claim needs it.
+        """Compute the vector of a source or line, and cache it, before a claim needs the vector.
 
-        Nothing is done if ``is_wanted`` returns false when the turn of the text comes.
+        Nothing is done if the vector is cached or being computed already, or if ``is_wanted``
+        returns false when the turn of the text comes.
         """
         compute = partial(self._embed, text)
         self.shared.read_ahead(self._key(text, tenant), compute, is_wanted=is_wanted)
@@ -191,7 +192,7 @@ class SimilaritySession:
         self._closed = Event()
 
     def prefetch(self) -> None:
-        """Embed the sources in the background, as many as the cache has room for."""
+        """Begin to embed sources and lines in the background, as many as fit into the cache."""
         room = self._backend.shared.cache.stats.max_bytes // _VECTOR_BYTES
         for unit in self._units[:room]:
             self._backend.shared.turns.ahead(partial(self._embed_ahead, unit.text))
@@ -208,11 +209,11 @@ class SimilaritySession:
         return self._vectors is None and not self._closed.is_set()
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
-        """Compare the next claims with the sources; if one claim fails, the others are compared."""
+        """Compare the next claims with the sources; if one claim fails, the others still count."""
         texts = [answer[segment.start : segment.end] for segment in segments]
         if any(is_compared(text) and self._backend.embedder.reads(text) for text in texts):
-            # Sources are embedded before claims occupy the workers. Without their vectors, no claim
-            # is compared.
+            # The sources are embedded first, because the claims will occupy the workers. If this
+            # fails, no claim can be compared.
             try:
                 self._embed_sources()
             except Exception as error:  # noqa: BLE001 - whatever went wrong, nothing was compared

@@ -41,7 +41,7 @@ class TokenClassifierBackend:
         """Load a checkpoint; options and errors are as in :func:`.load_checkpoint`.
 
         Raises:
-            UnknownModelError: Also if ``model`` is blank.
+            UnknownModelError: Also if ``model`` is blank, or has no ``/`` and is no existing path.
         """
         if not model.strip() or ("/" not in model and not Path(model).exists()):
             raise UnknownModelError(model, DETECTORS)

@@ -24,7 +24,8 @@ CONTEXT_SHARE = 1 / 3
 #: The largest share of a pass for the question; of a longer question, the middle is left out.
 QUESTION_SHARE = 1 / 4
 
-# Names of classes, in lower case and without characters other than letters and digits.
+# Match names of classes that mean "supported", and names that mean "not supported". The names are
+# in lower case, without characters other than letters and digits.
 _SUPPORTED = re.compile(
     "o|supported|entailed|entailment|faithful|factual|grounded|consistent|correct|clean|truthful"
     "|(no|not|non)hallucinat(ed|ion)"

@@ -53,7 +53,7 @@ class Columns:
             :attr:`.confusion.ComparedAnswer.probability`.
         characters: Numbers of characters that were marked by both the detector and people, by the
             detector, and by people, shape ``(n, 3)``.
-        pairs: The three numbers as :func:`.metrics.count_pairs` counts them, shape ``(n, 3)``.
+        pairs: These three numbers, as :func:`.metrics.count_pairs` counts them, shape ``(n, 3)``.
         claims: ``n_clean_passed`` and ``n_clean_claims`` of :class:`.confusion.ComparedAnswer`,
             shape ``(n, 2)``.
         said: The detector's P(something in the answer is not supported); ``nan`` if it gives none,

@@ -31,7 +31,8 @@ class ComparedAnswer:
             claim has either.
         characters: Counts of marked characters, as :func:`.metrics.count_characters` counts them;
             0 without ``has_spans``.
-        pairs: The same counts as :func:`.metrics.count_pairs` counts them.
+        pairs: Counts of marked characters, as :func:`.metrics.count_pairs` counts them; 0 without
+            ``has_spans``.
         n_clean_claims: Number of claims in which people marked nothing; 0 without ``has_spans``.
         n_clean_passed: Number of those claims that are not ``unchecked`` and in which the detector
             marked nothing.

@@ -200,8 +200,9 @@ class Replicates:
         """Compute the interval in which the share ``level`` of the resampled scores lies.
 
         A score that is a share, such as precision, gets Wilson's interval instead if it is 0 or 1.
-        Otherwise both ends are ``nan`` if the defined resamples do not differ, or if fewer than
-        :data:`MIN_CONTEXTS` contexts count; for a share, those count in which it is defined.
+        Otherwise both ends are ``nan`` if all resamples in which the score is defined have the same
+        score, or if fewer than :data:`MIN_CONTEXTS` contexts count. For a share, the contexts count
+        in which it is defined; for any other score, all contexts.
 
         Args:
             level: The confidence level, in (0, 1).

@@ -299,6 +299,9 @@ def _rate(rows: Iterator[JudgedRow], allowed: float) -> RegressionCheck:
     The rate is their share of the answers that the detector calls hallucinated or grounded. Skipped
     answers never count. Answers with another outcome, and failed rows, may be hallucinated: the
     check passes only if the rate would be within the limit even if they all were.
+
+    Raises:
+        RegressError: If the detector calls no answer hallucinated or grounded.
     """
     outcomes = Counter(
         Outcome.UNAVAILABLE

@@ -105,6 +105,9 @@ def interval_text(value: float | None, low: float | None, high: float | None) ->
 
 
 def why_no_interval(table: str) -> str:
-    """Explain intervals that a table of :func:`interval_text` lacks; empty if it lacks none."""
+    """Explain why a table has scores without an interval; empty if every score has one.
+
+    The cells of the table are those of :func:`interval_text`.
+    """
     why = f"No interval: fewer than {MIN_CONTEXTS} contexts count, or all have the same score."
     return why if "(- to -)" in table else ""

@@ -64,8 +64,8 @@ class Explainer:
             its files.
         takes_detectors: Whether to use the detector's entailment of the claims instead of calling
             ``judge``, if all claims with spans have it.
-        threshold: If a span's label has a lower probability than this, the span may be one less
-            severe; in (0, 1].
+        threshold: If a span's label has a lower probability than this, the severity of the span may
+            be one lower; in (0, 1].
         entailment_threshold: A span is a false positive only if its claim has this P(entailed) or
             more; in (0, 1].
         drops_entailed: Whether false positives are dropped.
@@ -107,8 +107,8 @@ class Explainer:
                 ``GROUNDWIRE_READER`` names another. The explainer then reads no claim if the
                 detector gave the entailment of all claims with spans.
             revision: Commit of a hub model, 40 hexadecimal digits.
-            threshold: If a span's label has a lower probability than this, the span may be one less
-                severe; in (0, 1].
+            threshold: If a span's label has a lower probability than this, the severity of the span
+                may be one lower; in (0, 1].
             drops_entailed: Whether false positives are dropped.
             entailment_threshold: A span is a false positive only if its claim has this P(entailed)
                 or more; in (0, 1].

@@ -20,7 +20,7 @@ from groundwire.explain.nearby import SourceLines
 from groundwire.explain.references import Library, Reference, ReferenceKind, fabricated_references
 from groundwire.explain.wording import explanation_text
 
-#: HaluGate's threshold: below this probability of its label, a span may be one less severe.
+#: HaluGate's threshold: if a span's label has a lower probability, its severity may be one lower.
 THRESHOLD = 0.9
 #: HaluGate's threshold: a span may be a false positive if its claim has this P(entailed) or more.
 ENTAILMENT_THRESHOLD = 0.75
@@ -28,7 +28,8 @@ ENTAILMENT_THRESHOLD = 0.75
 JudgeEntailment: TypeAlias = Callable[[str, tuple[EvidenceRef, ...]], Entailment]
 
 _QUANTITIES = (Subtype.DATE_TIME, Subtype.NUMBER, Subtype.QUANTITY_UNIT)
-#: Signs that a line is not a heading: a digit, a table cell, the end of a sentence or a value.
+#: Matches a sign that a line is not a heading: a digit, ``|`` or ``;``, a value after a colon, or
+#: the end of a sentence at the end of the line.
 _STATES = re.compile(r"[\d|;]|[.!?]\W*$|:\s*\S")
 _MAX_HEADING_WORDS = 6
 _NOT_RUN = "the explainer was not run"
@@ -38,7 +39,8 @@ _NOT_RUN = "the explainer was not run"
 class _Verdict:
     """The verdict of the model on a claim, or the reason why there is no verdict.
 
-    ``unexplained`` is the reason in words, with which the text of the explanation begins.
+    ``reason`` is the class name of an error. ``unexplained`` is the reason as the text of the
+    explanation names it. All three are ``None`` if spans are explained without a model.
     """
 
     entailment: Entailment | None = None
@@ -63,8 +65,8 @@ def explain(
             claim by its evidence. If the function raises an exception, the spans of the claim are
             left unexplained, with the reason. With ``None``, the entailment in the detection is
             used, and spans of claims without it are left unexplained.
-        threshold: If a span's label has a lower probability than this, the span may be one less
-            severe; in (0, 1].
+        threshold: If a span's label has a lower probability than this, the severity of the span may
+            be one lower; in (0, 1].
         entailment_threshold: A span is a false positive only if its claim has this P(entailed) or
             more; in (0, 1].
 
@@ -265,7 +267,7 @@ def _is_same_subject(held: Held, line: ComparedText | None) -> bool:
 
 
 def _is_heading(line: EvidenceRef) -> bool:
-    """Return whether a line looks like a heading: a few words without figures or a full stop."""
+    """Return whether a line looks like a heading: a few words without a sign of :data:`_STATES`."""
     words = line.text.strip("#*_ \t").split()
     return len(words) <= _MAX_HEADING_WORDS and _STATES.search(line.text) is None
 
@@ -278,8 +280,8 @@ def _contains(place: EvidenceRef, part: EvidenceRef) -> bool:
 def _line_of(counterpart: EvidenceRef | None, held: Held) -> ComparedText | None:
     """Return the line that has the counterpart, or else the line most like the text near the span.
 
-    For the latter, headings are left out, and words nearer to the span weigh more. ``None`` if
-    there is no line.
+    For the latter, headings are left out, and words nearer to the span weigh more. ``None`` if no
+    line is left.
     """
     for line in held.lines:
         if counterpart and line.place and _contains(line.place, counterpart):

@@ -15,7 +15,8 @@ from groundwire.text.quantities import Quantity
 
 #: Limit on the lines that a span is compared with, including the lines that the detection names.
 MAX_LINES = 6
-#: Longer sources are not cut into lines; only the lines that the detection names are used.
+#: Limit on the characters of a source that is cut into lines. Of a longer source, only the lines
+#: that the detection names are used.
 MAX_SOURCE_CHARS = 20_000
 
 
@@ -31,8 +32,8 @@ class SourceLines:
         """Return a span together with its lines of evidence, at most :data:`MAX_LINES`, best first.
 
         First come the lines that the detection names, then other lines of the same sources that
-        have content words in common with the claim, those with most first. A quantity of the same
-        kind and unit as one in the span counts as two words.
+        have content words in common with the claim, those with most first. If a line has a quantity
+        of the same kind and unit as one in the span, this counts as two more words in common.
 
         ``claim`` is the claim that the span is in, and ``text`` its text.
         """

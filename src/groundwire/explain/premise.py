@@ -15,7 +15,8 @@ from groundwire.text.lines import lines_of
 
 #: Limit on the characters of the chosen lines: about as many as the reader reads at once.
 MAX_PREMISE_CHARS = 4_000
-#: A longer line is cut into parts, so that one line cannot use up :data:`MAX_PREMISE_CHARS`.
+#: Limit on the characters of a line; a longer line is cut into parts, so that one line cannot use
+#: up :data:`MAX_PREMISE_CHARS`.
 MAX_LINE_CHARS = 1_000
 #: Source id of the premise in references to it.
 PREMISE = "premise"
@@ -38,9 +39,9 @@ def best_lines(
             :data:`MAX_LINE_CHARS`.
 
     Returns:
-        One reference to the whole premise if it is within the limit. Otherwise references to at
-        most six lines or parts of long lines, in reading order, with neighbours joined. Empty if
-        there is no line.
+        One reference to the whole premise if it is within the limit; empty if it is blank. For a
+        longer premise, references to at most six lines or parts of long lines, in reading order,
+        with neighbours joined; empty if it has no lines.
     """
     if len(premise) <= max_chars:
         return (_quote(premise, 0, len(premise)),) if premise.strip() else ()

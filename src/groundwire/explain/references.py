@@ -18,7 +18,7 @@ class ReferenceKind(StrEnum):
     SOURCE_ID = "source_id"
     URL = "url"
     DOI = "doi"
-    WORK = "work"  # a publication, named by its author and year
+    WORK = "work"  # a publication, named by its author and mostly its year
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +75,10 @@ class Library:
         return any(link in folded for folded in self._folded)
 
     def has_id(self, id_: str) -> bool:
-        """Return whether an id is, or may be, the id or number of a source or of a passage in one.
+        """Return whether an id is, or may be, that of a source or of a passage in a source.
 
-        It may be if it does not end with a digit, or is a number from 1000 on, such as a year.
+        The numbers of sources and passages count as ids too. An id that does not end with a digit,
+        or that is a number from 1000 on, such as a year, always may be one.
         """
         letters = id_.rstrip("0123456789").casefold()
         digits = id_[len(letters) :]

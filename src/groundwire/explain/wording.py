@@ -11,7 +11,8 @@ from groundwire.explain.references import Reference
 from groundwire.text.quotes import QUOTE_CHARS, stretch
 from groundwire.text.screen import one_line
 
-#: Limit on the characters of the name of a source or an exception; a longer name is cut.
+#: Limit on the characters of the id of a source, or of the reason why a span is unexplained; a
+#: longer text is cut.
 NAME_CHARS = 60
 
 
@@ -62,15 +63,16 @@ def _has(evidence: EvidenceRef, words: str) -> bool:
 
 
 def quote(text: str) -> str:
-    """Return a text in quotes, cut at word ends if it is long."""
+    """Return a text in quotes, shortened if it has more than :data:`QUOTE_CHARS` characters."""
     shown, _, _ = shortened(text, around="")
     return f'"{shown}"'
 
 
 def shortened(text: str, *, around: str) -> tuple[str, int, int]:
-    """If a text is too long, shorten it to the stretch that has most in common with ``around``.
+    """Shorten a text that is too long to the stretch with the most words in common with ``around``.
 
-    A ``…`` marks text that is left out. Double quotes become single ones.
+    A text is too long if it has more than :data:`QUOTE_CHARS` characters, in itself or as it is
+    shown. A ``…`` marks text that is left out. Double quotes become single ones.
 
     Returns:
         The stretch as it is shown, and its start and end in the text.

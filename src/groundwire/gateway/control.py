@@ -1,7 +1,7 @@
 """The control plane of a process: its database, tenants and keys, and the audit trail.
 
 The lifespan of the data plane opens it, and the admin plane shares it. While the database is down,
-the process keeps running, reports it in ``/readyz``, and tries to reconnect.
+the process keeps running, reports the problem in ``/readyz``, and tries to reconnect.
 """
 
 import asyncio
@@ -37,8 +37,8 @@ from groundwire.policy.policy import Overrides
 
 _T = TypeVar("_T")
 
-#: Seconds that the start waits for the database. Then the gateway starts without it, but is not
-#: ready.
+#: The most seconds that the start waits for the database. Then the gateway starts without it, but
+#: is not ready.
 _FIRST_S = 5.0
 
 #: Seconds between two writes of the counts of failed logins and of answers.
@@ -47,7 +47,7 @@ _TELLING_S = 5.0
 #: Problems in ``/readyz``: the database was not read yet, or cannot be read.
 _UNREAD, _UNREADABLE = "it has not been read yet", "it cannot be read"
 
-#: Seconds to wait at the end for a failing audit log that has no events to write.
+#: The most seconds to wait at the end for a failing audit log that has no events to write.
 _VAIN_S = 1.0
 
 #: Header of errors of the database or the audit log, so that clients try again soon.
@@ -62,8 +62,8 @@ class ControlPlane:
         registry: Reads and changes the tenants and keys in the database.
         directory: The tenants and keys that this process knows.
         watcher: Keeps the directory up to date with the database.
-        audit: The log that writes audit records.
-        trail: Reads the audit records in the database.
+        audit: The log that writes audit events.
+        trail: Reads the audit events in the database.
         activity: Counts answers and the time of checks, in the database.
         pipeline: Checks which settings of tenants are possible; ``None`` until it is loaded.
     """
@@ -229,7 +229,10 @@ class ControlPlane:
         self._tried.set()
 
     async def _prepare(self) -> None:
-        """Make the first keys if there are none, and keep them until ``on_start`` shows them."""
+        """Make the first keys if there are none, and keep them until ``on_start`` shows them.
+
+        In a local demo, no keys are made.
+        """
         if self.is_local_demo or self._start != FirstStart():
             return
         self._start = await self.registry.first_keys(has_admin_plane=self.config.admin.enabled)
@@ -245,12 +248,13 @@ class ControlPlane:
 
         Raises:
             ConfigError: If the models do not support the settings; the message lists possible ones.
+            ModelError: If the model of the chosen detector cannot be found.
         """
         if self.pipeline is not None:
             self.pipeline.check_overrides(overrides)
 
     def events(self, actor: str, *, trace_id: str) -> ControlEvents:
-        """Return a builder of audit events about an actor's changes in one request."""
+        """Return a builder of audit events about an actor's actions in one request."""
         return ControlEvents(
             actor=actor,
             trace_id=trace_id,
@@ -265,7 +269,8 @@ class ControlPlane:
     ) -> _T:
         """Make a change in the database, such as of a tenant; apply it here, and record it.
 
-        If the database or the audit log fails after the change, it is applied or recorded later.
+        If the database or the audit log fails after the change, the change is applied or recorded
+        later.
 
         Args:
             work: Makes the change in the database.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-#: Seconds that a request waits for models or tenants that are not loaded yet.
+#: The most seconds that a request waits for models or tenants that are not loaded yet.
 PATIENCE_S = 10.0
 
 

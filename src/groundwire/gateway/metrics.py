@@ -64,10 +64,11 @@ _ADMIN_ENDPOINTS = {
 _STATUS_CLASSES = {1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
 _STAGES = frozenset({"evidence", "gate", "decide", "index", "read", "explain"})
 
-#: Upper bounds of the ranges of histograms, in seconds: for the time that a check adds to a
-#: response, for stages of a check, and for requests of clients and to upstreams.
+#: Upper bounds, in seconds, of the ranges in the histogram of the time that checks add.
 _ADDED_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+#: Upper bounds, in seconds, of the ranges in the histogram of the stages of checks.
 _STAGE_S = (0.0001, 0.0005, *_ADDED_S)
+#: Upper bounds, in seconds, of the ranges in the histograms of client and upstream requests.
 _REQUEST_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 
 
@@ -202,7 +203,7 @@ class Metrics:
     def request_ended(self, path: str, *, status: int, seconds: float) -> None:
         """Count the end of a request that took this many ``seconds``.
 
-        Only the name of the endpoint is kept of the path. The status is 499 if the client left
+        Of the path, only the name of the endpoint is kept. The status is 499 if the client left
         early.
         """
         endpoint = endpoint_of(path)

@@ -16,7 +16,7 @@ from groundwire.gateway.upstream.asking import UpstreamRequest
 
 _log = logging.getLogger(__name__)
 
-#: Seconds to wait for the list of models of one upstream. No model has to run for it.
+#: Seconds to wait for the list of models of one upstream: few, because no model has to run.
 TIMEOUT_S = 10.0
 
 #: The most bytes that the list of models of one upstream may have.
@@ -27,7 +27,7 @@ MISSING_HEADER = "x-groundwire-missing-upstreams"
 
 
 async def all_models(upstreams: Upstreams, ask: UpstreamRequest) -> Response:
-    """Return the list of the models of all upstreams, each of which gets the request.
+    """Send the request to all upstreams, and join their lists of models to one.
 
     A model that several upstreams serve is listed once, with the entry of the first upstream. A
     model of an upstream is left out if requests for it would not be routed to that upstream. An

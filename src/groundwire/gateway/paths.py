@@ -36,7 +36,8 @@ _NO_TEXT = frozenset(
 #: Last path segments of endpoints that count tokens.
 _COUNTS = frozenset({"count_tokens", "input_tokens"})
 
-#: Matches a decoded path in which all servers read each character alike, except for letter case.
+#: Matches a decoded path without characters that servers read differently, such as ``%`` or ``;``.
+#: It also matches paths with segments of dots, which :func:`target_of` refuses.
 _LEGAL = re.compile(r"[\w .~:@!$&'()*+,=/-]*", re.ASCII)
 
 
@@ -46,7 +47,7 @@ class RequestTarget:
 
     Attributes:
         path: The path after ``/v1/``, as written.
-        words: The segments of the path, decoded, in lower case, without dots and spaces at their
+        words: The segments of the path, decoded, in lower case, without dots and spaces at both
             ends. Empty segments are left out; at least one segment is left.
     """
 

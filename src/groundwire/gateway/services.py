@@ -54,8 +54,9 @@ class Services:
             is ready when another ends.
         verifications: Verifies cited claims, in threads of its own.
         telemetry: Makes traces; ``None`` if traces are not enabled.
-        opening: Threads that read requests, find their sources and ask the gate. Responses wait for
-            these threads even if they do not wait for their check, so no check may occupy them.
+        opening: Threads that read requests, find their sources and ask the gate. Even a
+            response that does not wait for its check waits for these threads, so no check may
+            occupy them.
     """
 
     config: Config

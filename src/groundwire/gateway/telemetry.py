@@ -46,10 +46,10 @@ _OPERATIONS = {
 
 
 class Telemetry:
-    """Makes spans of requests and checks, and sends them to a collector."""
+    """Makes trace spans of requests and checks, and sends them to a collector."""
 
     def __init__(self, provider: TracerProvider) -> None:
-        """Use a provider to make the spans; :meth:`close` closes the provider."""
+        """Use a provider to make the trace spans; :meth:`close` closes the provider."""
         from opentelemetry import trace
         from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
@@ -75,13 +75,13 @@ class Telemetry:
         return cls(provider)
 
     def close(self) -> None:
-        """Send the remaining spans, and close the provider. This may wait for the network."""
+        """Send the remaining trace spans, and close the provider; this may wait for the network."""
         self._provider.shutdown()
 
     def request(self, scope: Scope) -> AbstractContextManager[Span]:
-        """Make a span for a request to the gateway: the current span inside the ``with`` block.
+        """Make a trace span for a request to the gateway; it is current inside the ``with``.
 
-        If the request has a ``traceparent``, the span continues the client's trace.
+        If the request has a ``traceparent``, the trace span continues the client's trace.
         """
         given = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
         return self._tracer.start_as_current_span(
@@ -99,13 +99,13 @@ class Telemetry:
 
     @contextmanager
     def asking(self, upstream: Upstream, ask: UpstreamRequest, headers: Pairs) -> Iterator[Span]:
-        """Make a span for a request to an upstream: the current span inside the ``with`` block.
+        """Make a trace span for a request to an upstream; it is current inside the ``with``.
 
         Args:
             upstream: The upstream that gets the request.
             ask: The request.
             headers: The headers for the upstream. In this list, the client's trace headers are
-                replaced by those of the new span.
+                replaced by those of the new trace span.
         """
         operation = _OPERATIONS.get(ask.path.rstrip("/"))
         attributes: dict[str, Any] = {
@@ -134,7 +134,10 @@ class Telemetry:
                 raise
 
     def checked(self, answers: Sequence[Checked], *, detector: str) -> None:
-        """Make the span of a check that has just ended; it lasts as long as its slowest answer."""
+        """Make the trace span of a check that has just ended, unless there are no answers.
+
+        The trace span is as long as the check of the slowest answer.
+        """
         if not answers:
             return
         ms = max(answer.timings_ms.get("total", 0.0) for answer in answers)
@@ -148,13 +151,13 @@ class Telemetry:
         span.end(now)
 
     def failed(self, span: Span, kind: str) -> None:
-        """Mark a span as failed; ``kind`` is the class of the error or the HTTP status."""
+        """Mark a trace span as failed; ``kind`` is the class of the error or the HTTP status."""
         span.set_attribute("error.type", kind)
         span.set_status(self._trace.StatusCode.ERROR)
 
 
 class Traced:
-    """Middleware that makes a span for each request, unless its path is in :data:`OPEN`."""
+    """Middleware that makes a trace span for each request whose path is not in :data:`OPEN`."""
 
     def __init__(self, app: ASGIApp, *, telemetry: Telemetry) -> None:
         self._app, self._telemetry = app, telemetry

@@ -8,5 +8,5 @@ of the tools in ``verifying``, ``citing``, ``checking`` and ``evidence_tools``. 
 evidence of a call, and ``models`` loads the models. Results are defined in ``results`` and written
 as text in ``text_results``.
 
-The server needs the ``mcp`` extra, which only ``server``, ``stdio`` and ``http`` import.
+The server needs the ``mcp`` extra. Only ``server``, ``stdio`` and ``http`` import the MCP SDK.
 """

@@ -26,15 +26,15 @@ from groundwire.text.spelling import did_you_mean
 from groundwire.verify.errors import NotVerifiedError
 from groundwire.verify.settings import DEFAULT_MODEL, RENAMED
 
-#: Upper limits for the arguments of one call.
+# Limits on the arguments of a call: the characters of texts and ids, and the items of lists.
 MAX_ANSWER_CHARS = 200_000
 MAX_QUESTION_CHARS = 20_000
 MAX_SPANS = 1_000
 MAX_STEPS = 1_000
 MAX_ID_CHARS = 100
 
-#: Settings that an agent may choose to verify a trace, with this server's limits as keys of JSON
-#: Schema. The verifier and its address are not among them.
+#: Name of a setting that an agent may choose for the verification of a trace → this server's limits
+#: on its value, as keys of JSON Schema. An agent cannot choose the verifier and its address.
 OF_TRACES: Mapping[str, Mapping[str, int]] = {
     "verifier_model": {"maxLength": 200},
     "default_target": {},
@@ -168,7 +168,7 @@ class EvidenceInput(HandleInput):
 
 
 class SpansInput(EvidenceInput):
-    """Arguments of a verification: its evidence; :func:`with_settings` adds the settings."""
+    """Arguments that give a verification its evidence; :func:`with_settings` adds settings."""
 
     spans: Annotated[
         list[SkipValidation[str | PassedSpan]] | None, BeforeValidator(_listed), _FromJson
@@ -219,7 +219,8 @@ def with_settings(
 ) -> type[A]:
     """Make a subclass of a model of arguments that also has settings of a verification.
 
-    A setting's value is checked only against this server's limits here; the library parses it.
+    Here, the value of a setting is checked only against this server's limits. The library parses
+    the value.
 
     ``settings`` has this server's limits for each argument, as keys of JSON Schema; ``usual`` has
     the default values.

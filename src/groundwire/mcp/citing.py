@@ -24,7 +24,7 @@ from groundwire.verify.spans import read_spans
 from groundwire.verify.subject import AnswerSubject
 from groundwire.verify.verifier import Verifier
 
-#: Limit on the number of claims times that of spans: each claim may be read with each span.
+#: Limit on the number of claims times the number of spans: each claim may be read with each span.
 MAX_READINGS = 5_000
 
 #: Statuses of citations that are not flagged.
@@ -66,7 +66,8 @@ def _check(backend: Backend, call: Call, arguments: DetectInput) -> ToolResult:
             "readings. Pass the spans that matter (span_ids), or fewer claims (max_claims)."
         )
     contexts = Contexts.of(spans, mode="cited", placeholder=settings.placeholder)
-    # A verification service cannot compare one claim with one span; the embedded model can.
+    # The verifier ``service`` cannot compare one claim with one span, so the embedded model
+    # replaces it.
     endpoint = opened(settings) if backend.name == OPENAI else None
     with endpoint or nullcontext(backend.models.verifier(call.tenant)) as verifier:
         watched = Watched(verifier, call.watch)

@@ -18,7 +18,7 @@ _EXCERPT_CHARS = 120
 
 
 class NoteInput(HandleInput):
-    """Arguments that all tools that add a span have: a handle, and a note about the text."""
+    """Arguments of every tool that adds a span: a handle, and a note about the text."""
 
     note: str | None = Field(
         None, max_length=200, description="Where it comes from, in your words."
@@ -158,7 +158,7 @@ class HeldEvidence:
         return ToolResult(data={"span": {**span.to_dict(), "text": span.text}}, text=span.text)
 
     def search_spans(self, call: Call, own: SearchInput) -> Annotated[ToolResult, SearchResult]:
-        """Rank the spans that are held by the words they share with a query, best first.
+        """Rank the held spans by the words they share with a query, best first.
 
         Use it to find what a claim should cite.
         """
@@ -182,7 +182,7 @@ class HeldEvidence:
         return ToolResult(data=data, text=text_shown)
 
     def _store(self, call: Call, own: HandleInput) -> EvidenceStore:
-        """Find the store that a call means; it is empty if the session holds no evidence."""
+        """Return the evidence store that a call means, or an empty store if there is none."""
         if call.session is None and own.evidence is None:
             raise CallError(NO_SESSION)
         return self.stores.of(call.session, own.evidence) or EvidenceStore(self.stores.limits)

@@ -1,8 +1,8 @@
 """Reads lines of files as evidence, from allowed folders only.
 
 A text that an agent has read may make the agent ask for any file, such as one with secrets. So a
-path, with symbolic links resolved, must lie in an allowed folder. After opening, the file is
-compared with the path again, in case the file at this path was replaced.
+path, with symbolic links resolved, must lie in an allowed folder. After it was opened, the
+file is compared with the one at the path, which may have been replaced meanwhile.
 """
 
 import os
@@ -25,7 +25,7 @@ HOW_TO_ALLOW = (
     "--root DIR, which can be repeated. A text can be added with add_span."
 )
 
-#: Flags for opening a file, so that opening a pipe or a device does not block.
+#: Flags for opening a file: to read bytes, and without blocking if it is a pipe or a device.
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -49,8 +49,9 @@ class Roots:
             end_line: The last line, included.
 
         Raises:
-            CallError: If the file cannot be read or is in no allowed folder, if there are too many
-                lines, if ``end_line`` is before ``start_line``, or if the file has fewer lines.
+            CallError: If the file cannot be read or is in no allowed folder, if more than
+                :data:`MAX_LINES` lines are asked for, if ``end_line`` is before ``start_line``, or
+                if the file ends before ``end_line``.
         """
         if not self.folders:
             raise CallError(HOW_TO_ALLOW)
@@ -91,7 +92,7 @@ def _read(found: Path, path: str) -> bytes:
             raise CallError(f"{_shown(path)} is no regular file.")
         with os.fdopen(os.open(found, _READ), "rb") as stream:
             about = os.fstat(stream.fileno())
-            # Before it was opened, the file or a folder may have been replaced by a link.
+            # The file or a folder may have been replaced by a link before the file was opened.
             is_same = os.path.samestat(about, os.lstat(found))
             if not is_same or os.path.realpath(found) != str(found):
                 raise CallError(f"{_shown(path)} cannot be read: it has changed meanwhile.")

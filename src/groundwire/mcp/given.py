@@ -53,9 +53,9 @@ def given(
         session: Session of the call; ``None`` without one.
 
     Raises:
-        CallError: If the handle or the chosen held spans cannot be found; if a text of the call has
-            an id that an answer may write for a held span; or if this server refuses texts of a
-            call.
+        CallError: If the handle or a chosen held span cannot be found; if held spans are chosen,
+            but the call has neither a session nor a handle; if a text of the call has an id that an
+            answer may write for a held span; or if the call has texts and this server refuses them.
     """
     stores, handle = backend.stores, arguments.evidence
     if backend.held_only and texts is not None:

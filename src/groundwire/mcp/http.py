@@ -1,6 +1,6 @@
 """Serves the tools over streamable HTTP: one server for several clients.
 
-Access is checked by a token, if there is one, and by the headers Host and Origin. The check of the
+Access is checked by a token, if one is set, and by the headers Host and Origin. The check of the
 headers prevents DNS rebinding: a website may let its own name point to the address of this server,
 so that its pages in a user's browser can send requests here.
 """
@@ -21,7 +21,7 @@ from groundwire.mcp.server import ToolServer
 from groundwire.mcp.store import StoreLimits
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
-#: Limit on the sessions at a time, with or without held evidence.
+#: The most sessions that are open at once, with or without held evidence.
 MAX_SESSIONS = 1_000
 MAX_CONNECTIONS = 512
 
@@ -65,7 +65,7 @@ def _with_any_port(names: Sequence[str]) -> list[str]:
 
 
 class TokenCheck:
-    """Middleware that refuses requests without the token, with status 401."""
+    """Middleware that answers requests without the right token with status 401."""
 
     def __init__(self, app: ASGIApp, token_hash: str) -> None:
         self._app, self._hash = app, token_hash
@@ -85,7 +85,7 @@ class TokenCheck:
         if len(given) != 1:
             return False
         scheme, _, token = given[0].partition(b" ")
-        # Hashes are compared, so that the time reveals nothing about the token.
+        # Hashes are compared, so that the time of the comparison reveals nothing about the token.
         is_same = hmac.compare_digest(key_hash(token.strip()), self._hash)
         return is_same and scheme.lower() == b"bearer"
 

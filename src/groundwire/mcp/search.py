@@ -30,7 +30,8 @@ def search(
     if not len(ids) or not evidence.passages:
         return []
     asked = Query.of(ids)
-    # Spans with equal texts are indexed once, so each hit is repeated below for all of them.
+    # Spans with equal texts are indexed once, so each hit is repeated below for all spans with its
+    # text.
     alike: dict[str, list[str]] = {}
     for span in spans:
         alike.setdefault(span.text, []).append(span.sid)

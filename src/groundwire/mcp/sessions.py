@@ -84,7 +84,7 @@ class Stores:
             place: Lines of a file that the text was read from; ``None`` for other texts.
 
         Returns:
-            The span, and its handle; ``None`` if the span is held for the session.
+            The span, and its handle, which is ``None`` if the span is held for the session.
 
         Raises:
             CallError: If the text is blank or too long, if there is no store under the handle, or

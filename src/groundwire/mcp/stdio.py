@@ -14,7 +14,7 @@ from groundwire.mcp.server import ToolServer
 
 def serve_stdio(server: ToolServer, *, says: Callable[[str], None]) -> None:
     """Serve one client until it closes standard input or the user presses Ctrl-C."""
-    # The process exits at once, because the thread that waits for input cannot be stopped.
+    # Ctrl-C ends the process at once, because the thread that waits for input cannot be stopped.
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     says("Serving on standard input and output.")
     anyio.run(_serve, server)

@@ -155,7 +155,7 @@ class Flow:
             if self._stream is not None and answer.has_statements:
                 try:
                     self._found = self._finish(self._stream, structured, answer)
-                except Exception as error:  # noqa: BLE001 - as above
+                except Exception as error:  # noqa: BLE001 - the answer counts as unchecked
                     self._fail(error)
             self.close()
             self._checked = self._conclude(answer, self._found)

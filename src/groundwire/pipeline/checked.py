@@ -25,11 +25,11 @@ class Checked:
             explainer was not asked.
         dropped: Explanations of spans that were dropped because the evidence supports them.
         reason: Why the answer was not checked, in a word: the class name of an error,
-            ``detector_failed``, ``not_factual``, ``unread_answer``, or the kind of an answer
-            without statements. ``None`` if it was checked, or is a text and the policy is off.
+            ``detector_failed``, ``not_factual``, ``unread_answer``, or the kind of an answer that
+            is not a text. ``None`` if it was checked, or is a text and the policy is off.
         pointers: The JSON Pointer of each span of a ``structured`` answer, in the order of the
-            spans; an empty text for a span in its prose, or in its only document if that is not
-            valid JSON.
+            spans; an empty text for a span in its prose, or in its only document if that cannot be
+            read as leaves.
         unexplained: The class name of the error because of which the explainer has no verdict on
             some findings, or ``None``.
         timings_ms: Wall time by stage in milliseconds, including stages of the request. Equality

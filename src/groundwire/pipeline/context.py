@@ -54,7 +54,10 @@ class GateReport:
 
     @property
     def needs_fact_check(self) -> bool | None:
-        """The value of the gate's signal: whether a check is due; ``None`` if it is unknown."""
+        """The gate's answer, or else ``True`` if the request bypasses the gate.
+
+        ``None`` if neither is the case.
+        """
         if self.result is not None:
             return self.result.needs_fact_check
         return True if self.status is GateStatus.BYPASSED else None

@@ -55,10 +55,10 @@ class Judges:
         return self._others[name].get()
 
     def check(self, own: Overrides) -> None:
-        """Make sure that a tenant's settings suit a detector of the pool; load no model.
+        """Make sure that a tenant's settings suit the detector they choose; load no model.
 
         Raises:
-            ConfigError: If the settings suit no detector.
+            ConfigError: If there is no such detector, or the threshold is not possible for it.
             ModelError: If the model of the chosen detector cannot be found.
         """
         chosen = self.known.choose(own)

@@ -195,7 +195,7 @@ def _load_explainer(config: Config, judges: Judges) -> Explainer:
 
 
 def _load_embedder(config: Config, gate: Gate | None) -> Embedder | None:
-    """Return the embedder of prompts if signals need one: that of the gate, or else a new one."""
+    """Return an embedder for signals: the gate's, or else a new one; ``None`` if none is needed."""
     if not config.signals.domains and not config.signals.embeddings:
         return None
     return load_embedder(config.detector.threads).embed if gate is None else gate.embed

@@ -72,7 +72,8 @@ class Statement:
         raw_value: The range of the value in the raw answer, without quotes; of the whole leaf, with
             its key, if only the key states something.
         raw_end: End of the leaf in the raw answer, after a closing quote.
-        pointer: The JSON Pointer of the leaf.
+        pointer: The JSON Pointer of the leaf. If there are several documents, it begins with the
+            number of the document, from 0.
         decoded: The value without JSON's escapes; ``None`` if the statement has no string.
         is_verbatim: Whether the statement has the value as in the document, not rewritten.
     """
@@ -295,7 +296,7 @@ def _is_claim(leaf: Leaf, schema: Schema, sources: Sequence[Source]) -> bool:
     choices = json_leaves.choices_at(schema, leaf.path)
     is_listed = bool(choices) and not any(_is_named(each, sources) for each in choices)
     if isinstance(value, str):
-        # A schema would list choices. Without one, the form of the value and its key show a label.
+        # Without a schema to list the choices, a label is recognised by its form and its key.
         is_listed |= not schema and _is_label(value, words)
         if is_listed and value.lower() not in _DENIALS:
             is_listed = not _stating_key(leaf.path, schema)
@@ -327,7 +328,7 @@ def _is_named(choice: object, sources: Sequence[Source]) -> bool:
 def _stating_key(path: Path, schema: Schema, *, is_true: bool = True) -> bool:
     """Return whether a key on the path to a leaf states something, and the schema does not name it.
 
-    If ``is_true`` is false, as for an empty value, the key must be a whole sentence.
+    If ``is_true`` is false, as for an empty value, only a key that is a whole sentence counts.
     """
     states = _STATEMENT.search if is_true else _SENTENCE.fullmatch
     return any(

@@ -71,10 +71,10 @@ class Detectors:
         return name in _COMPARING.values() or (name == self.first and self.compares)
 
     def point_beside(self, name: str, threshold: float | None) -> str | float:
-        """Return the threshold of a detector other than the configured one, if a tenant sets none.
+        """Return the threshold of a detector that a tenant chooses without setting a threshold.
 
-        It is ``similarity.threshold`` if that setting is meant for this detector, or else the
-        operating point ``balanced``.
+        The detector is not the configured one. The threshold is ``similarity.threshold`` if that
+        setting is meant for this detector, or else the operating point ``balanced``.
 
         Args:
             name: The detector's name, as :meth:`find` returns it.

@@ -171,8 +171,8 @@ def resolve(
     Args:
         base: The policy of the configuration.
         plugins: The policies of the decisions that apply or may apply; ``None`` means a
-            decision without a policy. The strictest value of each setting is taken from the
-            policies with ``enabled``; if none has it, the first policy is used.
+            decision without a policy, or no decision. The strictest value of each setting is taken
+            from the policies that enable the check; if none does, the first policy is used.
         tenant: The settings of the tenant, which take precedence over decisions.
         request: The settings that the request asks for; they can only make the policy stricter.
     """

@@ -129,9 +129,10 @@ class DomainRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingRule:
-    """Example phrases; the signal holds if the prompt is similar enough to them.
+    """Example phrases that the prompt is compared with.
 
-    The highest or the mean cosine of the embeddings, by ``aggregation``, must reach the threshold.
+    The signal holds if the highest or the mean cosine of the embeddings, as ``aggregation`` says,
+    reaches the threshold.
     """
 
     name: str
@@ -162,7 +163,8 @@ class HallucinationRule:
     min_severity: int = 0
 
 
-#: Built-in rules about findings: conditions can name them even if the configuration does not.
+#: Built-in rules about findings. Conditions can name them even if the configuration does not define
+#: them.
 FINDINGS = (
     HallucinationRule(name="detected"),
     HallucinationRule(name="unsupported", label=Label.UNSUPPORTED),
@@ -193,7 +195,8 @@ class SignalRequest:
     """The input of all signals of a request.
 
     Attributes:
-        needs_fact_check: The decision of the gate; ``None`` if it failed or did not run.
+        needs_fact_check: The gate's answer. Without one, ``True`` if the request bypasses the gate,
+            else ``None``.
         detection: The result of the check; ``None`` as long as there is no response.
     """
 
@@ -227,7 +230,7 @@ class Signals:
         Without ``embed``, all signals that need embeddings are unknown.
         """
         self.rules, self._embed = rules, embed
-        #: Returns embeddings of texts of the configuration, which are kept.
+        #: Returns the embeddings of texts of the configuration; each embedding is made only once.
         self.embed_rule = cache(self.embed)
 
     def open(self, request: SignalRequest) -> "SignalValues":
@@ -280,7 +283,7 @@ class SignalValues:
     def read(self, condition: Condition) -> Observation:
         """Return whether a condition holds; if an error occurs, this is unknown.
 
-        An error that made the condition false could cause a check to be left out.
+        An error does not make the condition false, because a check might then be left out.
         """
         if condition not in self._observed:
             try:

@@ -145,7 +145,7 @@ class AnswerView:
 
 
 class _Line(NamedTuple):
-    """A line of evidence in a source; ``lights`` are as in :class:`Part`."""
+    """A line of evidence in a source; ``lights`` has the numbers that :class:`Part` joins."""
 
     start: int
     end: int
@@ -154,7 +154,7 @@ class _Line(NamedTuple):
 
 
 _Place = tuple[str, int, int]
-#: The lines of evidence of a claim, each with its lights, as in :class:`Part`.
+#: The lines of evidence of a claim, each with its lights, as in :class:`_Line`.
 _Evidence = list[tuple[EvidenceRef, list[str]]]
 
 

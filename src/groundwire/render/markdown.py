@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-#: The HTML tag for each kind of Markdown token.
+#: The HTML tags of most kinds of Markdown tokens; functions below write the others, such as code.
 _TAGS = {
     **{name: name for name in ("table", "thead", "tbody", "tr", "td", "blockquote")},
     **{"em": "em", "strong": "strong", "s": "s", "th": "th", "paragraph": "p"},
@@ -36,8 +36,8 @@ class Piece(NamedTuple):
 def divide(text: str) -> list[str | Piece]:
     """Divide a Markdown text into tags and pieces, in reading order.
 
-    A text with a lone carriage return, or whose pieces cannot be matched with it, becomes one piece
-    of plain text.
+    The text becomes one piece of plain text if it has a lone carriage return, if a piece cannot be
+    found in it, or if the parser drops some of it.
     """
     # The parser reads "\r\n" as "\n". The space keeps the length, so offsets stay the same.
     source = text.replace("\r\n", " \n")

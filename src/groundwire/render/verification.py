@@ -149,8 +149,8 @@ def describe_verifier(report: VerificationReport) -> str:
 def describe_passing(report: VerificationReport) -> str:
     """Describe which shares of right and of wrong claims the verifier passes.
 
-    The shares are those at the default target. Empty if no claim passed, or if they were not
-    measured for this verifier.
+    The shares are those at the default target. The result is empty if no claim passed, or if the
+    shares were not measured for this verifier.
     """
     sets = report.setup.passing.values()
     if not sets or all(each.flagged for each in report.details):

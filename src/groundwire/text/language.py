@@ -43,8 +43,8 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s)$")
 #: Least number of different common words of another language in a text that counts as foreign. This
 #: limit separated sixty short texts in English and seven other languages without an error.
 _MIN_FOREIGN = 2
-#: Least number of such words in a text of more than ``_SHORT_CHARS`` characters, which may contain
-#: lists of foreign names.
+#: The limit in place of ``_MIN_FOREIGN`` for texts of more than ``_SHORT_CHARS`` characters, since
+#: these may contain lists of foreign names.
 _MIN_FOREIGN_LONG, _SHORT_CHARS = 4, 200
 # In a short text, all lower-case words with accents and more than this number of characters count
 # together as one common word.

@@ -130,7 +130,8 @@ def _titles(text: str, fields: Sequence[records.DataField]) -> dict[int, str]:
 def _passage_listings(fields: Sequence[records.DataField]) -> set[int]:
     """Return the numbers of the lists whose items are passages: texts, or objects with a text.
 
-    It contains 0 if an object outside of numbered lists (:attr:`.DataField.listing`) is a passage.
+    The set contains 0 if an object outside of numbered lists (:attr:`.DataField.listing`) is a
+    passage.
     """
     mixed = {f.listing for f in fields if not (f.is_item and f.kind == "string")}
     return {

@@ -7,7 +7,7 @@ _FEW_WORDS = 6
 
 
 def both_ends(prompt: str, most: int = MAX_CHARS) -> str:
-    r"""Join both ends of a prompt of more than ``most`` characters; the request is usually there.
+    r"""Shorten a prompt of more than ``most`` characters to its ends, where the request usually is.
 
     >>> both_ends("abcdefgh", most=4)
     'ab\ngh'

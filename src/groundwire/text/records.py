@@ -206,7 +206,8 @@ class _Frame:
     """A container that has not been closed yet.
 
     Attributes:
-        field: The leaf for the container, which is used if the container has no elements.
+        field: The leaf for the container, added to the leaves only if the container is empty. The
+            leaves of the elements take their outer keys, ``listing`` and ``item`` from it.
         closer: The bracket that closes the container.
         owner: Number of the object that the container's elements belong to.
         number: Number of this list if it is numbered (see :attr:`DataField.listing`), else 0.

@@ -1,9 +1,10 @@
 """Finds citations in brackets that :mod:`.text.segment` does not find.
 
-The text in brackets shows whether they are citations: ``[intro]`` and ``[doc-1]`` are if they name
-spans, ``[doc-9]`` is if a span's id has this shape, ``[Source 3]`` always is, and ``[S0, nope]`` is
-because of ``S0``; ``nope`` is then an unknown id. Any single word in brackets can be a citation by
-its place (:func:`bracketed`). A range that is too long or runs backwards is one unknown id.
+The text in brackets shows whether they are a citation: ``[intro]`` is one if a span has this id,
+``[note-9]`` if a span has an id of this shape, such as ``note-1``. ``[Source 3]`` always is one. So
+is ``[S0, nope]``, because of ``S0``; ``nope`` is an unknown id if no span has it. Any single word
+in brackets can be a citation by its place (:func:`bracketed`). A range that is too long or runs
+backwards is one unknown id.
 """
 
 import re

@@ -1,9 +1,9 @@
-"""Information, in bits: how much a claim needs, and how much its evidence brings.
+"""Information, in bits or nats: how much a claim needs, and how much its evidence brings.
 
-A claim that is believed with probability p₀ without its evidence needs KL(τ ‖ p₀) bits to reach
-the target τ; evidence that moves it from p₀ to p₁ brings KL(p₁ ‖ p₀). The divergence has no sign:
-evidence against a claim brings bits as well, which is why :mod:`~groundwire.verify.rule` does not
-decide by it unless asked to.
+A claim that has the probability p₀ without its evidence needs the information KL(τ ‖ p₀) to reach
+the target τ; evidence that moves the probability from p₀ to p₁ brings KL(p₁ ‖ p₀). The divergence
+has no sign: evidence against a claim brings information too, so :mod:`~groundwire.verify.rule`
+decides by the divergence only if it is asked to.
 
 Probabilities are given as intervals, and results as bounds. The divergence is convex in both
 probabilities, and 0 where they are equal. So its bounds are found at ends of the intervals, except

@@ -219,7 +219,7 @@ def is_word(value: object) -> bool:
     return isinstance(value, str) and re.fullmatch("[a-z_]{1,40}", value) is not None
 
 
-#: HTTP status, or its first digit → the kind of failure, and the text of the error.
+#: HTTP status, or its first digit → the kind of failure, and the end of the error's message.
 _STATUSES = {
     404: (FailureKind.NOT_FOUND, "has no such model or path. See the model's name and the URL."),
     429: (

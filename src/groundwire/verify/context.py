@@ -1,4 +1,4 @@
-"""Chooses the evidence that a claim is read with, and that evidence without the cited spans."""
+"""Makes the two questions about a claim: with its evidence, and without the cited spans."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

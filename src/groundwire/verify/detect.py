@@ -92,9 +92,10 @@ def detect_hallucination(
 ) -> VerificationReport:
     """Verify an answer claim by claim: does the evidence state it, and does it need the evidence?
 
-    A claim is read with its evidence (the posterior) and with the cited evidence taken away (the
-    prior). By the rule ``signed`` it passes only if the posterior reaches the target and the prior
-    does not. See ``docs/verify.md`` for how to read the report.
+    A claim is read with its evidence (the posterior), and with the cited evidence taken away, or
+    all evidence if it cites none (the prior). By the rule ``signed``, a claim passes only if the
+    posterior reaches the target and the prior does not. See ``docs/verify.md`` for how to read the
+    report.
 
     Args:
         answer: The answer, with citations such as ``[S0]``.
@@ -106,8 +107,8 @@ def detect_hallucination(
         The report. If the verification failed, it is flagged and has ``error`` and ``error_type``.
 
     Raises:
-        SettingError: A ``ValueError``, if ``verifier``, ``rule``, ``max_group_size`` or
-            ``max_group_prompt_chars`` has an invalid value.
+        SettingError: If ``verifier``, ``rule``, ``max_group_size`` or ``max_group_prompt_chars``
+            has an invalid value. The error is also a ``ValueError``.
         MissingExtraError: If the verifier is ``openai`` or ``service``, and OpenAI's client is not
             installed.
         TypeError: If an argument is unknown.

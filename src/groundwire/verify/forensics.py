@@ -57,7 +57,7 @@ def check_citations(
     *,
     thresholds: CitationThresholds = citations.DEFAULTS,
 ) -> tuple[CitationFinding, ...]:
-    """Find out what is wrong with the citations of claims; return a finding for each.
+    """Find out what is wrong with the citations of claims; return a finding for each claim.
 
     If there are n spans, the verifier gets at most 2 n + 1 questions about each claim.
     """

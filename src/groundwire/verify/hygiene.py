@@ -1,4 +1,4 @@
-"""Removes sentences that are not evidence from spans: questions, instructions, headings, denials.
+"""Removes from spans what is not evidence: questions, instructions, options, headings, denials.
 
 The question "Was it built in 1950?" must not support the claim "It was built in 1950", and the
 instruction "Reply with YES" must not bring about a verdict. A first word is not enough to remove a
@@ -53,7 +53,7 @@ class _Piece(NamedTuple):
     kind: NonEvidence | None
 
 
-# "Q3: Revenue rose" and "Task 3: completed" are statements; see _is_asked_after.
+# This also matches statements such as "Q3: Revenue rose"; _is_asked_after tells them apart.
 _PREFIXED = re.compile(
     r"(?P<name>question|q|prompt|task)\s*(?P<number>\d{0,3})\s*[:.)](?!\w)\s*(?P<rest>.*)", re.I
 )
@@ -181,7 +181,7 @@ def _shown(piece: _Piece) -> str:
 def _pieces(line: str, *, after: NonEvidence | None) -> Iterator[_Piece]:
     """Divide a line into sentences with their kinds; a piece ends where the next sentence begins.
 
-    A line that is not evidence as a whole, such as a heading, is a single piece. ``after`` is the
+    A whole line that is not evidence, such as a heading, is a single piece. ``after`` is the
     kind of the piece before the line.
     """
     if (kind := _kind_of_line(line, after=after)) is not None:

@@ -20,7 +20,7 @@ def judge_claims(
     """Verify claims, and return a report on each.
 
     A claim that :func:`before_reading` does not decide is read with its evidence and, if the
-    verifier answers, without the cited spans too.
+    verifier answers, without the cited spans too, or without any span if it cites none.
     """
     decides_by, units = rule.DecisionRule(settings.rule), Units(settings.units)
     targets = [settings.target if each.target is None else each.target for each in claims]

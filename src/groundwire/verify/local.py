@@ -10,9 +10,9 @@ claim is true, but how much it needs evidence: it is near 0 for "It was built in
 for "Here is a summary".
 
 The model may overlook a "not", so rules read the claim as well (:mod:`.detection.rules`). If a rule
-finds a conflict with the evidence, the answer is NO; some rules count only if the model doubts the
-same words. If a line of the evidence states the claim word for word and no conflict counts, P(YES)
-is high.
+finds a conflict with the evidence, the answer is NO; the conflicts of some rules count only if the
+model doubts the same words. If a line of the evidence states the claim word for word and no
+conflict counts, P(YES) is high.
 """
 
 from collections import deque
@@ -46,13 +46,14 @@ from groundwire.verify.verifier import ANYONE, ClaimQuestion, Doubt, Judged, Rea
 _GRAPHS = (CROSS_GRAPH, "reader.onnx")
 #: Limit on the claims that a verification queues at a time: detections use the same threads.
 _MAX_WAITING = 8
-#: A conflict that does not stand alone is used if the highest P(not supported) of its words is at
-#: least this. In validation answers, annotators marked 92 to 100 % of the numbers, dates and fields
-#: in such conflicts.
+#: A conflict whose ``stands_alone`` is false counts only if the highest P(not supported) of its
+#: words is at least this. In validation answers, annotators marked 92 to 100 % of the numbers,
+#: dates and fields in such conflicts.
 _DOUBTED = 0.6
 #: The highest P(YES) of a claim with a conflict that makes the answer NO.
 DENIED = 0.1
-#: The lowest P(YES) of any other claim that a line of the evidence states word for word.
+#: The lowest P(YES) of a claim that a line of the evidence states word for word, if no conflict
+#: makes the answer NO.
 REPEATED = 0.97
 
 
@@ -223,7 +224,7 @@ class LocalVerifier:
         counting = tuple(
             each
             for each in scores.conflicts
-            # A conflict that does not stand alone is used if the model doubts the same words.
+            # Some conflicts count only if the model doubts the same words.
             if each.stands_alone or plain.highest(each) >= _DOUBTED
         )
         return replace(plain, conflicts=counting).with_rules()

@@ -29,7 +29,8 @@ class ClaimReport:
         measures: Measures of the verifier's answers, such as required and observed information.
         posterior: The verifier's answer with the evidence; ``None`` if the verifier was not asked,
             or a service does not tell its answer.
-        prior: The verifier's answer without the cited spans; ``None`` as for ``posterior``.
+        prior: The verifier's answer without the cited spans, or without any span if the claim
+            cites none; ``None`` as for ``posterior``.
         is_missing_citations: Whether the claim cites nothing although citations are required.
         has_empty_context: Whether the claim had no spans as its evidence.
         evidence: Ids of the spans that are the claim's evidence; empty in a service's report.
@@ -124,7 +125,7 @@ class VerificationSetup:
         rule: Rule of the decisions; ``service`` if a service made them.
         settings: All settings of the verification.
         noun: Name of the things that are verified: ``claims`` or ``steps``.
-        passing: :attr:`.ClaimMap.passing` of the verifier; empty if the verifier has no such map.
+        passing: :attr:`.ClaimMap.passing` of the verifier; empty if it has no :class:`.ClaimMap`.
         asides: Parts of the answer that claim nothing and are not verified, each with its kind.
     """
 
@@ -243,7 +244,7 @@ class VerificationReport:
 
 
 def passing_of(verifier: object) -> Mapping[str, Mapping[str, float]]:
-    """Return :attr:`.ClaimMap.passing` of a verifier; empty if the verifier has no such map."""
+    """Return :attr:`.ClaimMap.passing` of a verifier; empty if it has no :class:`.ClaimMap`."""
     claim_map = getattr(verifier, "claim_map", None)
     return {} if claim_map is None else claim_map.passing
 

@@ -1,8 +1,8 @@
 """Decides the status of each claim by the verifier's answers.
 
 By the rule ``signed`` (default), a claim passes if it is believed with its evidence and not without
-it: P(yes) reaches the target, the verdict is not NO, the prior stays below the target, and the
-evidence raises the log-odds enough. The rule ``kl`` only compares amounts of information, which
+it: P(yes) reaches the target, the verifier does not say no, the prior stays below the target, and
+the evidence raises the log-odds enough. The rule ``kl`` only compares amounts of information, which
 have no sign: a claim that its evidence contradicts can pass.
 """
 

@@ -60,7 +60,7 @@ def run(
         verifier: The name of a verifier, or an object that is one.
         with_citations: Whether the report also has findings about the citations of claims.
         opens: Function that opens the verifier ``local`` or ``openai``.
-        through: Function that wraps the opened verifier, for instance to count its calls.
+        through: Function that wraps the verifier that judges, for instance to count its calls.
 
     Raises:
         SettingError: If ``verifier`` or another setting in ``OF_THE_PROGRAM`` is invalid.
@@ -97,6 +97,8 @@ def run(
 
 def _without_remarks(job: _Job, judge: Verifier) -> tuple[_Job, tuple[tuple[AsideKind, str], ...]]:
     """Turn uncited claims of an answer into asides if the verifier finds that they claim nothing.
+
+    Claims beyond ``max_claims`` are left as they are.
 
     Returns:
         The job without these claims, and the asides. Nothing changes for a trace, or if the

@@ -29,7 +29,7 @@ class AnswerSubject:
 
     Attributes:
         answer: The answer as the caller passes it.
-        call: Name of the function that verifies an answer, and path of that endpoint of a service.
+        call: Name of the function that verifies an answer, and of a service's endpoint for answers.
         noun: Name of the parts of an answer in a report.
         is_limited: Whether ``max_claims`` limits the claims that are verified.
     """
@@ -68,7 +68,7 @@ class TraceSubject:
         steps: The steps as the caller passes them: a list of mappings with the fields of
             :class:`TraceStep`, or a mapping that has such a list as ``steps``. ``confidence`` is
             the probability that the step has to reach, above 0 and below 1.
-        call, noun, is_limited: As in :class:`AnswerSubject`.
+        call, noun, is_limited: As in :class:`AnswerSubject`, but for a trace.
     """
 
     steps: object

@@ -28,11 +28,13 @@ _ALIASES = {
     **dict.fromkeys(("N", "NO"), Verdict.NO),
     **dict.fromkeys(("U", "UNSURE", "UNKNOWN"), Verdict.UNSURE),
 }
-_AROUND = " \t\r\n.,;:!?\"'`*()[]{}<>_-\u2581\u0120\u010a"  # the last 3 mean spaces to tokenizers
+_AROUND = " \t\r\n.,;:!?\"'`*()[]{}<>_-\u2581\u0120\u010a"  # the last 3 are white space in tokens
 
 
 def verdict_of(text: str) -> Verdict | None:
-    """Return the verdict that a word or token means, whatever its capitals and punctuation.
+    """Return the verdict that a word or token spells; ``None`` if it spells none.
+
+    Capitals, and spaces and punctuation around the word, are ignored.
 
     >>> verdict_of(" yes."), verdict_of("Unknown"), verdict_of("Yet")
     (<Verdict.YES: 'YES'>, <Verdict.UNSURE: 'UNSURE'>, None)
@@ -74,7 +76,7 @@ class ClaimQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCost:
-    """The cost of one answer, a share of the call's cost if the call was about several claims.
+    """The cost of one answer, or of several together. The answers of one call share its cost.
 
     Attributes:
         calls: Requests to an endpoint, retries not counted; 0 from a cache or a local model.
@@ -117,7 +119,7 @@ class TopToken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doubt:
-    """A stretch of a claim that the evidence it was read with does not support.
+    """A stretch of a claim, not supported by the evidence with which the claim was read.
 
     Attributes:
         start: Offset of its first character in the claim; ``claim[start:end] == text``.
@@ -143,7 +145,8 @@ class Readout:
         no: P(the evidence contradicts the claim).
         unsure: P(neither).
         generated: The verdict, as the verifier wrote it.
-        topk: Tokens that these probabilities were read from; empty if there are none.
+        topk: The likeliest tokens where the verdict was written, as an endpoint lists them; empty
+            if none are listed.
         prompt: The prompt of the question; empty if the verifier has none.
         cost: Calls and tokens that the answer took.
         doubts: Stretches of the claim that are not supported, in reading order, disjoint; empty if
@@ -216,7 +219,7 @@ class Scope:
     is_over: Callable[[], bool] = lambda: False
 
     def given_up(self) -> VerifierFailure | None:
-        """Return the failure for claims of a verification that was given up; else ``None``."""
+        """Return the failure of unread claims if the caller has given up; else ``None``."""
         if not self.is_over():
             return None
         return VerifierFailure(

@@ -2,8 +2,8 @@
 
 Without the key, nobody can make a valid record, nor change, move or remove records unnoticed. Only
 the removal of the last records does not show in the chain itself. The signed bytes begin with their
-purpose and contain the length of each part, so that two different records or rows never have the
-same signed bytes.
+purpose and contain the length of each part, so that two different records, or two different rows of
+``audit_writers``, never have the same signed bytes.
 """
 
 import hmac

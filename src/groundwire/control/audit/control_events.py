@@ -22,7 +22,8 @@ from groundwire.control.tenants.record import (
 )
 from groundwire.control.verdicts import Review
 
-#: Values of ``actor`` for changes by a command such as ``groundwire keys``, and by the first start.
+#: Values of ``actor``: ``COMMAND_LINE`` for changes by a command such as ``groundwire keys``,
+#: ``FIRST_START`` for changes by the first start of a gateway.
 COMMAND_LINE, FIRST_START = "command-line", "first-start"
 
 #: Filters of an export whose values are moments; these values are not redacted.
@@ -118,9 +119,10 @@ class ControlEvents:
         return self._event(EventType.ADMIN_LOGIN, None, payload)
 
     def signed_in_by_provider(self, saved: SavedAccount, address: str) -> tuple[AuditEvent, ...]:
-        """Return the event of a sign-in at a provider, after that of its account if it has one.
+        """Return the event of a sign-in at a provider.
 
-        An account has an event if it is new, or if its role is another one than before.
+        If the account is new, or its role is another one than before, the event of the account
+        comes first.
         """
         account = saved.account
         entered = self.login(account.role, address)
@@ -178,7 +180,7 @@ class ControlEvents:
         return self._named(key, value) if isinstance(value, str) else value
 
     def _named(self, key: str, value: str) -> str:
-        """Redact a value, and as a whole if its key says that the value is a secret."""
+        """Redact a value: all of it, if its key says that the value is a secret."""
         apart = self.redact(value)
         if self.redact(f"{key}: {value}") == f"{self.redact(key)}: {apart}":
             return apart

@@ -23,7 +23,8 @@ VERSION = 1
 
 #: The most entries of a list in a detail, such as the claims; two lists have the limits below.
 MAX_ROWS = 1000
-#: The most references to evidence in one claim or span, and the most citations in one claim.
+#: ``MAX_EVIDENCE`` is the most references to evidence in one claim or span.
+#: ``MAX_CITATIONS`` is the most citations in one claim.
 MAX_EVIDENCE, MAX_CITATIONS = 3, 20
 #: The most characters of all texts together that a detail keeps in full; further texts are cut
 #: after 100 characters.

@@ -37,7 +37,7 @@ _WHOLE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Disposition(StrEnum):
-    """The ways in which a stream can end whose text is sent only after it was judged."""
+    """How a stream ended, if its text was sent only after it was judged."""
 
     DELIVERED = "delivered"  # all of it was sent to the client
     REFUSED = "refused"  # ended by a refusal; the client keeps the text that was released before

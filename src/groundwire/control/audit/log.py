@@ -28,8 +28,8 @@ T = TypeVar("T")
 #: If more characters of details than this wait in the queue, further events are queued without
 #: details, so that details do not fill the memory while the database cannot be reached.
 MAX_DETAIL_CHARS = 64_000_000
-#: The most events in one write. No event is added to a write of more than ``MAX_BATCH_CHARS``
-#: characters.
+#: ``MAX_BATCH`` is the most events in one write. No event is added to a write that has more than
+#: ``MAX_BATCH_CHARS`` characters.
 MAX_BATCH, MAX_BATCH_CHARS = 1000, 4_000_000
 
 

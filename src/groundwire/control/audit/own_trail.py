@@ -18,7 +18,7 @@ from groundwire.control.store.tables import audit_writers
 
 
 class ForeignTrailError(StoreUnusableError):
-    """The store has a trail, of which no chain is signed with a key of this process."""
+    """The store has a trail in which no chain is signed with a key of this process."""
 
 
 def refuses_foreign(config: Config) -> bool:

@@ -57,7 +57,7 @@ class Head:
 
     @property
     def head(self) -> "Head":
-        """The head alone, without what a subclass adds."""
+        """The head alone, without the fields of a subclass."""
         return Head(writer=self.writer, seq=self.seq, mac=self.mac)
 
     def to_dict(self) -> dict[str, Any]:

@@ -31,10 +31,11 @@ from groundwire.errors import GroundwireError
 
 log = logging.getLogger(__name__)
 
-#: The most rows that one transaction removes, and the pause in seconds after such a transaction, in
-#: which other transactions can write.
+#: ``BATCH`` is the most rows that one transaction removes. The pause after such a transaction, in
+#: which other transactions can write, is ``PAUSE_S`` seconds.
 BATCH, PAUSE_S = 1000, 0.05
-#: Seconds between two removals, and the share by which this time varies at random.
+#: ``EVERY_S`` is the mean time between two removals, in seconds; it varies at random by up to the
+#: share ``JITTER``.
 EVERY_S, JITTER = 3600.0, 0.1
 
 _MIN = datetime.min.replace(tzinfo=UTC)

@@ -34,8 +34,8 @@ _SECRET = "|".join(
         r"\b[prs]k_(?:live|test)_[A-Za-z0-9]{10,}|\bhf_[A-Za-z0-9]{20,}",
     )
 )
-#: Matches what may be a secret: text after a name such as ``password:`` or ``Bearer``, with the
-#: name, and passwords in URLs. See :func:`secrets`.
+#: Matches what may contain a secret: a name such as ``password:`` or ``Bearer`` with the text after
+#: it, or the beginning of a URL up to the ``@`` after a password. See :func:`secrets`.
 _NAMED_SECRET = "|".join(
     (
         r"(?i:\b(?:bearer|basic)[ \t]+)[A-Za-z0-9._~+/=-]{16,}",
@@ -78,8 +78,8 @@ _IBAN_CHARS = {each[:2]: int(each[2:]) for each in _COUNTRIES.split()}
 def secrets(text: str) -> Iterator[Range]:
     """Find keys, tokens, private keys, and passwords in URLs or after a word such as ``password``.
 
-    Ordinary text may follow such a word, too. So the match must have a digit, or end with "@", as
-    a password in a URL does.
+    Ordinary text may follow such a word, too. So the text after the word must have a digit, or end
+    with "@".
     """
     yield from _found(_SECRET, text)
     for start, end in _found(_NAMED_SECRET, text):

@@ -20,7 +20,7 @@ _BATCH = 1000
 
 
 async def verify_store(store: Store, keys: Sequence[bytes]) -> TrailVerdict:
-    """Verify the trail in an open store; ``keys`` may have signed its chains.
+    """Verify the trail in an open store; ``keys`` are those that may have signed its chains.
 
     Records are verified in a thread, so the event loop stays free.
 

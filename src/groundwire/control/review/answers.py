@@ -1,6 +1,6 @@
 """Computes how doubtful the results of recorded checks are, and makes rows of labelled answers.
 
-The queue of a reviewer is sorted by doubt, except for the random sample. An export consists of the
+The queue of a reviewer is sorted by doubt, except for the random sample. An export consists of such
 rows.
 """
 

@@ -73,13 +73,13 @@ class Labels:
         return {each.account: each for each in found}
 
     async def labelled(self, event_ids: Sequence[str]) -> frozenset[str]:
-        """Return which of some answers have labels, of any reviewer."""
+        """Return those of ``event_ids`` whose answers any reviewer has labelled."""
         query = select(labels.c.event_id).where(labels.c.event_id.in_(event_ids))
         async with self._store.reading() as connection:
             return frozenset(await connection.scalars(query))
 
     async def latest(self, account: str, *, limit: int) -> list[Review]:
-        """Return the latest labels of a reviewer, the newest first."""
+        """Return the labels of the answers that a reviewer labelled last, the newest first."""
         own = select(labels).where(labels.c.account == account)
         return await self._reviews(own.order_by(labels.c.labelled_at.desc()).limit(limit))
 

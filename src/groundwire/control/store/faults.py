@@ -1,7 +1,7 @@
 """Turns errors of SQLAlchemy and of database drivers into errors of the store.
 
-Messages of SQLAlchemy and of drivers may contain addresses, and data of the transaction. Those of
-the store only name the class and the code of the original error.
+Messages of SQLAlchemy and of drivers may contain addresses, and data of the transaction. So the
+messages of the store quote only the class and the code of the original error.
 """
 
 import sqlite3

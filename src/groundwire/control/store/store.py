@@ -95,8 +95,8 @@ class Store:
         """Open the store, in one attempt.
 
         Args:
-            migrates: Whether tables are made or brought up to date. Otherwise tables of another
-                version are refused.
+            migrates: Whether tables are made or brought up to date. Otherwise a database is refused
+                if it has no tables of this version.
 
         Raises:
             StoreError: If the database cannot be used; ``is_passing`` says whether another attempt
@@ -204,7 +204,11 @@ async def holding(lock: asyncio.Lock, patience_s: float) -> AsyncIterator[None]:
 
 
 def address_of(config: Config) -> DatabaseAddress:
-    """Return the address of the database of a configuration."""
+    """Return the address of the database of a configuration.
+
+    Raises:
+        SettingError: If ``store.url`` is not valid.
+    """
     if config.store.url is not None:
         return DatabaseAddress.read(config.store.url.reveal())
     return DatabaseAddress.of_file(data_folder(config) / FILE)

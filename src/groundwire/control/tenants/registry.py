@@ -57,8 +57,8 @@ class Registry:
 
         Args:
             store: The database; it must be open when another method is called.
-            configured: Tenants and keys of the configuration. They are listed, but cannot be
-                changed here.
+            configured: Tenants and keys of the configuration. They are listed with the stored ones,
+                but their values in the configuration cannot be changed here.
             check: Function that raises ConfigError if the settings that a policy would give a
                 tenant are not possible together. It is called within the transaction.
         """
@@ -326,7 +326,7 @@ class Registry:
             return int(await connection.scalar(select(tables.changes.c.revision)) or 0)
 
     async def snapshot(self, known: TenantSnapshot | None = None) -> TenantSnapshot:
-        """Read all tenants and keys at one moment.
+        """Read all stored tenants and keys, as they are at one moment.
 
         Unchanged tenants are taken from the earlier snapshot ``known``, so that their policies need
         not be parsed again.
@@ -365,8 +365,14 @@ class Registry:
     ) -> tuple[Changed, ...]:
         """Store a tenant without a policy or metadata, so that it can have keys.
 
-        The tenant must be configured, unless ``is_asked``. Return the change; empty if the tenant
-        was stored before.
+        The tenant must be stored or configured, unless ``is_asked``.
+
+        Returns:
+            The change that stored the tenant; empty if the tenant was stored before.
+
+        Raises:
+            UnknownTenantError: If the tenant is neither stored nor configured, unless ``is_asked``.
+            InvalidTenantError: If the id cannot be stored.
         """
         if await self._changeable(change, id_, None, is_asked=is_asked) is not None:
             return ()
@@ -379,7 +385,7 @@ class Registry:
         """Return the stored tenant to change; ``None`` if it is not stored.
 
         Raises:
-            UnknownTenantError: If it is neither stored nor configured, unless ``is_asked``.
+            UnknownTenantError: If the tenant is neither stored nor configured, unless ``is_asked``.
             VersionMismatchError: If the tenant has another version than ``if_version``.
         """
         before = await change.tenant(id_, if_version=if_version) if legal.is_id(id_) else None

@@ -125,7 +125,7 @@ class Change:
         return revoked
 
     async def note_use(self, key_id: str, moment: datetime) -> None:
-        """Store the moment when a key was used last; this does not count as a change."""
+        """Store when a key was used, if no later use is stored; this does not count as a change."""
         is_later = _KEYS.last_used_at.is_(None) | (_KEYS.last_used_at < moment)
         await self.connection.execute(
             update(tables.keys).where(_KEYS.id == key_id, is_later).values(last_used_at=moment)

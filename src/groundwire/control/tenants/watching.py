@@ -1,4 +1,4 @@
-"""Keeps a directory up to date: asks the database for changes every ``store.poll_s`` seconds."""
+"""Keeps a directory of tenants and keys up to date, with a query every ``store.poll_s`` seconds."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ _PATIENCE_S = 5.0
 
 
 class Watcher:
-    """Keeps a directory up to date with the changes that this and other processes make.
+    """Keeps a directory of tenants and keys up to date with the changes of all processes.
 
     While the database cannot be read, the directory stays as it was. All coroutines that use a
     watcher run in the event loop that opened it.
@@ -49,7 +49,7 @@ class Watcher:
 
     @property
     def is_current(self) -> bool:
-        """Whether the last query for changes succeeded."""
+        """Whether the last query for changes succeeded; false before the first one."""
         return self._known is not None and not self._n_failures
 
     @property
@@ -82,7 +82,7 @@ class Watcher:
             await self._flush()
 
     async def refresh(self) -> bool:
-        """Look for changes now, for instance if this process made one. Errors are only logged.
+        """Look for changes now, for instance if this process made one. No error is raised.
 
         Returns:
             Whether the directory is up to date. If not, the watcher tries again.

@@ -1,4 +1,4 @@
-"""The finder of asides."""
+"""Decides for each segment of an answer whether it is an aside."""
 
 import re
 import sys
@@ -33,7 +33,7 @@ _COMMENT = re.compile(r"(?:#|//|--|/\*|<!--)\s*(.+?)\s*(?:\*/|-->)?$")
 
 
 class AsideFinder:
-    """Finds the asides of one answer while it arrives: the parts that claim nothing."""
+    """Finds the asides of one answer, the parts that claim nothing, while the answer arrives."""
 
     def __init__(self, texts: Iterable[str], ids: Collection[str], question: str | None) -> None:
         """Make a finder for one answer, from the texts and ids of its sources, and the question."""
@@ -72,8 +72,8 @@ class AsideFinder:
     def shares_nothing(self, claim: str) -> bool:
         """Return whether a claim has content words, and the sources have none of them.
 
-        It is false if the sources are too long to search, or if the claim has a negation: a refusal
-        ("I do not know the price") need not share a word with the sources.
+        The result is false if the sources are too long to search, or if the claim has a negation: a
+        refusal ("I do not know the price") need not share a word with the sources.
         """
         return self._known.lacks(words_of(claim))
 

@@ -52,8 +52,8 @@ class KnownWords:
     def lacks(self, found: Sequence[Word]) -> bool:
         """Return whether no source has any of the content words among ``found``, in any form.
 
-        It is false if there is no content word, if a negation is among the words, or if the sources
-        are too long to be searched as a whole.
+        The result is false if there is no content word, if a negation is among the words, or if the
+        sources are too long to be searched as a whole.
         """
         content = [w.lower for w in found if w.is_content and w.lower not in ("yes", "no")]
         if not content or has_negation(found) or sum(map(len, self.texts)) >= _MAX_SEARCHED_CHARS:
@@ -110,8 +110,8 @@ def is_plain(word: str) -> bool:
 def asserts(word: str) -> bool:
     """Return whether a word turns a title into a statement.
 
-    Such words are numbers except the years 1900 to 2099, negations, and listed words such as "is"
-    and "cheaper".
+    Such words are negations, listed words such as "is" and "cheaper", and words that begin with a
+    digit, except the years 1900 to 2099.
     """
     has_digit = any(map(str.isdigit, word))
     return (

@@ -21,8 +21,8 @@ _INTRO_WORDS = words(LISTS["intro_words"])
 _OFFER_WORDS = words(LISTS["offer_words"])
 _COUNTS, _COUNTED = words(LISTS["counts"]), words(LISTS["counted"])
 MAX_TITLE_WORDS = 8
-#: A title that is a question may have at most this many content words that are neither in the
-#: sources nor in the user's question.
+#: A question can be a title with at most this many content words that neither the sources nor the
+#: user's question has. Each of these words is in lower case and does not end with "ed".
 _MAX_FREE = 2
 #: Auxiliary verbs. In a question they state nothing: "Is it open?"
 _AUXILIARY = words(
@@ -63,7 +63,11 @@ _OBJECT = re.compile(
 
 
 def _phrases(name: str) -> re.Pattern[str]:
-    """Return the pattern of a list of phrases; ``~`` in the list becomes a group of free words."""
+    """Return the pattern that matches the phrases of a list.
+
+    In the list, ``@names`` and ``@thing`` stand for the lists with these names, and ``~`` stands
+    for free words, of 1 to 120 characters.
+    """
     text = re.sub(r"\n\s+", "", LISTS[name])
     for each in ("names", "thing"):
         text = text.replace(f"@{each}", f"(?:{LISTS[each]})".replace("[A-Z]", "(?-i:[A-Z])"))
@@ -83,7 +87,8 @@ _CLAUSE = re.compile(r"\s*[,;]\s+(?:(?:and|but|so)\s+)?|\s+[—–-]\s+|[.!?…:
 class Phrases:
     """Recognises phrases that claim nothing: titles, greetings, intros and closing remarks.
 
-    The free words in a phrase must be words of offers, or words that :meth:`.KnownWords.admits`.
+    The free words in a listed phrase must state nothing. Each must be a listed word of offers, or a
+    word that :meth:`.KnownWords.admits` accepts.
     """
 
     def __init__(self, known: KnownWords) -> None:
@@ -92,8 +97,8 @@ class Phrases:
     def kind_of(self, text: str) -> AsideKind | None:
         """Return the kind of aside of the last clause of a text; ``None`` if a clause is no aside.
 
-        Each clause must be a listed phrase. If the last clause is an intro, the others may be
-        intros, too.
+        A clause is an aside if it is a listed phrase or, if the last clause is an intro, an intro.
+        A text without words is no aside.
         """
         clauses = [
             part for each in _CLAUSE.split(text) if (part := each.strip(MARKS + ".!?…:,–—-()"))
@@ -111,8 +116,8 @@ class Phrases:
     def farewell(self, text: str) -> AsideKind | None:
         """Return the kind of aside of a signed phrase; ``None`` for other texts.
 
-        A signed phrase is a line that ends with a comma, such as "Best regards,", and a name on the
-        next line.
+        A signed phrase is a line of listed phrases that ends with a comma, such as "Best regards,",
+        and a name on the next line.
         """
         first, _, rest = text.partition("\n")
         is_signed = len(rest.split()) <= 5 and is_name(rest) and bool(rest)
@@ -158,9 +163,10 @@ class Phrases:
         return not any(map(asserts, left)) and all(map(self._known.admits, left))
 
     def is_question(self, text: str) -> bool:
-        """Return whether a text is a question of function words and listed words of titles only.
+        """Return whether a text is a question that states nothing.
 
-        A yes-or-no question may also have words of the sources and of the user's question.
+        Each word must be a function word or pass :func:`.is_plain`. A yes-or-no question without a
+        clause may also have words of the sources and of the user's question.
         """
         asks = text.endswith("?") and bool(_ASKS.match(text))
         has = self._known.admits if _YES_NO.fullmatch(text) else is_plain

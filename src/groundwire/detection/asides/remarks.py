@@ -10,7 +10,7 @@ from groundwire.text.vocabulary import words
 #: Words by which the user and the assistant refer to themselves or each other.
 _TALKERS = words("i i'm i've i'd i'll me my we we're we've us our you your you're let let's")
 _CODE = re.compile(r"https?:|www\.|[/\\=<>{}|_@]")
-#: The end of a sentence, with a smiley or other signs after it.
+#: Matches the signs that end a text: an end mark, and a smiley or other signs after it.
 _END = re.compile(r"[^\w\s]\W*$")
 
 

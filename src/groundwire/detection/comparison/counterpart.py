@@ -53,7 +53,8 @@ def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
     must resemble the words around the span.
 
     Returns:
-        The place in the source; ``None`` if no words qualify, or different words are equally good.
+        The place in the source; ``None`` if no words qualify, different words are equally good, or
+        the place is not known.
     """
     find: Callable[[Held], Iterable[_Candidate]] | None = {
         Subtype.NUMBER: _quantities,
@@ -67,7 +68,10 @@ def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
 
 
 def _best(candidates: Iterable[_Candidate]) -> EvidenceRef | None:
-    """Return the place of the best candidate; ``None`` if none is likely or different words tie."""
+    """Return the place of the best candidate.
+
+    The result is ``None`` if no candidate is likely, different words tie, or the place is unknown.
+    """
     likely = [found for found in candidates if found.score >= MIN_LIKENESS]
     most = max((found.score for found in likely), default=0.0)
     best = [found for found in likely if found.score == most]

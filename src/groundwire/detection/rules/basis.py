@@ -125,7 +125,7 @@ def overlap(claim: ComparedText, line: ComparedText) -> float:
 
 
 def singular(lower: str) -> str:
-    """Return a word without "s" at its end."""
+    """Return a word without the "s" or "ss" at its end."""
     return lower.rstrip("s")
 
 

@@ -118,7 +118,7 @@ def _said_of(claim: ComparedText, name: Word) -> Iterator[tuple[Word, Word]]:
 
 
 def _end_of(claim: ComparedText, word: Word) -> int:
-    """Return the end of the statement of which a word is the subject, or else of the word.
+    """Return the end of the statement whose subject is a word, or else the end of the word.
 
     "Wifi is on in all rooms" is such a statement about "wifi".
     """

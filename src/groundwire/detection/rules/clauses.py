@@ -103,7 +103,10 @@ class Clause:
 
     @property
     def is_stated(self) -> bool:
-        """Whether the clause counts as a statement: all do but those like "no towels"."""
+        """Whether the clause is a statement.
+
+        A clause is no statement if it begins with a negation and has no verb, such as "no towels".
+        """
         if not self.negations:
             return True
         return self.negations[0].start > self.all_words[0].start or bool(self.lowers & _VERBAL)

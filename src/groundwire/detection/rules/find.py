@@ -28,8 +28,8 @@ RULES: tuple[Rule, ...] = (
 #: The least P(not supported) that the words of a finding get. In answers kept out of training, this
 #: share of the findings was on words that people had marked too.
 PROBABILITY = 0.6
-#: A finding of values or addresses that the evidence merely lacks counts only if the model's P(not
-#: supported) for them is at least this.
+#: A finding about a number, a date or an address counts only if the model's P(not supported) for it
+#: is at least this, unless :attr:`.RuleFinding.is_enough` is true.
 _DOUBT = 0.12
 _LACKED = frozenset({ConflictKind.NUMBER, ConflictKind.DATE, ConflictKind.REFERENCE})
 _CITED_LABEL = re.compile(r"[\[(]([A-Z]{2,8}-?[0-9]{1,6})[\])]")
@@ -64,8 +64,9 @@ class RuleFindings:
 def find(claim: str, lines: Iterable[str], basis: Basis, before: str = "") -> RuleFindings:
     """Apply all rules to a claim, unless the claim is itself a line of the evidence.
 
-    ``lines`` are those that have most in common with the claim, best first. ``before`` is the
-    previous claim of the answer, or empty. A finding that overlaps a settled stretch is dropped.
+    ``lines`` are the lines of the evidence that have most in common with the claim, best first.
+    ``before`` is the previous claim of the answer, or empty. A finding that overlaps a settled
+    stretch is dropped.
     """
     if basis.has_line(claim):
         return RuleFindings(settled=((0, len(claim)),), is_line=True)

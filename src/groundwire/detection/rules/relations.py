@@ -21,9 +21,9 @@ _LESS = words("less not no never")
 _BE = words("is are was were be been being")
 _JOINING = words("and or of for with to")
 #: Limit on the words between a name and its verb. It is also the number of words after a verb among
-#: which a "by" makes the verb passive.
+#: which :func:`_is_passive` looks for a "by".
 _SKIPPED = 3
-#: A form of "be" makes a verb passive if it is among this many words before the verb.
+#: Number of words before a verb among which :func:`_is_passive` looks for a form of "be".
 _BEFORE_VERB = 2
 _LINES = 3
 

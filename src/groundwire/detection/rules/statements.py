@@ -60,7 +60,8 @@ def negations(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleF
         return
     stated = islice((line for line in lines if not is_field(line.text)), _CLAUSE_LINES)
     read = [basis.clauses(line) for line in stated]
-    # "Some rooms have it; most do not": it is unclear which rooms the claim is about.
+    # Lines such as "Some rooms have it; most do not" are left out: it is unclear which rooms the
+    # claim is about.
     whole = (clauses for clauses in read if not any(each.is_elliptical for each in clauses))
     clauses = [clause for each in whole for clause in each]
     for own in clauses_of(claim):

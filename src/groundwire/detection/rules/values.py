@@ -39,7 +39,8 @@ _COMPARES = re.compile(
     r"|sum|total|totals?|together|altogether|combined|remain\w*|left|taken|in all)\b|%",
     re.IGNORECASE,
 )
-#: Limit on the numbers that are used as operands. Among more, some pair gives almost any result.
+#: Limit on the numbers that are used as operands. Among more numbers, some pair gives almost any
+#: result.
 _MOST_OPERANDS = 12
 #: Number of best lines whose numbers a claim may compute with.
 _OPERAND_LINES = 2
@@ -230,8 +231,9 @@ def _has_figures(claim: ComparedText, quantity: Quantity) -> bool:
 def _is_counted(claim: ComparedText, quantity: Quantity, match: Match, lines: Lines) -> bool:
     """Return whether the answer itself may have counted a number in words: "two ways: A and B".
 
-    The result is false if no ":" follows the number and the best line has a number in words before
-    the same word: "three children" against "two children".
+    The result is false for a number in digits, and for a number that the evidence has with another
+    unit. It is also false if no ":" follows the number, and the best line has a number in words
+    before the same word: "three children" against "two children".
     """
     if _has_figures(claim, quantity) or match is Match.UNIT_DIFFERS:
         return False
@@ -282,6 +284,7 @@ def _is_computed(
     2.8 per 1,000, or a price times a count. The operands are numbers of the claim; those of a rate
     may also be in the best lines. If the claim compares, the operands of all but a price may be in
     the best lines, and those of a sum in the claim before.
+    The result is false for an end of a range.
     """
     if quantity.kind is not QuantityKind.NUMBER or _is_in_range(claim, quantity):
         return False
@@ -298,7 +301,7 @@ def _is_computed(
 
 
 def _is_rate(claim: ComparedText, quantity: Quantity, own: Sequence[Quantity]) -> bool:
-    """Return whether a number is in a rate that two others give: 18 of 6,400 are 2.8 per 1,000."""
+    """Return whether a number is in a rate that two numbers give: 18 of 6,400 are 2.8 per 1,000."""
     for rate, base in pairwise(quantities_in(claim)):
         per = _PER.fullmatch(claim.text[rate.end : base.start])
         if per and quantity in (rate, base) and base.number in _BASES:

@@ -32,7 +32,8 @@ ENCODER = "minilm"
 GATE = "gate"
 #: Names of the detectors that need no files but those of this package and of ``reader-base``.
 DETECTORS = (*READERS, "similarity", "similarity:hash")
-#: Name of the similarity detector → the embedder that the detector then uses.
+#: Name of the similarity detector → the embedder that the detector then uses. The names
+#: ``similarity`` and ``similarity:neural`` mean the same.
 EMBEDDERS = {"similarity": "neural", "similarity:neural": "neural", "similarity:hash": "hash"}
 MANIFEST_NAME = "manifest.json"
 

@@ -90,6 +90,9 @@ def _ragtruth_content(values: Values) -> tuple[str, str | None]:
 
     The instruction is the prompt's text before the context, up to the line :data:`_BEFORE_DATA` if
     there is one; ``None`` if that text is empty, or the prompt does not contain the context.
+
+    Raises:
+        ValueError: If ``source_info`` is neither a text, a record, nor a question with passages.
     """
     match values["source_info"]:
         case {"question": str(question), "passages": str(passages)}:

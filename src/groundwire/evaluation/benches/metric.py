@@ -61,6 +61,9 @@ class Metric:
         ``F1`` is computed over all answers, ``F1, QA`` over those of the task QA, ``mean F1`` as
         the mean of the tasks. ``F1, pooled`` is the same as ``F1``, for benchmarks that also have
         ``mean F1``.
+
+        Raises:
+            KeyError: If the score in the name is not in :data:`STATISTICS`.
         """
         score, _, task = name.removeprefix("mean ").partition(", ")
         return cls(

@@ -102,7 +102,7 @@ class Bench:
 
         Raises:
             DatasetError: If the files have no answers, none of the files can be read, or one of the
-                two files of RAGTruth is missing.
+                two files of RAGTruth is missing or there twice.
             MissingExtraError: If a file is Parquet and pyarrow is not installed.
         """
         mapping = ColumnMapping(columns=self.columns, label_means=self.label_means)

@@ -157,7 +157,7 @@ def read_files(
             broken.append(error)
             if len(broken) == len(files):
                 raise broken[0] from None
-            # The whole file becomes one failed row; the other files are still read.
+            # The error becomes one failed row; the other files are still read.
             row = next(numbers)
             yield reader.read(row, str(file), b"", error.problem)
 

@@ -79,6 +79,9 @@ class ColumnMapping:
         columns: Field → column, for columns that have none of the usual names (:data:`COLUMNS`).
         label_means: Meaning of a label of 1, true or yes: ``hallucinated``, or
             ``supported`` as in LLM-AggreFact.
+
+    Raises:
+        SettingError: If a field is unknown, or ``label_means`` is neither of these.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)

@@ -28,8 +28,8 @@ class MarkedAnswer:
     Attributes:
         text: The answer.
         spans: ``(start, end, label)`` of wrong words: :data:`UNSUPPORTED` or :data:`CONTRADICTED`.
-        doubts: ``(start, end, label)`` of stretches that have a wrong word of this label somewhere
-            or, for :data:`DOUBTFUL`, may have a wrong word.
+        doubts: ``(start, end, label)`` of stretches of which it is not known which words are wrong.
+            Some word has the label or, if the label is :data:`DOUBTFUL`, may be wrong.
     """
 
     text: str

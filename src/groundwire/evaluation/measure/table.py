@@ -38,9 +38,10 @@ def _shown(name: str) -> str:
 
 
 def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Yield the row of all answers, and a row for each group of them.
+    """Yield the row of all answers, and a row for each model.
 
-    The answers of a group have the same model, the same category, or both.
+    If there are several categories, a row for each category follows; if there are several models
+    too, also a row for each pair of model and category.
     """
     yield "all", *_cells(found)
     models, tasks = found["models"], found["tasks"]

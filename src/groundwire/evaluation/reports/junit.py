@@ -1,8 +1,9 @@
 """Writes a report as JUnit XML, which CI systems show as tests.
 
-Each row is a test. A row without a verdict is an error, and a wrong verdict is a failure. Rows
-with a verdict but no label are skipped. If no row has a label, flagged answers are failures, and
-others with a verdict pass. The XML is valid against Jenkins' schema ``junit-10.xsd``.
+Each row is a test. A row without a verdict is an error, and a wrong verdict is a failure. If some
+rows have labels, rows with a verdict but no label are skipped. If no row has a label, flagged
+answers are failures, and others with a verdict pass. The XML is valid against Jenkins' schema
+``junit-10.xsd``.
 """
 
 from collections import Counter

@@ -60,10 +60,11 @@ class ReportRow:
         kind: The kind of the row.
         detection: The detection of the row; ``None`` if it has none.
         judged: The comparison of the detection with the labels; ``None`` without a label.
-        badness: How bad the verdict is, in [0, 1], to sort rows of one kind by. For a wrong verdict
-            it is the distance of the doubt from the threshold, as a share of the largest possible
-            distance; for an answer with a verdict but no label the doubt; for a true positive with
-            known gold spans 1 minus the IoU of the marked characters; and 0 otherwise.
+        badness: How bad the verdict is, in [0, 1], to sort rows of one kind by. It depends on the
+            doubt, :attr:`.confusion.ComparedAnswer.probability`. For a wrong verdict, badness is
+            the distance of the doubt from the threshold, as a share of the largest possible
+            distance; for a verdict without a label, the doubt; for a true positive with known gold
+            spans, 1 minus the IoU of the marked characters; for all other rows, 0.
     """
 
     row: JudgedRow

@@ -22,7 +22,8 @@ from groundwire.text.screen import one_line, visible
 
 #: GitHub's limit on the characters of a comment.
 MAX_TEXT = 65_536
-#: Limits on what is shown: wrong rows, rows of a table, characters of an answer, names of files.
+#: Limits on the wrong rows, the rows of a table, the characters of an answer, and the names of
+#: files that are shown.
 N_ERRORS, MAX_ROWS, MAX_CHARS, MAX_FILES = 10, 30, 1500, 10
 #: Limit on the characters, after escaping, of an untrusted text that is shown as code, such as an
 #: id or the name of a file.

@@ -46,7 +46,7 @@ def marked(example: ReportRow) -> Iterator[tuple[str, Mark | None]]:
 def cut(
     answer: str, gold: Sequence[Range], predicted: Sequence[Range], *, alone: Mark = Mark.EXTRA
 ) -> Iterator[tuple[str, Mark | None]]:
-    """Cut a text into pieces, each with its mark, by the ranges that people and detector marked.
+    """Cut a text into pieces, each with its mark, by ranges that people and the detector marked.
 
     Ranges may overlap. White space at their ends is not marked.
 

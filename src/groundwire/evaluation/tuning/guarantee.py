@@ -143,7 +143,10 @@ def flagged_at(entries: Ints, n_thresholds: int) -> Ints:
 
 
 def one_of_each(contexts: Ints, counts: Bools, rank: Ints) -> Ints:
-    """Return the index of one answer of each context: the one that counts and ranks lowest."""
+    """Return the index of one answer of each context: of those that count, the lowest in rank.
+
+    A context without answers that count has no index.
+    """
     among = np.flatnonzero(counts)
     among = among[np.argsort(rank[among], kind="stable")]
     _, first = np.unique(contexts[among], return_index=True)

@@ -21,10 +21,10 @@ Ints = NDArray[np.intp]
 #: Limit on the number of groups. A column with more different values probably has ids.
 MAX_GROUPS = 1000
 
-#: Thresholds that are tried. They are fixed, because thresholds that depend on the answers would
-#: void the guarantee. They are denser near 1, where the scores of confident models are.
 _THOUSANDTHS = np.arange(1, 1001) / 1000
 _NEAR_ONE = np.concatenate([1 - np.arange(1, 10) * step for step in (1e-4, 1e-5)])
+#: Thresholds that are tried. They are fixed, because thresholds that depend on the answers would
+#: void the guarantee. They are denser near 1, where the scores of confident models are.
 THRESHOLDS: Floats = np.unique(np.round(np.concatenate([_THOUSANDTHS, _NEAR_ONE]), 5))
 
 
@@ -78,7 +78,7 @@ class LabelledSample:
     Attributes:
         contexts: Number of the context of each answer, shape ``(n,)``.
         scores: The highest probability of a claim of each answer, or its lowest similarity; ``nan``
-            without a verdict, or if no claim has a score. Then no threshold flags the answer.
+            without a verdict, or if no claim has a score. No threshold flags ``nan``.
         hallucinated: Whether each answer is hallucinated, by its label.
         failed: Whether the check of each answer failed, or judged nothing.
         groups: Value of each answer in the column to group by; empty if it has none.

@@ -28,6 +28,9 @@ class TuningTarget:
         aim: The score that the target is about.
         value: The bound of the score, in (0, 1): the highest ``fpr``, or the lowest ``precision``
             or ``recall``. ``None`` for ``f1``, which is made as high as possible.
+
+    Raises:
+        SettingError: If the value is out of its range, missing, or given for ``f1``.
     """
 
     aim: Aim

@@ -78,8 +78,9 @@ class Tuned:
         counts: Counts of the group's answers; ``n_flagged`` and ``n_both`` are 0.
         n_contexts: Number of contexts of the answers.
         n_failed: Number of answers whose check failed, or judged nothing.
-        threshold: The threshold to use; ``None`` if no threshold has a guarantee; for ``f1``, if no
-            F1 can be computed or there are fewer than ``MIN_CONTEXTS`` contexts.
+        threshold: The threshold to use. ``None`` if no threshold has a guarantee. For ``f1``, which
+            has no guarantee, ``None`` if no F1 can be computed, or there are fewer than
+            ``MIN_CONTEXTS`` contexts.
         is_cut_off: Whether a threshold below that at which the answers were judged may be better.
         guarantee: The guarantee of the threshold; ``None`` for ``f1``.
         cost: Scores at the threshold; ``None`` if there is no threshold.
@@ -202,8 +203,9 @@ def tune(
 def default_threshold(detector: DetectorInfo) -> float | None:
     """Return the default threshold of the detector that made results.
 
-    ``None`` if it is not known: the detector is not installed in this revision or, unless its
-    scores are similarities, judged the results at a higher threshold.
+    ``None`` if the detector is not installed in this revision, so that the default is not known.
+    ``None`` also if the results were judged at a higher threshold than the default, unless the
+    scores are similarities.
     """
     if detector.operating_point == DEFAULT_POINT:
         return detector.threshold

@@ -46,7 +46,7 @@ _UNCACHED = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 
 def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Metrics) -> FastAPI:
-    """Make the app of the admin plane, which shares its arguments with the data plane."""
+    """Make the app of the admin plane; the data plane uses the objects in the arguments too."""
     app = FastAPI(
         title="Groundwire admin",
         version=__version__,

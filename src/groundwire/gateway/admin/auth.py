@@ -32,7 +32,10 @@ def admin(request: Request) -> AdminKey:
 
 
 class AdminAuthentication(Guard):
-    """Middleware that refuses requests without an admin key, or whose key's role forbids them."""
+    """Middleware that refuses requests without an admin key, or that the key's role forbids.
+
+    Open paths need no key. A local demo needs none either, but refuses requests of other websites.
+    """
 
     def __init__(self, app: ASGIApp, *, control: ControlPlane) -> None:
         super().__init__(app)

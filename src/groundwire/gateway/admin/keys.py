@@ -94,7 +94,11 @@ async def me(request: Request) -> Me:
 
 
 def _page(found: Sequence[KeyRecord], after: str | None, limit: int) -> KeyPage:
-    """Return the page of keys after the key with the id ``after``; ``None``: the first page."""
+    """Return the page of keys after the key with the id ``after``; ``None``: the first page.
+
+    Raises:
+        InvalidCursorError: If no key has the id ``after``.
+    """
     ids = [each.id for each in found]
     if after is not None and after not in ids:
         raise InvalidCursorError

@@ -93,7 +93,10 @@ class NewTenant(Shape):
 
 
 class TenantChange(Shape):
-    """A change of a tenant, as DVARA's clients send it; `warnings` name fields that are ignored."""
+    """A change of a tenant, as DVARA's clients send it.
+
+    Other fields are ignored, and named in the `warnings` of the response.
+    """
 
     model_config = ConfigDict(extra="allow")
 
@@ -158,8 +161,8 @@ class Tenant(Shape):
 
     Attributes:
         version: A number that grows with each change, and is the ETag; 0: the tenant is not stored.
-        is_configured: Whether the configuration has a section for the tenant. Its values count
-            where neither policy nor metadata has one.
+        is_configured: Whether the configuration has a section for the tenant. The values of
+            the section count where neither policy nor metadata has one.
         warnings: Messages about values that are not valid, and are therefore ignored.
     """
 
@@ -200,7 +203,8 @@ class EffectiveValue(Shape):
         value: The value; null: no limit, or no value is set.
         origin: policy, metadata, configuration with its place, or default; the first of these that
             has a value.
-        warning: Why a value of the tenant is not valid, or its detector cannot check its answers.
+        warning: Why a value of the tenant is not valid, or why the tenant's detector cannot check
+            its answers; null: no warning.
         decisions: Decisions of the configuration that set another value for the requests that they
             apply to. The list is empty where the tenant has a value of its own.
     """

@@ -166,10 +166,12 @@ async def _after(
     return None if cursor is None else str(read_cursor(cursor, str)[0])
 
 
-#: The control plane that serves a request, and the builder of its audit events.
+#: The control plane that serves a request.
 Control = Annotated[ControlPlane, Depends(_control)]
+#: The builder of the audit events about a request.
 Events = Annotated[ControlEvents, Depends(_events)]
-#: The version of the tenant that a change requires; ``"*"`` for any version of a stored tenant.
+#: The version of the tenant that a change requires; ``"*"`` for any version of a stored tenant,
+#: ``None`` for no requirement.
 Version = Annotated[IfVersion | None, Depends(_version)]
 #: The id of the last entry of the page before; ``None`` for the first page.
 After = Annotated[str | None, Depends(_after)]

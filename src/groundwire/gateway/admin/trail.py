@@ -167,7 +167,7 @@ class Verifying:
     """The state of verifying the trail; one verification runs at a time.
 
     Attributes:
-        running: The lock of a verification.
+        running: The lock that a verification holds while it runs.
         last: When the last verification ended, and its result; ``None`` before the first one.
     """
 

@@ -28,10 +28,11 @@ OnReview: TypeAlias = Callable[[int, Review], None]
 #: The most answers that a stream may have; OpenAI's limit of ``n``.
 MAX_ANSWERS = 128
 
-#: Characters that may end a claim. The check gets the waiting text if one of them is in the newest
-#: piece of text, or in the ``_LOOK_BACK`` characters before it: what follows can show that the
-#: claim has ended.
+#: Characters that may end a claim. The check gets the waiting text if the newest piece of text has
+#: one of them.
 _ENDS = frozenset(".!?;:|\n…。！？；：؟۔।։")
+#: The check gets the waiting text also if one of the characters in ``_ENDS`` is at most this many
+#: characters before the newest piece, which can show that the claim has ended.
 _LOOK_BACK = 16
 #: If more characters than this are waiting, the check gets them even if none is in ``_ENDS``.
 _ENOUGH_CHARS = 400

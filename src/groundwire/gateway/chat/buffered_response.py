@@ -23,8 +23,8 @@ from groundwire.pipeline.conversation.response import Answer, AnswerKind
 
 log = logging.getLogger(__name__)
 
-#: A longer body of a chat request or response is parsed in a thread, so that other requests need
-#: not wait.
+#: The body of a chat request or response that has more bytes than this is parsed in a thread, so
+#: that other requests need not wait.
 LARGE_BYTES = 2**20
 
 #: Headers about the bytes of a body, which are wrong once the body is changed.

@@ -119,7 +119,7 @@ def without_ours(raw: bytes, body: Mapping[str, Any]) -> bytes:
 
 
 def _parsed(raw: bytes) -> tuple[Any, bytes]:
-    """Parse a body; return its data, and bytes that all JSON readers read alike.
+    """Parse a body; return its data, and its bytes, in which no object has a key twice.
 
     If an object has a key twice, some readers take the first value and some the last. Such a body
     is written anew from the data that were read here.

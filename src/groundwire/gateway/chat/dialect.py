@@ -43,7 +43,9 @@ class Dialect(Protocol):
         """Return whether a body has an error, and no answer beside the error."""
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
-        """Return a body with each warning before the text of its answer, if the answer has text.
+        """Return a body with each warning before the text of its answer.
+
+        If an answer has no text, the dialect decides whether and where to add its warning.
 
         Args:
             data: The body.

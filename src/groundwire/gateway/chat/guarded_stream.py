@@ -27,9 +27,11 @@ from groundwire.policy.policy import Action
 
 log = logging.getLogger(__name__)
 
-#: The most tool calls of an answer in a ``deferred`` stream, and the most values in their
-#: arguments; a stream with more is refused. The limits are DVARA's.
+#: The most tool calls of an answer in a ``deferred`` stream; a stream with more is refused. The
+#: limit is DVARA's.
 MAX_CALLS = 256
+#: The most values in the arguments of all these calls; a stream with more is refused. The limit is
+#: DVARA's.
 MAX_ARGUMENT_VALUES = 512
 
 
@@ -184,7 +186,7 @@ class ReleasedStream:
         )
 
     def _take_other(self, read: ReadEvent) -> None:
-        """Handle an event without a chunk: a comment, the end, or an event that cannot be read."""
+        """Handle an event without a chunk: a comment, ``[DONE]``, or an unreadable event."""
         if read.is_unreadable and self._release.withholds:
             self._refuse(refused(RefusalCode.STREAM_ERROR))
         if read.is_unreadable:

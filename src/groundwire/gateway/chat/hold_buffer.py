@@ -28,9 +28,10 @@ from groundwire.pipeline.conversation.response import Said
 _WITH_TEXT = ("role", "content")
 #: Fields of a choice that :func:`_divided` treats one by one.
 _OF_CHOICE = ("delta", "finish_reason", "logprobs")
-#: Other fields of a choice, and fields of a chunk, that may be sent before the answer has passed if
-#: their strings are names, such as an id.
+#: Other fields of a choice that may be sent before the answer has passed, if their strings are
+#: names, such as an id.
 _NAMES_IN_CHOICE = ("content_filter_results",)
+#: Fields of a chunk that may be sent before the answer has passed, if their strings are names.
 _OF_CHUNK = (*HEAD, "choices", "prompt_filter_results", "obfuscation", "provider")
 #: The first line of an error event of some upstreams.
 _ERROR_NAME = b"event: error\n"
@@ -338,7 +339,10 @@ def _without_its_text(part: object) -> object:
 
 
 def _before_answers(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the fields of a chunk that may be sent before any answer; if empty, none is sent."""
+    """Return the fields of a chunk that may be sent before any answer.
+
+    The result is empty if no event is to be sent.
+    """
     known = without_text(data, _OF_CHUNK)
     if "choices" in data and known == data:
         return data

@@ -70,8 +70,8 @@ def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
 def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
     """Return Groundwire's own headers: the worst outcome and strongest action of the answers.
 
-    There are none without answers. If reasoning of the model came with a checked answer, a third
-    header says that it is unread.
+    Without answers, there are no headers. If reasoning of the model came with a checked answer, a
+    third header says that the reasoning was not read.
     """
     if not answers:
         return []
@@ -93,8 +93,8 @@ def evidence_headers(conversation: Conversation) -> list[tuple[str, str]]:
 def is_told_at_end(checked: Checked) -> bool:
     """Return whether the event that ends a streamed answer reports the outcome.
 
-    As in DVARA, it does not if there was nothing to check against (``unverified``), unless the
-    action is ``header`` or stronger.
+    As in DVARA, the outcome ``unverified``, for an answer with nothing to check it against, is
+    reported only if the action is ``header`` or stronger.
     """
     is_told = checked.action.strength >= Action.HEADER.strength
     return is_told or checked.outcome is not Outcome.UNVERIFIED

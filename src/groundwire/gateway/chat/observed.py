@@ -37,7 +37,8 @@ class ObservedStream:
     ) -> None:
         """Prepare to relay a stream; nothing is read yet.
 
-        ``conclude`` is called with the report once the response has ended or the client has left.
+        Once the response has ended or the client has left, ``conclude`` is called with a coroutine
+        that finishes the check and returns the report.
         """
         self._reply, self._answers, self._conclude = reply, answers, conclude
         self._reader: ChunkReader | None = None

@@ -25,7 +25,7 @@ class ReadEvent:
     """An event of a stream, with the chunk that was read from it.
 
     Attributes:
-        chunk: The chunk; ``None`` for a comment, the end of the stream, and an unreadable event.
+        chunk: The chunk; ``None`` for an event without data, ``[DONE]``, and an unreadable event.
         is_end: Whether the event ends the stream.
         is_unreadable: Whether the event has data that are not a chunk, or has no data and a line
             that the standard of server-sent events does not define.
@@ -77,6 +77,7 @@ class ChunkReader:
 
         Raises:
             CodingError: If the compressed data are not complete.
+            EventTooLargeError: As :meth:`feed`.
         """
         events = self._splitter.feed(self._decoder.finish())
         rest = self._splitter.finish()

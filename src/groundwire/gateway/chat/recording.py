@@ -26,7 +26,7 @@ class StreamReport:
         answers: The results for the answers that were checked to their end or refused; empty if
             text was withheld and the client left.
         summary: The summary of a stream whose text was withheld; ``None`` for other streams.
-        refusal: The reason why the rest of the stream was refused; ``None`` if it was not.
+        refusal: The reason why the rest of the stream was refused; ``None`` if nothing was.
         is_upstream_error: Whether the upstream sent an error in the stream.
         is_client_gone: Whether the client left before the end.
         added_s: Seconds from the upstream's last bytes until recording begins; ``None`` if nothing
@@ -66,7 +66,7 @@ class Recorder:
 
     @property
     def is_failing(self) -> bool:
-        """Whether requests that need an audit record are refused, since none can be written now."""
+        """Whether requests that need an audit event are refused, since none can be written now."""
         return self._refuses and self._services.audit.is_failing
 
     def require_writable(self) -> None:
@@ -91,7 +91,7 @@ class Recorder:
                 ``None`` if it did not wait.
 
         Raises:
-            Problem: 503, if the audit record cannot be written and the response must not be sent.
+            Problem: 503, if the audit events cannot be written and the response must not be sent.
         """
         events = self._events(context, answers, "complete")
         may_leave = await self._keep(events, tenant=context.tenant, source="response")
@@ -110,7 +110,7 @@ class Recorder:
         In a batch, ``row`` is the number of the row.
 
         Raises:
-            Problem: 503, if the audit record cannot be written and the response must not be sent.
+            Problem: 503, if the audit events cannot be written and the response must not be sent.
         """
         numbered = {} if row is None else {"row": row}
         events = self._events(context, answers, "native", source=NATIVE, **numbered)
@@ -125,7 +125,7 @@ class Recorder:
             events = (*events, summary)
         began, may_leave = perf_counter(), True
         if report.is_client_gone:
-            await self._services.audit.write(*events)  # no response is waiting for these records
+            await self._services.audit.write(*events)  # no response is waiting for these events
         else:
             source = STREAMED["source"]
             may_leave = await self._keep(events, tenant=context.tenant, source=source)
@@ -170,8 +170,8 @@ class Recorder:
     async def _keep(self, events: Sequence[AuditEvent], *, tenant: str, source: str) -> bool:
         """Write events, and return whether the response may be sent.
 
-        If the end of a response waits for its records, so does this method. A response that may not
-        be sent is counted, and an event about it is recorded.
+        If the end of a response waits for its audit events, so does this method. A response that
+        may not be sent is counted, and an event about it is recorded.
         """
         if not self.settles:
             await self._services.audit.write(*events)

@@ -10,7 +10,7 @@ class Release(StrEnum):
     """The ways to send the text of a stream to the client; one is chosen before the first byte."""
 
     OBSERVE = "observe"  # at once, byte for byte; nothing waits for the check
-    MARK = "mark"  # at once, but the end of an answer waits, to report the result or be recorded
+    MARK = "mark"  # at once, but the end of an answer waits for the result of its check
     SENTENCE = "sentence"  # each sentence as soon as it has been checked
     DEFERRED = "deferred"  # at the end, once all answers have been checked
 

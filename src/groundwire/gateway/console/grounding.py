@@ -38,7 +38,7 @@ class FormField:
         legal: The valid values in words that follow "must be"; may be empty.
         warning: Why the tenant's stored value is ignored, or its detector cannot be used; may be
             empty.
-        problem: Why the value that was sent is refused; empty if it is not.
+        problem: Why the value that was sent is refused; empty if no value is refused.
     """
 
     name: str
@@ -77,8 +77,8 @@ def form_of(
     fields = [
         FormField(
             name=each.name,
-            # The part about null is left out: where the configuration has null, a tenant writes 0,
-            # or nothing.
+            # The part about null is left out: where the configuration takes null, the form takes 0
+            # or an empty field.
             text=SETTINGS[setting_of(each.name)].text.partition("; null")[0].rstrip(".") + ".",
             value=(own if sent is None else sent).get(each.name, own[each.name]),
             own=own[each.name],

@@ -93,7 +93,9 @@ class Provider:
     async def arrive(
         self, secret: str, query: Mapping[str, str]
     ) -> tuple[Identity, AccountRole | None]:
-        """Return the identity of a person who came back from the provider, and their role, if any.
+        """Return the identity of a person who came back from the provider, and their role.
+
+        The role is ``None`` if the ID token gives them none.
 
         Args:
             secret: The secret in the browser's cookie; empty without a cookie.

@@ -48,7 +48,7 @@ class Replayed:
 
     @property
     def is_changed(self) -> bool:
-        """Whether the outcome or the action differ."""
+        """Whether the outcome or the action differs."""
         return (self.now.outcome, self.now.action) != (self.then.outcome, self.then.action)
 
 
@@ -104,7 +104,7 @@ class Effect:
 
 
 def replayable(records: Sequence[FoundRecord]) -> tuple[list[FoundRecord], int]:
-    """Select up to :data:`MAX_ANSWERS` answers, and count those that cannot be replayed.
+    """Select up to :data:`MAX_ANSWERS` answers to replay, and count all that cannot be replayed.
 
     Types of events alternate, so that each type is replayed even if the time runs out. Of an answer
     with two events, the first in ``records`` is used.

@@ -102,7 +102,8 @@ def _to_next(
 ) -> Response:
     """Redirect to the answer after ``event_id`` in the queue, or to the list if no other waits.
 
-    The first answer comes after the last. ``fields`` are added to the query.
+    The first answer comes after the last, and after an event that is not in the queue. ``fields``
+    are added to the query.
     """
     ids = [_id_of(record) for _, record in queue]
     at = ids.index(event_id) + 1 if event_id in ids else 0

@@ -77,7 +77,7 @@ class ConsoleServices:
         readiness: The state of the gateway's start, with its services.
         accounts: The accounts of people.
         labels: The labels that reviewers gave to answers.
-        provider: The provider at which people may sign in, if any.
+        provider: The provider at which people may sign in; ``None`` if none is configured.
         throttle: Limits failed sign-ins.
         budgets: The lines about budgets on the overview.
         replaying: A lock that lets one replay of stored answers run at a time.

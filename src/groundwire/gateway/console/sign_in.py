@@ -91,7 +91,7 @@ async def _arrive(request: Request) -> Response:
     await visit.control.require_open()
     address, trace = address_of(request.scope), trace_id(request)
     secret, _, after = request.cookies.get(_AWAY, "").partition(".")
-    secret = secret[:64]  # limits the memory of the throttle, which keeps it
+    secret = secret[:64]  # the throttle keeps secrets, so a long one would fill its memory
     try:
         if visit.own.throttle.is_over(secret, address):
             raise Problem(

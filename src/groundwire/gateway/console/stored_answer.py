@@ -75,7 +75,11 @@ def _places(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _sources(
     sources: Sequence[Mapping[str, Any]], quoted: Sequence[Mapping[str, Any]]
 ) -> Iterator[Source]:
-    """Yield the sources; in place of a text that is not stored, its lines that are evidence."""
+    """Yield the sources.
+
+    A text that is not stored is replaced by the lines of the source that are evidence; if there are
+    no such lines, by a remark.
+    """
     places = [place for each in quoted for place in _places(each)]
     for number, each in enumerate(sources):
         lines = dict.fromkeys(x["text"] for x in places if x["source"] == number)
@@ -86,7 +90,7 @@ def _sources(
 def _spans(
     spans: Sequence[Mapping[str, Any]], answer: str, start: int, end: int, sources: Sequence[Source]
 ) -> Iterator[tuple[Mapping[str, Any], dict[str, Any]]]:
-    """Yield the spans of a claim that are found, each as it was and with its new offsets."""
+    """Yield each span that is found in its claim, paired with a copy that has new offsets."""
     for span in spans:
         at = span["start"]  # wrong if a text before the span was redacted or cut
         if not (start <= at < end and answer.startswith(span["text"], at)):

@@ -271,7 +271,10 @@ async def _revoke_key(visit: Visit) -> Response:
 
 
 async def detector_of(visit: Visit, own: Overrides | None) -> DetectorInfo | None:
-    """Return the detector and threshold for a tenant's own settings; ``None`` if unusable now."""
+    """Return the detector, with its threshold, that a tenant's own settings lead to.
+
+    ``None`` if the models are not loaded, or the detector cannot be used.
+    """
     pipeline = visit.control.pipeline
     if pipeline is None:
         return None

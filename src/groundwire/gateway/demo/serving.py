@@ -72,7 +72,7 @@ class Gateways:
         """Return the gateway with the configuration of this name; start it if necessary.
 
         Raises:
-            GroundwireError: If it cannot be started.
+            Exception: If the gateway cannot be started; mostly a ``GroundwireError``.
         """
         if name not in self.running:
             config, failures = self._config(name), list[Exception]()
@@ -90,7 +90,7 @@ class Gateways:
             The base URL of the gateway, without ``/v1``, and the URL of the console.
 
         Raises:
-            GroundwireError: If it cannot be started.
+            Exception: If the gateway cannot be started; mostly a ``GroundwireError``.
         """
         environ = self._environ | {"GROUNDWIRE_ADMIN_PORT": "0"}
         config, failures = parse(yaml, name="console.yaml", environ=environ), list[Exception]()

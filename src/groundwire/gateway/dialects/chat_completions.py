@@ -18,7 +18,8 @@ class ChatCompletions:
     """The dialect of ``POST /v1/chat/completions``."""
 
     path = "chat/completions"
-    #: The prefix of a stream's id, and the ``object`` of its chunks, if the upstream gives none.
+    #: The beginning of ``id``, and the value of ``object``, in chunks that the gateway makes before
+    #: the upstream has sent these fields.
     _prefix, _object = "chatcmpl", "chat.completion.chunk"
     _buffer: type[HeldStream] = HeldStream
 

@@ -13,7 +13,7 @@ _OBJECT = "text_completion"
 
 
 class HeldTexts(HeldStream):
-    """A buffer that holds back a stream of legacy completions in the form of chat completions."""
+    """Holds back a stream of legacy completions, and handles them as chat completions."""
 
     def write(self, chunk: Mapping[str, Any]) -> bytes:
         """Return a chunk of chat completions as an event with a legacy completion."""

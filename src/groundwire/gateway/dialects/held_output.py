@@ -79,7 +79,7 @@ class HeldOutput(HeldBlocks):
 
     @property
     def _parts(self) -> list[dict[str, Any]]:
-        """The sent parts of the item that is being sent; empty if there is none."""
+        """The sent parts of the item that is being sent; empty without such an item or parts."""
         item = self._items.get(-1 if self._open_item is None else self._open_item, {})
         parts: list[dict[str, Any]] = item.get("content", [])
         return parts

@@ -31,18 +31,20 @@ _BEGUN = ("id", "type", "role", "model", "content")
 #: Fields of ``usage`` that hold a name, such as that of a service tier, and may be sent before the
 #: answer has passed.
 _USAGE = ("service_tier", "inference_geo", "speed")
-#: Known fields of messages, events, blocks and deltas. Text in any other field is counted as
-#: unchecked.
+#: Known fields of messages. Text in any other field is counted as unchecked.
 _OF_MESSAGE = frozenset((*_MESSAGE, "container", "context_management", "stop_details"))
+#: Known fields of events. Text in any other field is counted as unchecked.
 _OF_EVENT = frozenset(
     ("type", "index", "message", "content_block", "delta", "usage", "context_management")
 )
+#: Known fields of blocks. Text in any other field is counted as unchecked.
 _OF_BLOCK = frozenset(
     (
         *("type", "text", "citations", "id", "name", "input", "content", "tool_use_id"),
         *("thinking", "signature", "data", "file_id", "server_name", "is_error", "caller"),
     )
 )
+#: Known fields of deltas. Text in any other field is counted as unchecked.
 _OF_DELTA = frozenset(
     (
         *("type", "text", "partial_json", "thinking", "signature", "citation", "estimated_tokens"),

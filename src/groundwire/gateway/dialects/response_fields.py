@@ -31,11 +31,12 @@ _BEGUN = frozenset(
 )
 #: Empty values of fields for which the API does not allow ``null``.
 _EMPTY: Mapping[str, Any] = {"metadata": {}, "tools": []}
-#: Fields of a message, and of its text parts, that may be sent once the text has been checked.
+#: Fields of a message that may be sent once its text has been checked.
 ITEM = ("id", "type", "status", "role", "content", "phase")
+#: Fields of a text part that may be sent once its text has been checked.
 PART = ("type", "text", "annotations", "logprobs")
 
-#: Known fields of events, items and parts. Text in any other field is counted as unchecked.
+#: Known fields of events. Text in any other field is counted as unchecked.
 OF_EVENT = frozenset(
     (
         *(*EVENT, "response", "item", "part", "delta", "text", "logprobs", "obfuscation"),
@@ -44,6 +45,7 @@ OF_EVENT = frozenset(
         *("background", "output_format", "summary", "command", "command_index", "output"),
     )
 )
+#: Known fields of items. Text in any other field is counted as unchecked.
 _OF_ITEM = frozenset(
     (
         *(*ITEM, "summary", "encrypted_content", "name", "arguments", "call_id", "action"),
@@ -54,6 +56,7 @@ _OF_ITEM = frozenset(
         *("execution", "max_output_length"),
     )
 )
+#: Known fields of parts. Text in any other field is counted as unchecked.
 _OF_PART = frozenset((*PART, "refusal"))
 #: Pattern of the types of items that are tool calls.
 _CALL = (
@@ -65,8 +68,8 @@ _ITEMS = re.compile(
     rf"message|reasoning|compaction|{_CALL}(_output)?|mcp_list_tools|mcp_approval_request"
     r"|tool_search_output"
 )
-#: Matches the types of events that add no text of an answer, for example about calls or
-#: annotations.
+#: Matches types of events, none of which adds text of an answer: events about calls or annotations,
+#: for example. Other known types are handled by name.
 EVENTS = re.compile(
     rf"response\.({_CALL}(_arguments|_code|_input|_command|_operation_diff)?|function_call_arguments"
     r"|custom_tool_call_input|mcp_list_tools|reasoning(_text|_summary|_summary_text|_summary_part)?"
@@ -75,10 +78,10 @@ EVENTS = re.compile(
 
 
 def begun(response: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a response with only the values that may be sent before its answer has passed.
+    """Return the known fields of a response, in a form that may be sent before its answer passes.
 
-    The value of any other known field is kept if it has no strings, else replaced by an empty
-    value, mostly ``null``. Unknown fields are left out.
+    A field of ``_BEGUN`` keeps its value if it holds no text, and any other field if all strings in
+    it are empty. Otherwise the value is replaced by an empty one, mostly ``null``.
     """
     may = only(response, _BEGUN)
     others = without_text({key: response[key] for key in response if key in RESPONSE}, ())

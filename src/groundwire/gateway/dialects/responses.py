@@ -257,8 +257,9 @@ class _Reader(BlockReader):
     def _end(self, data: Mapping[str, Any], response: Mapping[str, Any]) -> BlockEvent:
         """Read the event that ends a response.
 
-        It repeats the whole output, and some clients read no other event, so the output must agree
-        with the events before it.
+        This event repeats the whole output, and some clients read no other event. So the output
+        must agree with the earlier events. The output of a failed response is not read; while text
+        is withheld, it is not sent either.
         """
         items = response.get("output") or []
         if not isinstance(items, list) or not all(isinstance(each, Mapping) for each in items):
@@ -304,8 +305,11 @@ class _Reader(BlockReader):
     def _text_so_far(self, place: tuple[int, int], *, has_more: bool) -> TextSoFar:
         """Return the text of a part so far.
 
-        With ``has_more``, text is about to be added. This is an error if a later part already has
-        text, since clients show parts in order.
+        ``has_more`` says that text is about to be added.
+
+        Raises:
+            UnreadableChunkError: If text is about to be added, and a later part already has text:
+                clients show parts in order.
         """
         if has_more and place != self._last:
             if place < self._last:

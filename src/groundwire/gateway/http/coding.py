@@ -1,7 +1,7 @@
 """Content codings of HTTP: decodes gzip and deflate piece by piece, up to a limit.
 
 Upstreams may compress a response even if asked not to, and clients may compress requests. A body of
-a few kilobytes can decode to gigabytes, so decoding stops at a limit.
+a few megabytes can decode to gigabytes, so decoding stops at a limit.
 """
 
 import zlib
@@ -75,8 +75,8 @@ class Decoder:
         self._n_in += len(data)
         if self._inflate is not None and data:
             try:
-                # One byte over the limit shows that the body is too large, and keeps the maximum
-                # above 0, which would mean no limit.
+                # One byte over the limit shows that the body is too large. It also keeps the
+                # maximum above 0, because a maximum of 0 means no limit.
                 data = self._inflate.decompress(data, self._max_bytes - self._n_out + 1)
             except zlib.error as error:
                 raise CodingError(self._coding, "it is damaged, or in another coding") from error

@@ -25,8 +25,9 @@ def header_list(texts: Iterable[str], *, max_bytes: int = MAX_BYTES) -> str:
     Texts keep their order and are separated by ``"; "``. Printable ASCII stays as it is, except
     ``%``, ``;``, ``,`` and spaces at the ends of a text. These and all other characters are
     percent-encoded as UTF-8; a lone surrogate becomes U+FFFD first. A value longer than
-    ``max_bytes`` is cut between two characters and then ends with ``...``. If an uncut value ends
-    so, its last dot is encoded, so that ``...`` at the end always marks a cut.
+    ``max_bytes`` is cut between two characters and then ends with ``...``. If the last text
+    itself ends with ``...``, its last dot is encoded, so that ``...`` at the end of a value always
+    marks a cut.
 
     Args:
         texts: The texts; empty ones are left out.

@@ -75,7 +75,7 @@ def problem_response(problem: Problem, *, trace_id: str, path: str = "") -> Resp
     """Return a problem as a response, in the form that the API at ``path`` has for errors."""
     headers = dict(problem.headers)
     if problem.status in (429, 503):
-        # OpenAI's clients read this header and try again.
+        # OpenAI's clients read Retry-After, and then try again.
         headers.setdefault("Retry-After", "1")
     body = {"type": "error"} if path.endswith("/messages") else {}  # as in Anthropic's API
     body |= problem.to_dict(trace_id=trace_id)
@@ -128,7 +128,7 @@ def too_large(limit: int, n_bytes: int | None, *, is_fixed: bool = False) -> Pro
     Args:
         limit: The most bytes that a body may have.
         n_bytes: The size of the body; ``None`` if it is unknown.
-        is_fixed: Whether no setting can raise the limit; the problem then names none.
+        is_fixed: Whether no setting can raise the limit; the problem then names no setting.
     """
     raised = "" if is_fixed else ", or raise gateway.max_body_bytes"
     size = "more" if n_bytes is None else f"{n_bytes:,}"

@@ -13,9 +13,10 @@ from groundwire.gateway.http.problems import Problem
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: Type and status of refusals, except ``audit_unavailable``. At a status of 500 or above, client
-#: libraries would try again, and the next answer would likely be unsupported too.
+#: Type of refusals, except ``audit_unavailable``.
 TYPE = "guardrail_violation"
+#: Status of refusals, except ``audit_unavailable``. At a status of 500 or above, client libraries
+#: would try again, and the next answer would likely be unsupported too.
 STATUS = 403
 
 
@@ -113,7 +114,7 @@ def blocked(answers: Sequence[Checked]) -> Problem:
 def told_of(
     problem: Problem, *, trace_id: str, extension: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the field ``groundwire`` of the event that ends a stream whose rest is withheld.
+    """Return the field ``groundwire`` of the event that ends a stream if its rest is withheld.
 
     ``extension`` is the result of the check, made by :func:`.marks.extension`. Its ``headers`` may
     quote the withheld text, so they are left out.

@@ -13,13 +13,13 @@ from typing import Any
 
 from groundwire.errors import GroundwireError
 
-#: Two line ends in a row end an event. The first is an atomic group, so that "\r\n" never counts as
-#: two line ends.
+#: Two line ends in a row end an event. The first line end is an atomic group, so that "\r\n"
+#: never counts as two line ends.
 _BLANK_LINE = re.compile(rb"(?>\r\n|\r|\n)(?:\r\n|\r|\n)")
 _LINE_END = re.compile("\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
 
-#: Pattern of an event of data lines only, with the usual line ends: a condition of
+#: Pattern of an event of data lines only, with the line ends LF or CR LF: a condition of
 #: :attr:`ServerSentEvent.is_plain`.
 _PLAIN = re.compile(rb"(?:data:[^\r\n]*\r?\n)+\r?\n")
 #: Characters that some readers treat as line ends, against the standard → their escapes.
@@ -50,7 +50,7 @@ class ServerSentEvent:
         raw: The bytes of the event, with the blank line that ends it.
         data: The values of its ``data`` fields, joined by line feeds; ``None`` without such a
             field, as in a comment. Bytes that are not UTF-8 become U+FFFD, as in the standard.
-        is_foreign: Whether a field is not in the standard.
+        is_foreign: Whether the event has a field that is not in the standard.
     """
 
     raw: bytes
@@ -73,8 +73,9 @@ class ServerSentEvent:
     def is_plain(self) -> bool:
         """Whether every reader gets exactly ``data`` from the bytes.
 
-        The event must have ``data`` lines only, with usual line ends, valid UTF-8, and no character
-        that some readers treat as a line end.
+        The event must have ``data`` lines only, with the line ends LF or CR LF. Its data
+        must have no U+0085, U+2028 or U+2029, which some readers treat as line ends, and no U+FFFD,
+        which replaces bytes that are not UTF-8.
         """
         if self.data is None or not _PLAIN.fullmatch(self.raw):
             return False
@@ -105,8 +106,8 @@ class EventSplitter:
             events.append(ServerSentEvent.of(bytes(self._buffer[start : found.end()])))
             start = self._searched = found.end()
         del self._buffer[:start]
-        # No event ends in the remaining bytes, but the last three may begin the end of one, which
-        # has at most four bytes.
+        # No event ends in the remaining bytes. But the two line ends that end an event have up to
+        # four bytes, and the last three remaining bytes may be the first of these.
         self._searched = max(0, len(self._buffer) - 3)
         if len(self._buffer) > self._max_event_bytes:
             raise EventTooLargeError(self._max_event_bytes)

@@ -96,7 +96,7 @@ class Streamed(Response):
     async def _until_over(self, *tasks: "asyncio.Task[None]") -> None:
         """Wait until a task has ended, or the client has accepted no bytes for too long."""
         while (left_s := self._left_s()) > 0:
-            # A timer for each piece would cost more than sending the piece.
+            # One timer serves many pieces: a new timer for each would cost more than sending it.
             done, _ = await asyncio.wait(tasks, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
             if done:
                 return

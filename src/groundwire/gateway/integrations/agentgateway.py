@@ -71,7 +71,7 @@ async def webhook(request: Request, body: GuardCall) -> Response:
 
 
 def _action(choices: Sequence[Choice], answers: Sequence[Checked]) -> dict[str, Any]:
-    """Return the action, whose fields tell agentgateway whether to reject, mask or pass.
+    """Return the action, whose fields tell agentgateway to reject, mask or pass the response.
 
     If only some answers are withheld, these are masked; if all are, the response is rejected.
     """

@@ -89,8 +89,8 @@ class Authentication(Guard):
             tenant=tenant,
             key_id=None if key is None else key.key_id,
             passes_authorization=is_own and may_pass(scope, self._keyring),
-            # Between the look-up of the key and this one there is no await, so tenants cannot
-            # change.
+            # There is no await between the look-ups of the key and of the tenant, so the tenant
+            # cannot change in between.
             overrides=self._tenants.get(tenant) or Overrides(),
         )
 

@@ -9,7 +9,7 @@ from groundwire.gateway.http.caller import OPEN
 from groundwire.gateway.logs import log_access
 from groundwire.gateway.metrics import admin_endpoint_of, endpoint_of
 
-#: The status to log, by convention, if the client left before the response was complete.
+#: The status to count and log, by convention, if the client left before the response was complete.
 CLIENT_LEFT = 499
 
 #: A function to call when a request has ended, such as :meth:`.metrics.Metrics.request_ended`.

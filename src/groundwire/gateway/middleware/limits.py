@@ -1,4 +1,4 @@
-"""Limits of requests: how many at a time, and the size and depth of their bodies."""
+"""Limits on requests: on their number at a time, and on the size and depth of bodies."""
 
 import json
 from collections.abc import Callable
@@ -30,7 +30,7 @@ class RequestLimits(Guard):
             app: Answers requests within the limits.
             max_requests: The most requests that are answered at a time.
             max_body_bytes: The most bytes that a body may have.
-            is_fixed: Whether no setting can raise these limits; errors then name none.
+            is_fixed: Whether no setting can raise these limits; errors then name no setting.
         """
         super().__init__(app)
         self._max_requests, self._max_body_bytes = max_requests, max_body_bytes
@@ -63,7 +63,7 @@ class RequestLimits(Guard):
     def _counting(self, receive: Receive) -> Receive:
         """Wrap the function that receives a body, so that it refuses a body that is too large.
 
-        The header Content-Length may be missing or wrong.
+        The check of Content-Length is not enough, because the header may be missing or wrong.
         """
         n_bytes = 0
 

@@ -21,9 +21,10 @@ from groundwire.pipeline.conversation.transcript import divide_transcript
 
 router = APIRouter(route_class=NativeRoute)
 
-#: ``require_point`` refuses names with more characters and larger numbers than these, because the
-#: detector's error would repeat them.
+#: The most characters in the name of an operating point. The detector's error would repeat a longer
+#: name, so ``require_point`` refuses it first.
 _MAX_NAME_CHARS = 40
+#: The largest number that is passed on as an operating point, for the same reason.
 _MAX_POINT = 1_000_000
 
 
@@ -50,7 +51,7 @@ async def check(
     with its response goes through all stages of the gateway (gate, evidence, decisions, detector,
     explainer, policy), and gives the outcome and the action for each of its answers.
     """
-    del body  # FastAPI has checked its shape; the library reads the original data
+    del body  # FastAPI has checked the body; the library reads the original data
     data = await request.json()
     found = await until_disconnect(request, recorded(request, lambda: result_of(request, data)))
     return Response(found.json, media_type=JSON)

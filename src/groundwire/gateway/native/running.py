@@ -23,6 +23,7 @@ async def in_thread(request: Request, work: Callable[[], T]) -> T:
     Raises:
         Problem: If the work takes too long.
         ClientGoneError: If the client has disconnected.
+        Exception: Any exception of ``work``.
     """
     own = services(request)
     try:
@@ -37,6 +38,7 @@ async def bounded(own: Services, work: Callable[[], T]) -> T:
     Raises:
         CheckTimeoutError: If the work takes longer than ``gateway.check_timeout_s``, including the
             wait for a thread. The thread goes on, but its result is discarded.
+        Exception: Any exception of ``work``.
     """
     limit = asyncio.timeout(own.config.gateway.check_timeout_s)
     try:

@@ -10,7 +10,8 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 
 from groundwire.gateway.http.openapi import Shape
 
-#: The most spans and claims of one request, which bound how often the verifier reads.
+#: The most spans of a request, and the most claims that it can have verified. Both limits bound how
+#: often the verifier reads.
 MAX_SPANS, MAX_CLAIMS = 200, 200
 _MAX_PATTERN_CHARS, _MAX_PLACEHOLDER_CHARS = 1_000, 200
 

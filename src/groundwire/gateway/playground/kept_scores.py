@@ -24,8 +24,8 @@ class _Kept:
 
     Attributes:
         first: Scores after the first reading.
-        both: Scores after the last reading, the first or the second.
-        attended: Indexes of the passages that were read; empty if the evidence is one passage.
+        both: Scores after the second reading, or after the first if the claim was read only once.
+        attended: Indexes of the passages that were read; empty if there is at most one.
     """
 
     first: ClaimScores
@@ -90,7 +90,7 @@ class KeptScores:
         """Open a session over the kept scores, or over the model if they cannot be used."""
         del sources, question, tenant
         # If a claim is judged in parts, each part may be read a second time by itself. The kept
-        # scores are of the whole claim, so they do not show which parts are.
+        # scores are of the whole claim, so they do not show which parts are read again.
         is_kept = self._is_whole and threshold >= LOWEST_THRESHOLD
         return _KeptSession(self, threshold) if is_kept else self._open(threshold)
 

@@ -53,7 +53,8 @@ def going_up(
 ) -> Pairs:
     """Return the caller's headers that an upstream may see, and the upstream's key if needed.
 
-    The gateway's own headers are left out, and so are headers with text that looks like its keys.
+    The gateway's own headers are left out, and so are headers with text that looks like a
+    key of the gateway.
 
     Args:
         headers: The headers of the caller.
@@ -66,7 +67,8 @@ def going_up(
     Returns:
         Pairs of name, in lower case, and value.
     """
-    # For the HTTP client, names that differ in case are different headers.
+    # For the HTTP client, names that differ in case are different headers, so all names are
+    # put in lower case.
     given = [(name.lower(), value) for name, value in headers]
     dropped = HOP_BY_HOP | _STAYS | _named_by_connection(given)
     if not passes_authorization:

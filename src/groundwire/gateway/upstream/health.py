@@ -34,7 +34,7 @@ class Health:
         return self.down_until is None or now >= self.down_until
 
     def asked(self, *, now: float, rules: UpstreamDefaults) -> "Health":
-        """Return the health after a request was sent; a trial delays the next by a cooldown."""
+        """Return the health after a request was sent; a trial delays the next one by a cooldown."""
         if self.down_until is None or now < self.down_until:
             return self
         return replace(self, down_until=now + rules.cooldown_s)

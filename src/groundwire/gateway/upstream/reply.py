@@ -42,7 +42,8 @@ class UpstreamReply:
         self.headers = coming_back(response.raw_headers, status=response.status)
         self.upstream, self._response = upstream, response
         self._idle_timeout_s, self._broke, self._n_bytes = idle_timeout_s, broke, 0
-        # The response forgets its connection when the body ends, but _ended needs the protocol.
+        # The response forgets its connection when the body ends, but _ended needs the protocol
+        # object of the connection.
         connection = response.connection
         self._protocol = None if connection is None else connection.protocol
 

@@ -35,8 +35,9 @@ _DOCUMENTS = ("file", "input_file", "image", "image_url", "input_image")
 
 #: Media types of files that are texts, besides those that begin with ``text/``.
 _TEXT_FILES = ("application/json", "application/xml", "application/yaml", "application/x-yaml")
-#: Keys for the title and for the text of a document, in the order in which they are tried.
+#: Keys for the title of a document, in the order in which they are tried.
 _NAMES = ("title", "name", "filename", "url")
+#: Keys for the text of a document, in the order in which they are tried.
 _DOCUMENT_TEXTS = ("text", "content", "contents", "snippet", "page_content", "body", "passage")
 
 

@@ -149,8 +149,8 @@ class _Walk:
     def _to_tag_within(self, start: int, line_end: int) -> int:
         """Return where in the line a tag opens a block of evidence or a question.
 
-        The tag must come after a colon, or end the line. Without such a tag, return the start of
-        the next line.
+        A tag counts only after a colon, or at the end of the line. Without such a tag, return the
+        start of the next line.
         """
         tag = self._text.find("<", start + 1, line_end)
         while tag >= 0:
@@ -429,7 +429,7 @@ class _Walk:
     def _is_letter(self, start: int, text: str) -> bool:
         """Return whether a letter begins here: a salutation after other text in a user's prompt.
 
-        The text before it must not ask for work, such as "Improve this:".
+        None begins if the text before the salutation asks for work, such as "Improve this:".
         """
         before = self._text[self._parts[-1].start : start] if self._parts else ""
         is_letter = self._is_user and bool(before) and structure.is_salutation(text)

@@ -79,8 +79,8 @@ def read_message(message: Message, names: Names) -> MessageParts:
 def handed_over(message: Message, names: Names) -> tuple[Piece, ...]:
     """Return the evidence of an assistant's message that is nothing but evidence; else empty.
 
-    The message must begin with a name of evidence, such as "Context:". Some applications put such a
-    message, which no model wrote, before the first message of the user.
+    Only a message that begins with a name of evidence, such as "Context:", counts. Some
+    applications put such a message, which no model wrote, before the first message of the user.
     """
     text = _BETWEEN_PIECES.join(piece.text for piece in message.says)
     parts = divide(_without_noise(text), is_user=False, names=names)
@@ -109,9 +109,10 @@ def _told(
 ) -> list[Part]:
     """Return the unmarked sentences that state something, if they are evidence.
 
-    They are evidence if they have enough words together. A user's sentences need fewer words if the
+    They are evidence if they have enough words in all. A user's sentences need fewer words if the
     question is about them, or if they report what a document says. In a system message with marked
-    evidence, sentences without a figure do not count, because they are mostly instructions.
+    evidence, sentences without a figure do not count, because they are mostly instructions. An
+    assistant's sentences are never evidence.
     """
     if message.role == "assistant":
         return []

@@ -14,7 +14,8 @@ _VISIBLE = re.compile(r"\S")
 #: Words in parentheses after a name, as in "Sources (do not mention them):".
 _ASIDE = re.compile(r"\([^()]*\)")
 _MAX_WORDS = 10
-#: Characters after a line or paragraph in which a question such as "Is that true?" is looked for.
+#: A question such as "Is that true?" is looked for in this many characters after a line or
+#: paragraph.
 JUDGED_CHARS = 40
 _CLAIM_CHARS = 400
 
@@ -77,7 +78,7 @@ def label_at(text: str, start: int, end: int, names: Names) -> Label | None:
 
 
 def is_labelled(text: str, names: Names) -> bool:
-    """Return whether a text begins with a label whose role is known, and is not evidence."""
+    """Return whether a text begins with a label of a known role other than evidence."""
     start = len(text) - len(text.lstrip())
     label = label_at(text, start, end_of_line(text, start), names)
     return label is not None and label.role not in (Role.INFORM, Role.OPEN)
@@ -96,7 +97,7 @@ def introduction_before(text: str, label: int) -> int:
 
 
 def is_heading(line: str, names: Names) -> bool:
-    """Return whether a line is a heading: ``## Context``, ``**Context**`` or ``[CONTEXT]``."""
+    """Return whether a line is a heading, such as ``## Context``, ``[Context]`` or ``CONTEXT``."""
     if len(line) > 100:
         return False
     bare = line.strip(_DECORATION)

@@ -65,7 +65,7 @@ class PastedMaterial:
         return self._found.get(position)
 
     def _groups(self) -> Iterator[list[_Line]]:
-        """Yield groups of successive lines with keys, times or quotes, and lines that go on there.
+        """Yield groups of successive lines: those with keys, times or quotes, and continuations.
 
         The last group may be empty.
         """
@@ -148,7 +148,8 @@ class PastedMaterial:
     def _is_transcript(self, lines: Sequence[_Line]) -> bool:
         """Return whether lines are a conversation of several speakers, who speak in turn.
 
-        The last line must have words: an empty one, such as "Assistant:", is for the model to fill.
+        They are not if the last line has no words after the name: a line such as "Assistant:" is
+        for the model to fill.
         """
         turns = [line for line in lines if line.key and not line.indent]
         speakers = {line.key for line in turns}
@@ -177,8 +178,8 @@ class PastedMaterial:
 def _is_timed(lines: Sequence[_Line]) -> bool:
     """Return whether lines are a log, a chat or subtitles.
 
-    At least two of the lines, and at least a third of those that are not blank, must begin with a
-    time.
+    They count as such if at least two lines, and at least a third of those that are not blank,
+    begin with a time.
     """
     n_timed = sum(line.kind == "time" for line in lines)
     return n_timed > 1 and n_timed * 3 >= sum(line.kind != "blank" for line in lines)

@@ -173,7 +173,7 @@ class Names:
         return None
 
     def _is_of_something(self, words: list[str]) -> bool:
-        """Return whether "history" is that of something else than the chat: "order history"."""
+        """Return whether "history" is that of something other than the chat: "order history"."""
         at = words.index("history") if "history" in words else 0
         known = self._roles.keys() | listed("beside names") | listed("here")
         return at > 0 and words[at - 1] not in known

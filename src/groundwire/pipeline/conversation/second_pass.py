@@ -9,10 +9,10 @@ from groundwire.pipeline.conversation.parts import Part
 from groundwire.pipeline.conversation.roles import words_of
 from groundwire.pipeline.conversation.wording import Wording
 
-#: The least number of words of unmarked statements that are pasted material.
+#: Unmarked statements with at least this many words are pasted material.
 _MIN_WORDS = 20
-#: The same if a question such as "Which port is it?" is before them; a paragraph with fewer words
-#: of statements may be the user's question.
+#: The same if a question such as "Which port is it?" stands before the statements. A paragraph
+#: that asks, and has fewer words of statements than this, may be the user's question.
 _FEW_WORDS = 8
 
 
@@ -62,8 +62,11 @@ def close_gaps(parts: list[Part], text: str) -> None:
 
     This is done only if the first or the last paragraph asks or orders something. The material is
     in the other paragraphs; questions and headings inside it become part of it. Nothing is changed
-    if there is an order inside, if more than half of it is not statements, or if it has too few
-    words of statements.
+    if there is an order inside, or a part in a tag with attributes.
+
+    Nothing is changed either if more than half of the material is not statements, or if it has no
+    marked evidence and too few words of statements. These two limits do not apply if the first
+    paragraph asks about the text "below" and the prompt does not end with a question.
     """
     first_end, last_start = text.find("\n\n"), text.rstrip().rfind("\n\n")
     if first_end < 0:

@@ -113,8 +113,8 @@ class Structure:
     def is_markup(self, block: Block) -> bool:
         """Return whether a block is XML data and not parts of a prompt, by the closing tags inside.
 
-        The names of at least half of these tags must have no role. All others must have the role
-        of evidence, or ``Role.OPEN``, which leaves the purpose to the wording.
+        It is data if the names of at least half of these tags have no role, and all others have the
+        role of evidence, or ``Role.OPEN``, which leaves the purpose to the wording.
         """
         n_within = self._n_closings(block)
         n_data = n_within[None] + n_within[Role.INFORM] + n_within[Role.OPEN]
@@ -225,7 +225,10 @@ def _next(spans: list[tuple[int, int]], position: int) -> tuple[int, int] | None
 
 
 def is_data(text: str) -> bool:
-    """Return whether a text is data: a table, or JSON that is neither empty nor a JSON Schema."""
+    """Return whether a text is data: a table, JSON or JSON Lines.
+
+    Empty JSON and JSON Schemas do not count.
+    """
     bare = text.strip()
     if bare[:1] in "{[" and bare[-1:] in "}]":
         try:

@@ -44,7 +44,7 @@ _POINTS_BACK = re2.compile(
     r"|text|data|article)|\b(?:context|information|documents?|passages?|sources?|text|data|article)"
     r"(?: \w+){0,3} above\b)"
 )
-#: Phrases that ask whether something is true. The text before them is then a claim, not evidence.
+#: Phrases that ask whether something is true. The text before such a phrase is a claim to judge.
 _JUDGES = re2.compile(
     r"(?i)\b(?:is|are|was|were) (?:this|that|it|he|she|they|these|those)"
     r"(?: claim| statement| sentence)? (?:really |actually )?"
@@ -76,9 +76,9 @@ _ASKING_CLAUSE = re.compile(
     r"|(?:who|what|when|where|why|which|how)(?: \w+)? (?:is|are|was|were|do|does|did|can)\b"
     r"[^.!?,\n]*$|tell me\b))"
 )
-#: Limit on the characters of a sentence that is divided at a question, of a text that may be a
-#: form, and of the beginning of a sentence in which an order is looked for. The second number is
-#: the least length of a line that the next line may continue.
+#: ``_MAX_CLAUSES`` limits the characters of a sentence that is divided at a question, of a text
+#: that may be a form, and of the beginning of a sentence in which an order is looked for.
+#: ``_MIN_WRAPPED`` is the fewest characters of a line that the next line may continue.
 _MAX_CLAUSES, _MIN_WRAPPED = 400, 50
 _MOST_FORM_WORDS = 12
 #: A placeholder in a form: ``<source>``, ``${index}``, ``{{name}}``, [1].
@@ -305,8 +305,8 @@ def _requests(text: str) -> Iterator[tuple[str, list[str]]]:
 def n_before_question(text: str, ranges: list[tuple[int, int]]) -> int:
     """Count the sentences before the question with which a text ends.
 
-    The question is the whole last line; if the text has only one line, its last sentence. If the
-    last sentence is not a question, all sentences are counted.
+    The question is the whole last line; if the text has only one line, its last sentence. All
+    sentences are counted if the last is not a question, or if there is only one.
     """
     if len(ranges) < 2 or not text[slice(*ranges[-1])].rstrip().endswith(("?", "？")):
         return len(ranges)

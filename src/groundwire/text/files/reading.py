@@ -1,4 +1,4 @@
-"""Opens files of rows, one row a line, with or without gzip; has the size of blocks of rows."""
+"""Reads files of rows, one row a line, with or without gzip; limits the size of a block of rows."""
 
 import codecs
 import gzip

@@ -74,8 +74,8 @@ def to_json(data: object, *, indent: int | None = None) -> str:
 def replacing(path: Path) -> Iterator[IO[str]]:
     """Open a new file for writing, which replaces the file at ``path`` when it is complete.
 
-    If the block raises or the process ends before, the old file stays. The new file gets the
-    permissions of the old one.
+    If the ``with`` block raises or the process ends before that, the old file stays. The
+    new file gets the permissions of the old one.
     """
     path = path.resolve()  # replace the file that a link points to, not the link
     fresh = path.with_name(f".{path.name}.part")

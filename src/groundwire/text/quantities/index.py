@@ -9,14 +9,14 @@ from itertools import permutations
 
 from groundwire.text.quantities.quantity import Date, Quantity, QuantityKind
 
-# Relative differences up to which two values are equal: for errors of floating point, and for
-# rounding where prose converts units.
+# Greatest relative difference of equal values; it allows for errors of floating point.
 _EXACT = 1e-6
+# Greatest relative difference of values that may be rounded, from a conversion or a calculation.
 _ROUNDED = 0.005
 #: The most numbers and years of the evidence for which :attr:`QuantityIndex._derived` is computed:
 #: among many numbers, some pair gives almost any result.
 _FEW = 12
-# Pairs of base units, and of names of units: one may be written although the other is meant.
+# Base units of degrees, and names of pounds: each → the one that may be meant instead.
 _DEGREES, _POUNDS = {"°": "°C", "°C": "°"}, {"gbp": "lb", "lb": "gbp"}
 
 
@@ -33,7 +33,7 @@ class Match(IntEnum):
     DATE_PARTLY = 7  # the same year or month, but not the same date
     DATE_ABSENT = 8
     UNIT_MISSING = 9  # the same number, without a unit in the answer or in the evidence
-    DERIVED = 10  # can be computed from two numbers of the evidence, if it has few
+    DERIVED = 10  # can be computed from two numbers or years of the evidence, if it has few
 
 
 class QuantityIndex:

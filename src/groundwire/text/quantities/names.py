@@ -20,7 +20,7 @@ ALWAYS = (
 )
 #: The same idiom in words: "seven days a week".
 ALWAYS_IN_WORDS = rf"(?ai:seven{SPACE}days{SPACE}(?:a|per){SPACE}week)(?!\w)"
-#: Versions, addresses, phone numbers and ISBNs: "1.2.3", "555-1234", "24/7", "1/2/3/4".
+#: Versions, IP addresses, phone numbers, ISBNs and the like: "1.2.3", "555-1234", "24/7".
 CHAIN = (
     r"(?:[0-9]++(?:[.-][0-9]++){2,}+(?:-[xX])?\w*+|[0-9]++(?:/[0-9]++){2,}+"
     r"|[0-9]{3}-[0-9]{4}(?!\w)|24/7(?!\w)|[0-9]{1,3}(?:,[0-9]{3}){10,}+)"

@@ -7,7 +7,7 @@ from groundwire.text.quantities.reading import SPACE, FoundQuantity, QuantityRea
 
 DAY_MINUTES = 1440.0
 
-#: A time in digits: "16:30", "05:07:26", "9" before "PM" or "o'clock"; in verbose form.
+#: Pattern of a time in digits: "16:30", "05:07:26", "9" before "PM" or "o'clock".
 CLOCK = (
     r"(?P<clock>[0-9]{1,2}:[0-9]{1,2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?Z?(?![:\w]|\.[0-9])"
     rf"|[0-9]{{1,2}}(?::[0-9]{{2}})?(?={SPACE}?(?i:[ap]\.?m)(?!\w)|{SPACE}o['’]clock))"

@@ -20,7 +20,7 @@ _PARTS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
 _PARTS |= {f"{word}s": value for word, value in _PARTS.items()} | {"halves": 2}
 
 _WORD = f"(?:{'|'.join(sorted(_SMALL, key=len, reverse=True))}|{'|'.join(_LARGE)})"
-#: A number in letters: "twenty-five", "a hundred and five"; in verbose form.
+#: Pattern of a number in letters, for ``re.VERBOSE``: "twenty-five", "a hundred and five".
 NUMBER = (
     rf"(?P<words>(?=[aAbBdDeEfFhHmMnNoOsStTzZ])(?ai:(?:an?{SPACE})?{_WORD}"
     rf"(?:(?:[ -]|{SPACE}and{SPACE}){_WORD}){{0,9}})(?!\w))"

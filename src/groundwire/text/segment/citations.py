@@ -31,11 +31,12 @@ class Citation:
     """A reference to sources in a text, such as ``[S0]`` or ``[1, 3-5]``.
 
     Attributes:
-        start: Offset of the opening bracket in the text.
+        start: Offset of the first character, usually a bracket, in the text.
         end: Offset after the citation; the target of a Markdown link, ``[1](https://...)``, is part
             of it.
         ids: The ids that the citation names, in order, each once, ranges written out:
-            ``("1", "3", "4", "5")``. There are 1 to ``MAX_CITED_IDS``.
+            ``("1", "3", "4", "5")``. There is at least one; :func:`parse_citations` returns at most
+            ``MAX_CITED_IDS``.
     """
 
     start: int
@@ -59,10 +60,10 @@ def parse_citations(
 ) -> tuple[Citation, ...]:
     """Find the citations in ``text[start:end]``; offsets count in ``text``.
 
-    An id is up to 16 letters and 1 to 6 digits: ``S0``, ``1``, ``doc12``. Ids are separated by
-    commas or semicolons; a range joins two with a hyphen or a dash (``[S1-S3]``, ``[1–3]``).
-    Footnotes (``[^1]``) count, brackets in inline code do not. In round brackets only the ids in
-    ``known`` count: ``(see S0, S1)``.
+    An id is up to 16 letters or underscores, then 1 to 6 digits: ``S0``, ``1``, ``doc12``. Ids are
+    separated by commas or semicolons; a range joins two with a hyphen or a dash (``[S1-S3]``,
+    ``[1–3]``). Footnotes (``[^1]``) count, brackets in inline code do not. In round brackets only
+    the ids in ``known`` count: ``(see S0, S1)``.
     """
     end = len(text) if end is None else end
     found = []

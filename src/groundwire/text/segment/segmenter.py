@@ -13,7 +13,7 @@ from groundwire.text.segment.markers import LineKind, OpenLine
 from groundwire.text.segment.sentences import TERMINATORS, decide_at_terminator
 from groundwire.text.segment.view import BoundaryDecision, UndecidedError, View
 
-# Number of characters after the longest possible claim that a decision may read.
+# Number of characters that a decision may read beyond the longest possible claim.
 _LOOKAHEAD_CHARS = 500
 # Characters at which a claim may end, and backticks, between which it may not end.
 _EVENT = re.compile(f"[{TERMINATORS}`{BREAKS}]")
@@ -24,7 +24,7 @@ class Segment:
     """A sentence-sized piece of a text.
 
     Attributes:
-        start: Offset of the first character in the whole text. It is not white space.
+        start: Offset, in the whole text, of the first character, which is not white space.
         end: Offset after the last character, which is not white space either. A segment has at most
             ``MAX_CLAIM_CHARS`` characters, and at least one of them is alphanumeric.
         citations: The citations in the segment, in reading order; empty in fenced code.

@@ -74,7 +74,7 @@ def _strong_stop(view: View, run_end: int) -> int | None:
 
 
 def _tail_end(view: View, position: int) -> int:
-    """Return the offset after the citations at ``position``, with the marks that follow each."""
+    """Return the offset after any citations at ``position`` and the marks that follow each."""
     while (stop := citations_end(view, position)) > position:
         position = view.run(_AFTER_CITATION, stop)
     return position
