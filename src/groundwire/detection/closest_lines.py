@@ -94,7 +94,8 @@ def closest_lines(
         is_open[best] = False
         index = places[best][0]
         n_crumb = 0 if index in crumbs else len(_crumb(evidence.passages[index]))
-        # Each line pays for a separator, although only one follows all lines of a passage.
+        # A separator is counted for each line, although a passage has just one, after its last
+        # line.
         price = int(lengths[best]) + n_crumb + 1
         if price > left and chosen:
             continue

@@ -24,7 +24,10 @@ _DOCUMENT_WORDS = 4
 
 
 class SourceWarning(UserWarning):
-    """A source is read as JSON data, and may be a document whose text has an unknown key."""
+    """Warns that a source is read as JSON data, but may be a document.
+
+    No key of the source is among those that can hold a document's text.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

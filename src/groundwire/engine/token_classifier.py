@@ -30,7 +30,7 @@ class TokenClassifierBackend:
     revision: str
     operating_points: Mapping[str, float]
     score: Score = field(default=Score.PROBABILITY, init=False)
-    # The scores of a checkpoint are not calibrated, so there is no probability of the answer.
+    # There is no map to P(the answer is hallucinated): a checkpoint is not calibrated.
     answers: None = field(default=None, init=False)
     model: TokenClassifier
     pieces: WordPieces

@@ -244,10 +244,13 @@ class ControlPlane:
     # Changes.
 
     def check_overrides(self, overrides: Overrides) -> None:
-        """Make sure that the loaded models, if any, support the settings of a tenant.
+        """Make sure that answers can be checked with a tenant's settings.
+
+        Nothing is checked until the configured models are loaded.
 
         Raises:
-            ConfigError: If the models do not support the settings; the message lists possible ones.
+            ConfigError: If there is no such detector, or its threshold is not possible; the message
+                says what to set instead.
             ModelError: If the model of the chosen detector cannot be found.
         """
         if self.pipeline is not None:

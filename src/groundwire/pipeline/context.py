@@ -43,9 +43,10 @@ class GateReport:
 
     Attributes:
         status: The state of the gate.
-        result: The gate's answer, with confidence; ``None`` if the gate was not asked or failed.
-            If the request bypasses the gate, only decisions can depend on the result.
-        reason: The class name of the error because of which the gate gave no answer, or ``None``.
+        result: The gate's answer, with confidence; ``None`` if the gate was not asked or failed. A
+            gate that is bypassed is still asked if a decision reads its signal; whether to check
+            does not depend on the result then.
+        reason: The class name of the error that kept the gate from answering, or ``None``.
     """
 
     status: GateStatus

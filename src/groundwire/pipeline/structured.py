@@ -152,7 +152,7 @@ class StructuredText:
         )
 
     def _placed(self, explanations: Sequence[Explanation]) -> tuple[Explanation, ...]:
-        """Return explanations of spans of the text, with offsets in the raw answer."""
+        """Move explanations to the raw answer: convert their offsets in the checked text."""
         ranges = [self._range(each.start, each.end) for each in explanations]
         pairs = zip(explanations, ranges, strict=True)
         return tuple(replace(each, start=start, end=end) for each, (start, end) in pairs)

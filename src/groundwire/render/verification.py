@@ -1,4 +1,4 @@
-"""Terminal report of a verification of cited claims, and descriptions that its HTML page shares."""
+"""Writes the report of a verification for a terminal; the HTML page uses its descriptions too."""
 
 from collections import Counter
 from enum import StrEnum

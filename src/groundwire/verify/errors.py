@@ -2,13 +2,13 @@
 
 
 class NotVerifiedError(ValueError):
-    """Raised if a verification cannot take place, or a call has no usable answer.
+    """Raised if a verification cannot take place, or a verifier's response cannot be used.
 
     Reports show type and message, which quote no claim, evidence or key.
 
     Attributes:
-        error_type: The kind of problem in one word, such as ``no_spans`` or ``timeout``.
-        message: What happened and what to do next.
+        error_type: The kind of problem, such as ``no_spans`` or ``timeout``.
+        message: What happened and, in most cases, what to do next.
     """
 
     def __init__(self, error_type: str, message: str) -> None:

@@ -64,7 +64,7 @@ def effective(
 ) -> tuple[Effective, ...]:
     """Return all settings that hold for a tenant, in the order of the fields of a policy.
 
-    ``check`` raises ConfigError if the loaded detectors cannot judge with a tenant's settings.
+    ``check`` raises ConfigError if answers cannot be checked with a tenant's settings.
     """
     sources, warnings = dict(_sources(config, record)), dict(_warnings(record))
     own = over(record.overrides, config.tenants.get(record.id))

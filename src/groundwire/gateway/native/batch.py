@@ -82,7 +82,8 @@ RowResult: TypeAlias = tuple[str | None, bytes]
 
 async def _results(request: Request, batch: BatchRequest) -> AsyncGenerator[RowResult, None]:
     """Yield results in order; rows are checked only as fast as the client reads them."""
-    # A batch uses half of the threads, so that clients who check a single answer need not wait.
+    # The pool for checks has twice as many threads, so a batch leaves half of them to clients who
+    # check a single answer.
     most = n_threads(services(request).config.detector.threads)
     waiting: deque[asyncio.Task[RowResult]] = deque()
     try:

@@ -157,7 +157,7 @@ class Names:
                 found.update(named or ([Role.INFORM] if gives or is_from else []))
             elif any(map(pointer.__contains__, listed("pointers without spaces"))):
                 found.update(self._roles_near(words_of(pointer), stops=False))
-        # "The handbook says:", but not what the user or the model said.
+        # "The handbook says:" announces evidence; "You said:" and "I wrote:" do not.
         says = pointers[-1] in listed("says") and not {"you", "i"}.intersection(pointers)
         # "Extract the following fields:" lists what the answer shall have.
         is_transformed &= listed("parts of an answer").isdisjoint(pointers)
