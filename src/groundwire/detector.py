@@ -200,7 +200,7 @@ class Detector:
         else:
             from groundwire.engine.token_classifier import TokenClassifierBackend
 
-            verify(find_model())  # its tables are used to find the evidence to quote
+            verify(find_model())  # the tables of this model serve to find the evidence to quote
             backend = TokenClassifierBackend.load(
                 name, revision=revision, device=device, threads=threads, max_length=max_length
             )

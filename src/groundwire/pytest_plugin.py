@@ -61,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Reset the option, so that it does not affect a later session in the same process."""
+    """Reset the default operating point, which a later session in this process must not use."""
     SHARED.operating_point = None
 
 

@@ -362,7 +362,8 @@ class Stream:
         """Return ``unrelated`` if a claim shares no content word with the sources, else ``None``.
 
         The result is also ``None`` if the claim is a line of the evidence, a rule confirms a part
-        of it, it has a negation or no probabilities, or the sources are too long to search.
+        of it, it has a negation, no content word or no probabilities, or the sources are too long
+        to search.
         """
         if scores.is_line or scores.settled or not scores.has_probabilities:
             return None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from groundwire.detection.example import SourceLike
     from groundwire.detection.values import Detection, Outcome
 
-#: Outcomes that a test may let pass, besides grounded and skipped.
+#: Outcomes that a test can allow; ``grounded`` and ``skipped`` always pass.
 ALLOWED = ("partial", "unverified", "unavailable")
 
 
@@ -34,7 +34,7 @@ class Detects(Protocol):
 
 
 class SharedDetector:
-    """Loads the default reader at its first use, once for a process."""
+    """Loads the default reader when it is first used, and keeps it for later calls."""
 
     def __init__(self) -> None:
         #: Operating point for calls that name none; ``None`` means the detector's own.

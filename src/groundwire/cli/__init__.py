@@ -81,9 +81,11 @@ class Commands(SuggestingGroup):
             formatter.write_dl([*COMMANDS.items()])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; ``None`` for an unknown name.
+        """Import a command and return it; ``None`` if there is no command of this name.
 
-        ``train`` is in the package groundwire-training.
+        Raises:
+            FailedError: If the command is ``train``, and its package groundwire-training is not
+                installed.
         """
         if cmd_name not in COMMANDS:
             return None
@@ -157,9 +159,9 @@ def cli(ctx: click.Context) -> None:
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its status."""
     if sys.stderr is None:
-        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  # until we end
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  # open until exit
     if sys.stdin is None:
-        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115  # until we end
+        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115  # open until exit
     if sys.stdout is None:
         # Otherwise results would be lost silently, and the next file that is opened would get
         # descriptor 1, so that output would be written into it.
@@ -167,7 +169,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         sys.exit(ExitStatus.FAILED)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # If the output's encoding lacks a character such as ⟦, the escape is printed.
+            # If the output's encoding lacks a character such as ⟦, its escape is printed instead.
             stream.reconfigure(errors="backslashreplace")
     warnings.showwarning = _show_warning
     with suppress(OSError):  # writing to standard error may fail, as on a full disk

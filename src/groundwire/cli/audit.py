@@ -42,8 +42,9 @@ def verify(
 ) -> None:
     """Say whether the audit trail is as it was written.
 
-    Every record is signed together with the one before it. So each place is found where somebody
-    without the key changed, removed, inserted or moved records. Nothing is changed here.
+    Every record is signed together with the signature of the one before. So each place is found
+    where somebody without the key changed, removed, inserted or moved records; but the removal of
+    the last records of a file may go unnoticed. Nothing is changed here.
 
     Args:
         files: A file to verify in place of a database: audit.path, or an export. Repeat it for each
@@ -60,7 +61,8 @@ def verify(
     Exit status:
         0  the trail is as it was written
         1  it was tampered with
-        2  it could not be verified: it is empty, out of reach, or signed with another key
+        2  it could not be verified (it is empty, out of reach, or signed with another key), or the
+           command was wrong
     """
     if store.store is not None and files:
         raise click.UsageError("Give --store or --file, not both.")
@@ -86,7 +88,9 @@ def verify(
 
 
 def _configured_files(config: "Config", store: StoreOptions) -> Sequence[Path]:
-    """Return the file of the configured trail; empty with ``--store``, or if it is in a database.
+    """Return the file of the configured trail.
+
+    Empty with ``--store``, or if the trail is in a database.
 
     Raises:
         SettingError: If the configured trail is standard output.

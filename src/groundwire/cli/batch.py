@@ -86,7 +86,7 @@ class InputRow:
     keys: tuple[str, ...] = ()
 
     def result(self, verdict: Detection | GroundwireError) -> dict[str, Any]:
-        """Return the row of the output for this row, with its verdict or error."""
+        """Return the result of this row as data to write; ``verdict`` may be an error."""
         name: dict[str, Any] = {"row": self.number}
         if self.line != self.number:
             name["line"] = self.line
@@ -129,7 +129,8 @@ class ResultsTally:
     Attributes:
         outcomes: Outcome → number of rows.
         n_errors: Number of rows that could not be checked.
-        first_error: Place and error of the first such row; empty if there is none.
+        first_error: Place and error of the first row that could not be checked; empty if there is
+            none.
         last_row: Number of the last row of the input that has a result; 0 without results.
         rows: Hash of the numbers and fingerprints of all rows that have a result.
         detector: The detector of the last row that was checked; ``None`` if none was.
@@ -200,6 +201,7 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
         DifferentDetectorError: If the results to continue were made by another detector.
         InputError: If the output exists and cannot be used, the input is empty or damaged, or its
             first row shows a mistake (:func:`examine_first`).
+        GroundwireError: If the detector cannot be loaded.
     """
     tally = prepare_output(files)
     # Steps that may fail come before the output is opened, so that a failure leaves no empty file.
@@ -238,8 +240,8 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
 def examine_first(row: InputRow, files: Files) -> None:
     """Look in the first row for mistakes that probably all rows have, and report them once.
 
-    Columns of labels are not used, and a note names them. If there is no question, a second note
-    names the other columns that are not used.
+    A note names columns of labels, which are not used. If there is no question, another note names
+    up to ten other columns that are not used.
 
     Raises:
         InputError: If the row lacks a column, or one of its sources is the name of a file.
@@ -277,7 +279,7 @@ def examine_first(row: InputRow, files: Files) -> None:
 
 
 def prepare_output(files: Files) -> ResultsTally:
-    """Count the results in an output to continue, and drop its last line if that was cut short.
+    """Count the results in the output if it is continued, and drop a last line that was cut short.
 
     Raises:
         InputError: If the output exists, and is to be neither continued nor replaced.

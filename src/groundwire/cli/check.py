@@ -118,7 +118,7 @@ def check(
     of_batch = ("columns", "output", "resume", "force")
     of_answer = (*names_of(AnswerOptions), "html")
     if conversation is not None:
-        # The file has a question, sources and an answer of its own.
+        # The file has a question, sources and an answer, so options for these are refused.
         others = ("batch", *of_batch, *of_answer)
         refuse_options(ctx, others, "cannot be used with --conversation.")
         from groundwire.cli.conversation import check_conversation

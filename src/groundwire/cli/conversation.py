@@ -40,7 +40,7 @@ def check_conversation(
     as_json: bool,
     color: ColorChoice,
 ) -> None:
-    """Check the answers in the response of a file, print the results, and exit.
+    """Check the answers of the conversation in a file, print the results, and exit.
 
     Raises:
         InputError: If the file has no valid conversation, or a check was due and there is no answer
@@ -113,6 +113,6 @@ def read_json(file: Path, *, wanted: str) -> object:
         return json.loads(text)
     except json.JSONDecodeError as error:
         problem = f"{error.msg} at line {error.lineno}, column {error.colno}"
-    except (RecursionError, ValueError) as error:  # nested too deep, or a number too long
+    except (RecursionError, ValueError) as error:  # the nesting is too deep, or a number too long
         problem = str(error)
     raise InputError(f"{name_of(file)} is no JSON: {problem}. It should hold {wanted}.")

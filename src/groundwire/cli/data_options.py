@@ -23,7 +23,7 @@ _RIGHT = re.compile(
 class DataOptions:
     """The options of commands that judge a user's labelled answers.
 
-    All these commands have the same options, so that one can use the results of another.
+    All these commands have the same options, so that a command can use another's results.
 
     Attributes:
         columns: The column that holds a field, if it has another name; can be repeated.

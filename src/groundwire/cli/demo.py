@@ -42,11 +42,11 @@ def demo(
 ) -> None:
     """Show a marked answer, and what clients see through the gateway. It needs no key or network.
 
-    Opens a page with an answer whose wrong words are marked, beside its sources. Then it starts
-    gateways before a scripted model, all on this machine, and walks through scenes over real HTTP:
-    marks, warnings, refusals, both ways to release a stream, what is recorded. On a terminal it
-    ends in the console, where these chats go on. The model's answers are scripted and the verdicts
-    are not: they are those of the embedded models.
+    Without --only, it first makes a page with an answer whose wrong words are marked, beside its
+    sources. Then it starts gateways before a scripted model, all on this machine, and walks through
+    scenes over real HTTP: marks, warnings, refusals, both ways to release a stream, what is
+    recorded. On a terminal it ends in the console, where these chats go on. The model's answers are
+    scripted and the verdicts are not: they are those of the embedded models.
 
     Args:
         pace: Tokens that the scripted model writes in a second.

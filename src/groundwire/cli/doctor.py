@@ -56,7 +56,7 @@ class Checkup:
         name: Name of the checked part.
         ok: Whether the part works; ``None`` for a check that only informs.
         detail: The result in words.
-        fix: The next step if it does not work.
+        fix: The next step if the part does not work.
     """
 
     name: str

@@ -86,6 +86,7 @@ def judge(
 
     Raises:
         InputError: If the output cannot be used.
+        GroundwireError: If the detector cannot be loaded.
     """
     from groundwire.engine.models import EMBEDDERS
     from groundwire.evaluation.judged_row import Header

@@ -1,4 +1,4 @@
-"""Gives commands a file of results: of data that are judged now, or of an earlier run."""
+"""Gives commands a file of results, from judging data now or from an earlier run."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager

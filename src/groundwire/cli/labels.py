@@ -19,7 +19,7 @@ def labels(
 ) -> None:
     """Print the answers that reviewers have labelled in the console, as JSON Lines.
 
-    Answers about which their reviewers disagree, or whose texts are not kept any more, are left
+    Answers about which reviewers disagree, or whose texts are not kept any more, are left
     out. The command works on the database itself, so no gateway has to run. The export is recorded
     in the audit trail, which needs the gateways' audit.key: from --config, GROUNDWIRE_AUDIT_KEY, or
     the file in gateway.data_dir.

@@ -302,8 +302,8 @@ def read_access(own: HttpOptions) -> "Access":
     """Read from the options which clients the server accepts.
 
     Raises:
-        UsageError: If the token cannot be read; or if other machines can reach the server and there
-            is no token, or ``--host`` means all addresses and no ``--allowed-host`` is given.
+        UsageError: If the token cannot be read; if other machines can reach the server and there is
+            no token; or if ``--host`` means all addresses and there is no ``--allowed-host``.
     """
     from groundwire.config.keys import KeyText, hash_of
     from groundwire.config.kinds import is_loopback_host

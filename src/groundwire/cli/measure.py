@@ -73,7 +73,7 @@ def generate_command(
 def evaluate_command(
     ctx: click.Context, /, *, labelled: Labelled, as_json: bool = option("--json")
 ) -> None:
-    """Judge answers and count: rates with intervals, severities, by model and category.
+    """Judge answers, and give rates with intervals and severities, by model and category.
 
     --data is what generate wrote, or any table of answers with their sources; a column named model
     says who gave an answer. groundwire report can read what --output keeps.

@@ -59,8 +59,8 @@ class Generating:
         system: Text of the system message, which comes before the question.  [default: an
             instruction to answer from the sources alone]
         concurrency: Largest number of calls at a time.
-        retries: How many times a call is made again if the status is 429 or 5xx, it fails or it
-            takes too long, with longer and longer pauses.
+        retries: How many times a call is made again if it fails, takes too long or gets the status
+            429 or 5xx, with longer and longer pauses.
         timeout_s: Seconds that a call may take, from the connection to the last byte.
     """
 
@@ -77,7 +77,7 @@ class Generating:
     timeout_s: float = option("--timeout", "S", FiniteRange(0, 3600, min_open=True), default=120.0)
 
     def address(self) -> "EndpointAddress":
-        """Read the address and key of the endpoint; warn if it is plain HTTP to another machine."""
+        """Read the address and key of the endpoint; warn of plain HTTP to another machine."""
         from groundwire.evaluation.language_model import EndpointAddress
 
         variable = None if self.no_key else self.api_key_env

@@ -131,7 +131,10 @@ def _epilog(function: Callable[..., Any]) -> str | None:
 
 
 def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that its signature declares, and click's context on request."""
+    """Give a function the options that its signature declares.
+
+    It also gets click's context if its first parameter is named ``ctx``.
+    """
     text, _ = described(_without_epilog(function))
 
     @wraps(function)
@@ -172,7 +175,10 @@ def _given(options: object) -> Iterator[tuple[Declared, Any]]:
 
 
 def _declared(source: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, str | None]]:
-    """Yield the options and arguments of a command's function or a class of options, with help."""
+    """Yield each option and argument that a signature declares, with its help.
+
+    ``source`` is a command's function, or a class of options.
+    """
     _, helps = described(_without_epilog(source))
     for each in inspect.signature(source).parameters.values():
         if _is_options(each.annotation):

@@ -34,8 +34,8 @@ def regress(
 ) -> None:
     """Compare scores with a baseline, and fail if they fell.
 
-    It also fails if more rows could not be read or checked than in the baseline, or more answers
-    were not checked at all. Without a baseline, no row may fail. On GitHub, failures are also
+    It also fails if more rows have an error than in the baseline, or if more answers were not
+    checked at all. Without a baseline, no row may have an error. On GitHub, failures are also
     printed as annotations, which GitHub shows beside a change.
 
     Args:

@@ -9,7 +9,7 @@ from groundwire.detection.values import Outcome
 class ExitStatus(IntEnum):
     """The exit status of a command."""
 
-    PASSED = 0  # grounded or skipped
+    PASSED = 0  # grounded or skipped; or done, without problems
     FLAGGED = 1  # hallucinated, partial or unverified; or done, but a problem was found
     FAILED = 2  # unavailable, no answer though a check was due, wrong usage or failure
     INTERRUPTED = 130  # 128 + SIGINT, as in shells

@@ -92,7 +92,7 @@ def verify(
     r"""Verify an answer claim by claim: does each follow from what it cites?
 
     Each claim is read with the evidence that it cites, and without. It passes if its probability
-    reaches the target with the evidence, and not without. The report says in bits how much the
+    reaches the target with the evidence, and not without. The report says how much information the
     evidence adds. An option takes either a TEXT or a FILE; the FILE - is standard input.
 
     Args:

@@ -40,7 +40,7 @@ def wrap(
 
     Answers of the APIs Chat Completions, Responses and Messages are checked, whole or streamed. A
     response then has its :class:`Verdict` as the attribute ``groundwire``, and a stream has it
-    after its last event. With several choices, it is the worst of their verdicts.
+    after its last event. The verdict on several choices is the worst one.
 
     Args:
         client: A client of the package ``openai`` or ``anthropic``, synchronous or not.
@@ -97,8 +97,8 @@ def _checked(
 ) -> Any:  # noqa: ANN401
     """Check a response and set its verdict; for a stream, do so when the stream ends.
 
-    Responses of other APIs are returned unchecked. So are raw responses if ``block`` is false; if
-    it is true, they raise a TypeError.
+    Responses of APIs that are not in :data:`_READERS` are returned unchecked. So are raw responses
+    if ``block`` is false; if ``block`` is true, they raise a TypeError.
     """
     read = _READERS.get(path.partition("?")[0].removeprefix("/v1"))
     if read is None:

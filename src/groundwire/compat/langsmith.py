@@ -18,7 +18,8 @@ def groundedness_evaluator(
 
     The outputs of a run have either ``messages``, of which the last is the answer, or an answer
     (``answer``, ``response``, ``output``...) and its sources (``context``, ``contexts``,
-    ``documents``...). The question is in the inputs (``question``, ``query``...).
+    ``documents``...). Without ``messages``, the question is in the inputs (``question``,
+    ``query``...).
     """
     checks = Checks(pipeline)
 

@@ -121,8 +121,8 @@ class HallucinationDetector:
 
         Raises:
             SettingError: If there is no such format.
-            DetectionError: If a part of the answer could not be judged. But for ``spans`` of the
-                embedded reader, only if there are no spans and the answer is not grounded.
+            DetectionError: If a part of the answer could not be judged. With ``spans``, the
+                embedded reader raises it only if there are no spans and the answer is not grounded.
         """
         passages = [context] if isinstance(context, str) else list(context)
         return self._predict(passages, question, answer, output_format)

@@ -31,7 +31,7 @@ class Groundedness(AgentHooks):
         """Set what happens to outputs that could not be checked.
 
         Args:
-            block_unchecked: Whether such outputs trigger the tripwire too.
+            block_unchecked: Whether outputs that could not be checked trigger the tripwire too.
             pipeline: The pipeline that checks; by default one with the default configuration.
         """
         self._checks, self._block_unchecked = Checks(pipeline), block_unchecked

@@ -22,7 +22,7 @@ def register(*, name: str = "Groundedness", pipeline: Pipeline | None = None) ->
         pipeline: The pipeline that checks; by default one with the default configuration.
 
     Raises:
-        ValueError: If a check of this name is registered.
+        ValueError: If a check of this name is registered already.
     """
     checks = Checks(pipeline)
 

@@ -18,8 +18,8 @@ from groundwire.render.descriptions import OUTCOMES, describe_reasons
 #: The pipeline of all :class:`Checks` without one of their own; it has the default configuration.
 _DEFAULT = Lazy(Pipeline.load)
 
-#: The sources of an answer: texts, or documents of LangChain, LlamaIndex or Haystack; ``None`` if
-#: there are none.
+#: The sources of an answer: texts, or documents such as those of LangChain, LlamaIndex and
+#: Haystack; ``None`` if there are none.
 Sources: TypeAlias = Iterable[SourceLike] | None
 
 _PASSED = {Outcome.GROUNDED: True, Outcome.HALLUCINATED: False}

@@ -131,7 +131,7 @@ class _Reader:
                 raise ConfigError([f"{place}: {key.value!r} stands here again, after {first}."])
             part = self.read(value, above)
             if isinstance(part, Scalar) and part.value is None:
-                part = Scalar(None, place)  # null, or no value: the place of the key
+                part = Scalar(None, place)  # an empty value has no place of its own
             entries[key.value] = DocumentEntry(key.value, place, part)
         return list(entries.values())
 

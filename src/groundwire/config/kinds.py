@@ -125,7 +125,7 @@ class Kind:
         if isinstance(raw, str) and raw.strip().lower() in _NULLS and self.is_optional:
             return None
         try:
-            # A truth value is refused here, because True is a number in Python.
+            # Pydantic would read True as 1, so a truth value is refused where none is valid.
             if isinstance(raw, bool) and {"type": "boolean"} not in self._branches:
                 raise KindError(self.legal)
             return self._adapter.validate_python(raw)

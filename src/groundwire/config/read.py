@@ -206,7 +206,7 @@ def _tables() -> dict[str, dict[str, None]]:
 
 #: Table in a file, a path with dots (the whole file: an empty path) → the names in it, in order.
 _TABLES = _tables()
-#: Ends of variables that Kubernetes sets for services; see :func:`_is_service_link`.
+#: Matches the ends of variables that Kubernetes sets for services; see :func:`_is_service_link`.
 _SERVICE_LINK = re.compile(
     r"_SERVICE_PORT_\w+$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$"
 )

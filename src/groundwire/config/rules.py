@@ -122,7 +122,7 @@ class RuleReader:
 
     problems: Problems
     formats: set[Format]
-    # Type → name of each signal of the type → its rule; ``None`` if there is none.
+    # Type → name of a signal → its rule; ``None`` if the signal needs no rule, or has an error.
     _rules: dict[SignalType, dict[str, Any]] = field(
         default_factory=lambda: {type_: {} for type_ in SignalType}
     )
@@ -152,7 +152,7 @@ class RuleReader:
         return tuple(decisions)
 
     def rules(self) -> SignalRules:
-        """Return the rules of all signals, including the built-in ones that decisions name."""
+        """Return the rules of all signals, also of built-in languages and domains in decisions."""
         for used in self._used:
             rules, name = self._rules[used.type], used.name
             if used.type is SignalType.LANGUAGE and name not in rules:

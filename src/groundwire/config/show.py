@@ -81,7 +81,7 @@ def rule_data(rule: Rule | Condition) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> dict[str, Any]:  # noqa: ANN401 - a dataclass of settings
-    """Return the fields that are set, under their names in a file, without API keys."""
+    """Return the fields of ``value`` that are set, by their names in a file, without API keys."""
     data = {each.name: written(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, KeywordRule):
         data["case_sensitive"] = data.pop("is_case_sensitive")

@@ -115,7 +115,7 @@ class Gate:
         enabled: Whether the gate judges prompts.
         model: The model: embedded, a folder, or the id of a hub model.
         revision: Commit of a hub model, 40 digits.
-        threshold: The answer is checked if the gate's probability is at least this.
+        threshold: The answer is checked if the gate's probability is at least this and above 0.5.
         device: The device that the model runs on.
         bypass_explicit: Whether answers to requests that name sources are checked without asking
             the gate.
@@ -250,8 +250,8 @@ class Verify:
             it cites nothing.
         timeout_s: How long one call of the verifier may take.
         claim_split: Whether claims are sentences or lines.
-        citation_regex: A pattern of citations; null: the forms [S0], [1] and [S0, S1].
-        units: The unit of budgets.
+        citation_regex: A pattern of citations; null: forms such as [S0], [1], [S0, S1] and [S1-S3].
+        units: The unit of the amounts of information in the report.
         placeholder: The text that replaces the evidence when a claim is read without it.
         temperature: The sampling temperature at the endpoint.
         max_concurrency: How many calls are made at a time.
@@ -368,8 +368,8 @@ class OpenIdConnect:
     """Settings of the sign-in to the console at an OpenID Connect provider, beside passwords.
 
     Attributes:
-        issuer: The URL of the provider, exactly as it writes it; null: people sign in by password
-            alone. Needs the extra oidc.
+        issuer: The URL of the provider, exactly as the provider writes it; null: people sign in by
+            password alone. Needs the extra oidc.
         client_id: The id that the provider has given the console.
         client_secret: The secret that the provider has given the console; null: it has none.
         redirect_uri: The URL of the console at which people come back from the provider, as the

@@ -152,8 +152,8 @@ class Accounts:
             name: The name to sign in with.
             role: The new role; ``None`` leaves the role, and makes a new account a viewer.
             password: The new password; ``None`` leaves the password. A new account needs one.
-            is_new: ``True``: raise an error if there is an account of this name; ``False``: if
-                there is none; ``None``: in neither case.
+            is_new: ``True``: raise an error if there is an account of this name; ``False``: raise
+                an error if there is none; ``None``: make or change the account.
             is_reset: Whether the new password also replaces that of an existing account.
             keeps_session: The token of the only session that does not end; empty: all end.
             keeps_admin: Whether to raise an error if no admin would be left.

@@ -55,7 +55,7 @@ class AnswerCount:
     Attributes:
         start: The beginning of the stretch, in seconds since 1970.
         tenant: The tenant; empty if tenants are counted together.
-        model: The model that the client named; empty if none, or if all models are counted
+        model: The model that the client named; empty if it named none, or if all models are counted
             together; ``(other)``: the models beyond :data:`_MAX_MODELS`.
         action: The action that was taken, such as ``flag``.
         n: The number of answers.

@@ -42,10 +42,10 @@ class Mark:
 
 
 class WorstScore(NamedTuple):
-    """The highest probability of the findings of an answer that share a label and a severity.
+    """The highest probability among an answer's findings with one label and severity.
 
-    If the score is a similarity, it is the lowest similarity of any claim, with the label
-    ``contradicted``.
+    If the detector's score is a similarity, ``score`` is instead the lowest similarity of any
+    claim, and ``label`` is ``contradicted``.
     """
 
     label: Label
@@ -71,8 +71,8 @@ class CheckFacts:
 
     Attributes:
         detector: The name of the detector.
-        revision: The revision of its weights.
-        score: The kind of its score: ``probability`` or ``similarity``.
+        revision: The revision of the detector's weights.
+        score: The kind of the detector's score: ``probability`` or ``similarity``.
         threshold: The threshold at which the answer was judged.
         worst: The highest probability of the findings of each label and severity, since a policy
             may block only some of them; for similarities, only the lowest similarity of a claim.

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 def detection_of(data: Mapping[str, Any], answer: str | None) -> Detection:
     """Read a detection that :meth:`groundwire.Detection.to_dict` wrote.
 
-    The data does not have the checked ``answer``. With ``None`` the answer consists of the claims,
-    with spaces for the text between them.
+    ``answer`` is the checked answer, which the data does not contain. If it is ``None``, the answer
+    of the result consists of the claims, with spaces for the text between them.
 
     Raises:
         LookupError, TypeError, ValueError: If the data is not a detection.

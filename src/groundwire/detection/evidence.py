@@ -161,7 +161,8 @@ class Evidence:
     def select(self, query: "Query", budget: int = SELECTED_PIECES) -> Selection:
         """Choose the passages that the model reads together with a claim.
 
-        ``budget`` is the most word pieces of each look, special tokens included.
+        ``budget`` limits the word pieces of each look, special tokens included; the first passage
+        that a look adds is taken even if it exceeds the budget.
         """
         order, scores = self.ranked(query)
         if not len(order):
@@ -187,8 +188,9 @@ class Evidence:
     ) -> tuple[EvidenceRef, ...]:
         """Return the lines of chosen passages that share most with a claim, best first.
 
-        If the claim shares only words such as "the" with the lines, its context counts too. At most
-        ``most`` lines are returned, and none if the claim shares no word with any line.
+        If the claim shares only words such as "the" with the lines, the question and the previous
+        claim count too. At most ``most`` lines are returned, and none if the claim shares no word
+        with any line.
         """
         lines = self._lines(query, chosen)
         if lines and lines[0][0] < _LEAST_QUOTED:

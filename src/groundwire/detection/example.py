@@ -26,7 +26,7 @@ _DOCUMENT_WORDS = 4
 class SourceWarning(UserWarning):
     """Warns that a source is read as JSON data, but may be a document.
 
-    No key of the source is among those that can hold a document's text.
+    The source has no text under any key that can hold the text of a document.
     """
 
 
@@ -96,7 +96,7 @@ class Source:
 
 
 def _warn_of_document(data: Mapping[str, object]) -> None:
-    """Warn if data that have none of :data:`TEXT_KEYS` may be a document."""
+    """Warn if data without a text under any of :data:`TEXT_KEYS` may be a document."""
     keys = [
         str(key)
         for key, value in data.items()

@@ -75,8 +75,7 @@ class Passage:
         n_breadcrumb: Number of word pieces at the beginning that belong to the breadcrumb, which is
             not evidence.
         lines: The lines of the passage, in order.
-        n_own_chars: Characters of the lines that no earlier passage of the source has, whole or in
-            part.
+        n_own_chars: Characters of the lines of which no earlier passage of the source has any part.
     """
 
     key: bytes

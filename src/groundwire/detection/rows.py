@@ -152,7 +152,7 @@ def lacking(data: Mapping[str, Any], field: str, *, what: str, wanted: Collectio
         data: The row.
         field: The field of the example that the row lacks.
         what: ``key`` or ``column``: the word for a key in the message.
-        wanted: The keys that the row should have had one of; by default all keys of the field.
+        wanted: The keys of which the row should have one; by default all keys of the field.
     """
     looked_for = wanted or ROW_KEYS[field]
     names = [str(key)[:_SHOWN_CHARS] for key in data]

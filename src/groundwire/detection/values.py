@@ -446,7 +446,7 @@ def read_operating_point(text: str) -> str | float:
 def claim_label(spans: tuple[Span, ...], reason: Reason | None) -> Label:
     """Return the label of a claim: the worst label of its spans.
 
-    With a reason it is ``unchecked``; without reason and spans it is ``supported``.
+    With a reason, the label is ``unchecked``; without reason and spans, it is ``supported``.
     """
     if reason is not None:
         return Label.UNCHECKED

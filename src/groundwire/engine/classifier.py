@@ -148,7 +148,7 @@ class Classifier:
 
 
 def shares_of(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the softmax over the last axis; a logit of +inf or NaN makes all its row NaN."""
+    """Return the softmax over the last axis; a logit of +inf or NaN makes its whole row NaN."""
     with np.errstate(invalid="ignore"):
         exponents = np.exp(logits - logits.max(axis=-1, keepdims=True))
         shares: NDArray[np.float32] = exponents / exponents.sum(axis=-1, keepdims=True)

@@ -1,7 +1,7 @@
 """Embedders: they turn texts into vectors, which the similarity detector compares.
 
 ``neural`` is the embedded encoder, all-MiniLM-L6-v2 as published. ``hash`` knows no language: it
-counts words and parts of words, so texts that share many are near each other.
+counts words and parts of words, so texts that share many of these are near each other.
 """
 
 import re
@@ -80,8 +80,8 @@ class NeuralEmbedder:
         """Return the vectors of texts, shape ``(n, 384)``.
 
         A vector does not depend on the other texts. A text of more than 254 word pieces is read in
-        windows; its vector is the mean of theirs, weighted by numbers of word pieces and scaled to
-        length 1. A text without word pieces has the zero vector.
+        windows; its vector is the mean of the windows' vectors, weighted by their numbers of word
+        pieces and scaled to length 1. A text without word pieces has the zero vector.
         """
         rows = np.zeros((len(texts), _DIMENSION), np.float32)
         for row, found in zip(rows, self.pieces.encode_batch(texts), strict=True):

@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 PREFETCHED_PASSAGES = 32
 # The most word pieces of evidence that a cross-encoder reads in ReaderSession.score_whole.
 _ENTAILMENT_PIECES = 400
-# The PartScores.doubt of a remark is below this number minus its least_odds; see is_remark.
+# The PartScores.doubt of a remark is below this number minus least_odds of its text; see is_remark.
 _REMARK_DOUBT = 1.0
 
 #: A part of a claim, and up to three parts of claims that come before it in the answer.
@@ -344,7 +344,7 @@ class ReaderSession:
             return ClaimScores.unread(Reason.LANGUAGE)
         try:
             return self._scores(units)
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, the claim was not checked
             # The message may quote the answer, which must not get into a log.
             log.warning("A claim could not be judged: %s", type(error).__name__)
             return ClaimScores.unread(Reason.DETECTOR_FAILED)
@@ -501,7 +501,7 @@ class ReaderSession:
         context: Sequence[KeysValues],
         features: NDArray[np.int64],
     ) -> PartScores:
-        """Read a part with the reader's graph; it attends to chosen passages and to ``context``."""
+        """Read a part with the reader's graph; the part attends to passages and ``context``."""
         reader = self._reader
         passages = self._texts.encode_passages([self.evidence.passages[i].ids for i in chosen])
         past = KeysValues.join([reader.graph.nothing, *passages, *context])

@@ -45,7 +45,7 @@ class RawScores:
     """Logits of one sentence, for the labels supported, unsupported and contradicted.
 
     Attributes:
-        pieces: Logits of each word piece without special tokens, shape ``(n, 3)``, float32.
+        pieces: Logits of each word piece except special tokens, shape ``(n, 3)``, float32.
         sentence: Logits of the sentence as a whole, shape ``(3,)``, float32.
     """
 
@@ -79,7 +79,7 @@ class Graph:
 
 
 class ReaderGraph(Graph):
-    """The graph of a reader, with sizes such as its number of layers in ``sizes``."""
+    """The graph of a reader; ``sizes`` has its number of layers, width and other sizes."""
 
     def __init__(self, path: Path, sizes: Architecture, *, threads: int) -> None:
         super().__init__(path, threads=threads)

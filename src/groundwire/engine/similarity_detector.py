@@ -228,7 +228,7 @@ class SimilaritySession:
             return ClaimScores.unread(Reason.LANGUAGE)
         try:
             return self._compare(answer, segment)
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, the claim was not checked
             # The message may quote the answer, which must not get into a log.
             log.warning("A claim could not be compared: %s", type(error).__name__)
             return ClaimScores.unread(Reason.DETECTOR_FAILED)

@@ -67,7 +67,10 @@ def plan_windows(n_context: int, n_answer: int, *, room: int) -> tuple[Window, .
 
 
 def _cuts(n: int, size: int) -> list[tuple[int, int]]:
-    """Cover ``n`` items with overlapping ranges of ``size``; the last range ends at ``n``."""
+    """Cover ``n`` items with ranges of ``size``, or with one range if ``n`` is at most ``size``.
+
+    Neighbouring ranges overlap as :data:`OVERLAP` says; the last range ends at ``n``.
+    """
     if n <= size:
         return [(0, n)]
     step = size - min(OVERLAP, size // 4)

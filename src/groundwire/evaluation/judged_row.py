@@ -195,7 +195,8 @@ def require_same(path: Path, before: Header, now: Header) -> None:
     """Refuse to mix results of two detectors, or of different data.
 
     Raises:
-        DifferentDetectorError: If the results were made by another detector.
+        DifferentDetectorError: If the results were made by another detector, or at another
+            threshold.
         ResultsError: If the results were made from other data.
     """
     if before.detector != now.detector:

@@ -130,7 +130,7 @@ class LanguageModel(ChatClient):
         )
 
     def ask(self, body: Mapping[str, Any]) -> ModelReply:
-        """Send a request and return the reply; the client repeats it after temporary failures.
+        """Send a request and return the reply; after temporary failures the request is repeated.
 
         Raises:
             GenerationError: If there is no answer.

@@ -72,7 +72,8 @@ def resume(path: Path, header: Header) -> dict[int, str]:
     Raises:
         ResultsError: If a line is not of a results file, the results are from other data, or two
             rows have the same number.
-        DifferentDetectorError: If another detector made the results.
+        DifferentDetectorError: If the results were made by another detector, or at another
+            threshold.
         WrittenError: If the file is compressed with gzip.
     """
     found: dict[int, str] = {}

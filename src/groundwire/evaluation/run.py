@@ -52,7 +52,8 @@ def run(
     Raises:
         ResultsError: If existing results are broken or of other rows, or the name of the output
             ends in ``.gz`` or ``.parquet``.
-        DifferentDetectorError: If the existing results were made by another detector.
+        DifferentDetectorError: If the existing results were made by another detector, or at another
+            threshold.
     """
     if output.suffix in (".gz", ".parquet"):
         raise ResultsError(output, None, "results are appended to a file of JSON Lines, not packed")

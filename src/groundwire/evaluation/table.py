@@ -107,7 +107,7 @@ def interval_text(value: float | None, low: float | None, high: float | None) ->
 def why_no_interval(table: str) -> str:
     """Explain why a table has scores without an interval; empty if every score has one.
 
-    The cells of the table are those of :func:`interval_text`.
+    The table must show scores with intervals as :func:`interval_text` formats them.
     """
     why = f"No interval: fewer than {MIN_CONTEXTS} contexts count, or all have the same score."
     return why if "(- to -)" in table else ""

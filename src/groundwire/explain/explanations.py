@@ -62,9 +62,10 @@ def explain(
         detection: The detection. It is not changed.
         sources: The sources that the answer was checked with, with the same ids.
         judge_entailment: Function that returns P(entailed), P(neutral) and P(contradicted) of a
-            claim by its evidence. If the function raises an exception, the spans of the claim are
-            left unexplained, with the reason. With ``None``, the entailment in the detection is
-            used, and spans of claims without it are left unexplained.
+            claim by its evidence. If the function raises an exception, or does not return an
+            ``Entailment``, the spans of the claim are left unexplained, with the reason. With
+            ``None``, the entailment in the detection is used, and spans of claims without it are
+            left unexplained.
         threshold: If a span's label has a lower probability than this, the severity of the span may
             be one lower; in (0, 1].
         entailment_threshold: A span is a false positive only if its claim has this P(entailed) or
@@ -174,7 +175,7 @@ def _explained(
     reference = _reference(span, label, fabricated)
     if reference is not None:
         is_work = reference.kind is ReferenceKind.WORK
-        # A reference to a work begins with its author's name, so it counts as a name.
+        # A reference to a work names its author, so the span counts as a name.
         subtype = Subtype.ENTITY if is_work else Subtype.OTHER
         counterpart, is_acquitted = None, False
         label = Label.UNSUPPORTED if label is Label.SUPPORTED else label
@@ -280,8 +281,8 @@ def _contains(place: EvidenceRef, part: EvidenceRef) -> bool:
 def _line_of(counterpart: EvidenceRef | None, held: Held) -> ComparedText | None:
     """Return the line that has the counterpart, or else the line most like the text near the span.
 
-    For the latter, headings are left out, and words nearer to the span weigh more. ``None`` if no
-    line is left.
+    In the second case, headings are left out, and words nearer to the span weigh more. ``None`` if
+    no line is left.
     """
     for line in held.lines:
         if counterpart and line.place and _contains(line.place, counterpart):

@@ -63,7 +63,10 @@ class Library:
         )
 
     def has(self, text: str, kind: ReferenceKind) -> bool:
-        """Return whether a source has the link, DOI or work that a text refers to."""
+        """Return whether a source has the link, DOI or work that a text refers to.
+
+        A source has a work if it has the author's name, and the year if the text gives a year.
+        """
         if kind is ReferenceKind.WORK:
             author = words_of(text)[0].lower
             year = re.search("[0-9]{4}", text)
@@ -77,8 +80,8 @@ class Library:
     def has_id(self, id_: str) -> bool:
         """Return whether an id is, or may be, that of a source or of a passage in a source.
 
-        The numbers of sources and passages count as ids too. An id that does not end with a digit,
-        or that is a number from 1000 on, such as a year, always may be one.
+        The numbers of sources and passages count as ids too. The result is true for every id that
+        does not end with a digit, and for every number from 1000 on, which may be a year.
         """
         letters = id_.rstrip("0123456789").casefold()
         digits = id_[len(letters) :]

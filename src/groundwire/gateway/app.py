@@ -76,7 +76,8 @@ def create_app(
         on_failure: Called with the error if the services cannot be opened in the background. With a
             pipeline and without a control plane, they are opened before the app starts, and an
             error is raised.
-        telemetry: Makes traces, and is closed by the app; ``None``: the configuration decides.
+        telemetry: Makes traces, and is closed by the app; ``None``: the configuration decides
+            whether traces are made.
 
     Raises:
         ConfigError: If no key is configured, there is no database to hold keys, and this is not a

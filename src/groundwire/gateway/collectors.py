@@ -25,7 +25,7 @@ class Watched(Collector):
         self._read = read
 
     def collect(self) -> Iterator[Metric]:
-        """Return the current metrics."""
+        """Yield the current metrics."""
         yield from self._read()
 
 

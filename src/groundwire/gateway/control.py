@@ -65,7 +65,8 @@ class ControlPlane:
         audit: The log that writes audit events.
         trail: Reads the audit events in the database.
         activity: Counts answers and the time of checks, in the database.
-        pipeline: Checks which settings of tenants are possible; ``None`` until it is loaded.
+        pipeline: Checks which settings of tenants are possible, and replays stored answers;
+            ``None`` until it is loaded.
     """
 
     def __init__(
@@ -334,8 +335,8 @@ class ControlPlane:
     async def _tell(self) -> None:
         while True:
             await asyncio.sleep(_TELLING_S)
-            # ``due`` forgets these failures. The log queues them before its first await, so they
-            # are recorded even if this task is cancelled.
+            # ``due`` forgets the failures that it returns. ``write`` queues their events before its
+            # first await, so they are recorded even if this task is cancelled.
             await self.audit.write(*_failed(self._logins.due(now=time.monotonic())))
             if self._is_open:
                 with suppress(StoreError):  # if it fails, the counts are kept and written later

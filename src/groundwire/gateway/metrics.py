@@ -76,7 +76,7 @@ class Metrics:
     """All metrics of one gateway; threads may share this object.
 
     Attributes:
-        activity: Counts the answers in the database too; ``None`` if there is no database.
+        activity: Counts answers and times in the database, too; ``None`` if there is no database.
     """
 
     def __init__(self) -> None:

@@ -36,14 +36,14 @@ async def relay(request: Request) -> Response:
 
     Raises:
         Problem: If the gateway does not relay the request (WebSockets, most requests for chat
-            completions, and all for the admin plane); if its path holds a key, names nothing, or
-            could be read differently; if its body is not complete in time; if answers of the
+            completions, and all for the admin plane); if its path holds a key, names no endpoint,
+            or could name different ones; if its body is not complete in time; if answers of the
             endpoint are unchecked and therefore refused; if a required record cannot be written;
             and as :func:`.forwarded`, :func:`.all_models` and :meth:`.upstream.Upstreams.send`.
         ClientGoneError: If the client left before its response began.
     """
     raw = request.scope.get("raw_path")
-    # Servers need not give the raw path. Paths of Azure's clients are read as OpenAI's.
+    # ASGI servers may leave out the raw path. Paths of Azure's clients are read as OpenAI's.
     path = AZURE.sub(PREFIX, raw if isinstance(raw, bytes) else request.scope["path"].encode())
     require_no_key("path", path.decode("latin-1"))
     target = target_of(path)

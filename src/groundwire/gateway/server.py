@@ -201,8 +201,8 @@ class Server(uvicorn.Server):
         async def end_after_requests() -> None:
             if ending is not None:
                 await ending
-            # uvicorn cancels late requests, but does not wait until they have ended. The end of the
-            # app closes the services and the audit log that they use.
+            # uvicorn cancels late requests, but does not wait until they have ended. They must
+            # end before the app, which closes the services and the audit log that they use.
             if tasks := set(self.server_state.tasks):
                 await asyncio.wait(tasks, timeout=_CANCELLED_S)
             await end_app()

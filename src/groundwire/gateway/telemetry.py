@@ -242,8 +242,8 @@ def _evaluation(answer: Checked) -> dict[str, Any]:
 def _groundedness(detection: Detection) -> float | None:
     """Return the score of an answer, higher if grounded; ``None`` if it has no score.
 
-    The score is 1 - P(not supported), in [0, 1]. If the detector measures similarity, it is the
-    mean similarity of the claims to the sources, in [-1, 1].
+    The score is 1 - P(not supported), in [0, 1]. If the detector measures similarity, the
+    score is the mean similarity of the claims to the sources, in [-1, 1].
     """
     if detection.detector.score is Score.SIMILARITY:
         return detection.similarity

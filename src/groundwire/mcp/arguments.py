@@ -34,7 +34,7 @@ MAX_STEPS = 1_000
 MAX_ID_CHARS = 100
 
 #: Name of a setting that an agent may choose for the verification of a trace → this server's limits
-#: on its value, as keys of JSON Schema. An agent cannot choose the verifier and its address.
+#: on its value, as keys of JSON Schema. An agent cannot choose the verifier or its address.
 OF_TRACES: Mapping[str, Mapping[str, int]] = {
     "verifier_model": {"maxLength": 200},
     "default_target": {},

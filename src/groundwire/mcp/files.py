@@ -1,8 +1,8 @@
 """Reads lines of files as evidence, from allowed folders only.
 
 A text that an agent has read may make the agent ask for any file, such as one with secrets. So a
-path, with symbolic links resolved, must lie in an allowed folder. After it was opened, the
-file is compared with the one at the path, which may have been replaced meanwhile.
+path, with symbolic links resolved, must lie in an allowed folder. After a file was
+opened, it is compared with the file at the path, because another file may be there by then.
 """
 
 import os
@@ -74,7 +74,8 @@ class Roots:
         if "\0" in path:
             raise CallError("A path has no NUL in it.")
         for folder in self.folders:
-            # For a path outside, the error must not tell whether the file exists.
+            # All paths outside the allowed folders get the same error, which must not tell whether
+            # a file exists there.
             found = Path(os.path.realpath(folder / path))
             is_inside = any(found.is_relative_to(each) for each in self.folders)
             if is_inside and (Path(path).is_absolute() or os.access(found, os.F_OK)):

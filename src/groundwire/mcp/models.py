@@ -41,7 +41,7 @@ class Models:
 
     @property
     def embedded(self) -> "Detector":
-        """A detector with the embedded reader; :attr:`detector` if that has it."""
+        """A detector with the embedded reader: :attr:`detector`, if the configuration names one."""
         from groundwire.detector import Detector
 
         own = self._config.detector

@@ -1,4 +1,4 @@
-"""Serves the tools over the Model Context Protocol, with the low-level server of its SDK."""
+"""Serves the tools over the Model Context Protocol (MCP), with the MCP SDK's low-level server."""
 
 import asyncio
 import secrets
@@ -33,7 +33,7 @@ from groundwire.render import visible
 
 Context: TypeAlias = ServerRequestContext[anyio.CapacityLimiter]
 
-#: The most calls of long tools that run at the same time; each call uses several threads.
+#: The most calls of tools with ``is_long`` that run at the same time; each uses several threads.
 MAX_CALLS = 4
 
 #: Session id for a transport that serves a single client, such as stdio.
@@ -83,8 +83,8 @@ class ToolServer:
         arguments, session = params.arguments or {}, session_of(context)
         watch = Watch(tell=partial(_report, context), is_over=_is_cancelled)
         call = Call(session=session, tenant=_tenant(session, arguments), watch=watch)
-        # A cancelled call keeps its slot until its thread has stopped. So no more than MAX_CALLS
-        # long tools are ever at work.
+        # A cancelled call of a long tool keeps its slot until its thread has stopped. So MAX_CALLS
+        # also limits the threads of cancelled calls.
         slots = context.lifespan_context if tool.is_long else None
         result = await anyio.to_thread.run_sync(answer, tool, arguments, call, limiter=slots)
         return CallToolResult(

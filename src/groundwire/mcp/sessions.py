@@ -37,11 +37,13 @@ class Stores:
     clock: Callable[[], float] = monotonic
     #: Session or handle → its store; the least recently used is the first.
     _stores: OrderedDict[str, EvidenceStore] = field(default_factory=OrderedDict)
-    _first: int = 0  # number of a new store's first span, above those of sessions' deleted spans
+    _first: int = 0  # number of a new store's first span; no deleted session used it
     _lock: RLock = field(default_factory=RLock)
 
     def of(self, session: str | None, handle: str | None = None) -> EvidenceStore | None:
         """Find the store of a handle or, without a handle, of a session; mark the store as used.
+
+        If :attr:`forgets`, stores that were idle for ``limits.idle_s`` are deleted first.
 
         Returns:
             The store; ``None`` if the session has none, or there is neither session nor handle.

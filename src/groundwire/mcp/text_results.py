@@ -73,7 +73,7 @@ def _claim_line(detail: ClaimReport) -> str:
 
 
 def origins_text(origins: Mapping[str, str]) -> str:
-    r"""Write a further line that names the origins of the evidence; empty without evidence.
+    r"""Write a line to append to a result: the origins of the evidence; empty without evidence.
 
     >>> origins_text({"S0": "held_file", "mine": "caller"})
     '\nEvidence: held_file (S0), caller (mine).'
@@ -110,7 +110,7 @@ def _finding_line(found: CitationFinding) -> str:
 
 
 def answer_text(explained: "Explained") -> str:
-    """Write the text of a check: the outcome, and a line with the reason for each marked span."""
+    """Write the text of a check: outcome, each marked span with its reason, and what was unread."""
     detection = explained.detection
     head = f"{detection.outcome}: {explain_outcome(detection)}."
     marked = [

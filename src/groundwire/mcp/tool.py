@@ -104,8 +104,8 @@ class Tool:
 
         Args:
             run: Function with the parameters ``call`` and ``own``. The type of ``own`` is the model
-                of the arguments. The function returns ``Annotated[ToolResult, Model]``, with the
-                model of the data.
+                of the arguments. The annotation of the return value is ``Annotated[ToolResult,
+                Model]``, where ``Model`` is the model of ``ToolResult.data``.
             title: Title that people see.
             more: Sentence to add to the description.
             options: Further attributes of the tool, such as ``is_long``.

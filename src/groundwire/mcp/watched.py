@@ -12,7 +12,7 @@ from groundwire.verify.verifier import (
     ask,
 )
 
-#: Number of questions that are asked together, between reports of progress.
+#: Number of questions that are asked together, before progress is reported.
 PART = 16
 
 _CANCELLED = VerifierFailure(

@@ -2,7 +2,7 @@
 
 A request is opened before its answer exists. This gives a frozen context with the question, the
 evidence, the result of the gate, the decision and the policy. Answers are checked against the
-context, complete or while they arrive.
+context, when they are complete or while they arrive.
 
 ``asker`` has the tenant of a request and the settings of tenant and request, ``context`` has what
 is known about the request before its answer, and ``checked`` has the results of its answers.

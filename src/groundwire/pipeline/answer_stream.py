@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 _LAST_WORD = re.compile(r"(?:\w[\w.,'’:/-]*)?(?:\w|\d[.,])\Z")
 #: The last word, and the end of a claim, are looked for in this many characters before the end.
 _MAX_WORD = 64
-#: Matches a text that ends where a claim may end. Only the next word shows whether it does.
+#: Matches the end of a text if a claim may end there. Only the next word shows whether it ends.
 _CLAIM_END = re.compile(r"[.!?;:|\n…。！？；：؟۔।։][^\w.!?]*\Z")
 
 

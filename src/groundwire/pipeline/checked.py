@@ -25,8 +25,9 @@ class Checked:
             explainer was not asked.
         dropped: Explanations of spans that were dropped because the evidence supports them.
         reason: Why the answer was not checked, in a word: the class name of an error,
-            ``detector_failed``, ``not_factual``, ``unread_answer``, or the kind of an answer that
-            is not a text. ``None`` if it was checked, or is a text and the policy is off.
+            ``detector_failed``, ``not_factual``, ``unread_answer``, the kind of an answer that is
+            not a text, or the word that :meth:`.Pipeline.unavailable` was given. ``None`` if the
+            answer was checked, or is a text and the policy is off.
         pointers: The JSON Pointer of each span of a ``structured`` answer, in the order of the
             spans; an empty text for a span in its prose, or in its only document if that cannot be
             read as leaves.

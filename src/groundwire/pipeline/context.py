@@ -43,9 +43,9 @@ class GateReport:
 
     Attributes:
         status: The state of the gate.
-        result: The gate's answer, with confidence; ``None`` if the gate was not asked or failed. A
-            gate that is bypassed is still asked if a decision reads its signal; whether to check
-            does not depend on the result then.
+        result: The gate's answer, with confidence; ``None`` if the gate was not asked or failed. If
+            the gate is bypassed for evidence that the caller does not name as sources, the gate is
+            still asked if a decision reads its signal; the result does not affect the bypass.
         reason: The class name of the error that kept the gate from answering, or ``None``.
     """
 

@@ -37,7 +37,9 @@ def leaves_of(document: str) -> list[Leaf] | None:
         return None
     values = list(_walk(data))
     if places is None or len(places) != len(values):
-        return None  # an object has a key twice, and parsers differ in the value that they use
+        # The data is neither an object nor a list; or an object has a key twice, and parsers differ
+        # in the value that they use.
+        return None
     pairs = zip(places, values, strict=True)
     return [Leaf(place, path, value) for place, (path, value) in pairs]
 

@@ -222,10 +222,10 @@ class Pipeline:
         )
 
     def unopened(self, failure: str, **asked: Unpack[AskerArguments]) -> RequestContext:
-        """Return the context of a request that :meth:`open` could not read, or not in time.
+        """Return the context of a request that :meth:`open` could not read, or took too long to.
 
-        Its answers cannot be checked. The policy is the strictest one, because it is unknown which
-        decision applies.
+        Answers to the request cannot be checked. The policy is the strictest one, because it is
+        unknown which decision applies.
 
         Args:
             failure: The class name of the error.

@@ -100,7 +100,8 @@ class Overrides:
     """The settings of a tenant. ``None`` means: not set. A limit of 0 means: no limit.
 
     :mod:`groundwire.policy.detector_selection` reads ``detector``, ``operating_point`` and
-    ``similarity_threshold``; no check reads ``false_block_budget``, which is for the console.
+    ``similarity_threshold``; the gateway reads ``release``; no check reads ``false_block_budget``,
+    which is for the console.
     """
 
     enabled: bool | None = None

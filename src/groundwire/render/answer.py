@@ -70,7 +70,7 @@ class Why(NamedTuple):
 class Finding(NamedTuple):
     """A marked span, numbered from 1, with its reason and the number of its evidence.
 
-    The number of the evidence is 0 if the page does not show it.
+    The number of the evidence is 0 if the reason names none, or the page does not show it.
     """
 
     number: int

@@ -61,7 +61,7 @@ def response_to_terminal(response: "CheckedResponse", *, color: bool) -> str:
         question="none" if question is None else f'"{one_line(excerpt(question, around=""))}"',
         gate=describe_gate(response.context.gate),
         answers=[(each, Markup(_text(each, color=color))) for each in response.answers],
-        # Markup, so that the template does not escape its colour codes.
+        # Markup, so that the template does not escape the colour codes.
         paint=lambda text, style=DIM: Markup(paint(str(text), style)),
         timings=_timings,
         short=_short,

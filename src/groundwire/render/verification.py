@@ -77,7 +77,7 @@ def report_to_terminal(report: VerificationReport, *, color: bool) -> str:
         "verification.txt",
         report=report,
         claims=claims,
-        # Markup, so that the template does not escape its colour codes.
+        # Markup, so that the template does not escape the colour codes.
         paint=lambda text, style=DIM: Markup(paint(str(text), style)),
         outcome=describe_outcome(report),
         has_failed=report.error is not None or any(e.status in _GRAVE for e in report.details),

@@ -1,1 +1,1 @@
-"""Finds sentences, lines, quantities and words in texts, for all other packages."""
+"""Finds sentences, lines, quantities and words in texts; also reads and writes text files."""

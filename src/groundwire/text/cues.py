@@ -24,8 +24,8 @@ _KANA = re.compile(r"[\u3040-\u30ff]")
 def plain(text: str) -> str:
     """Normalise a text for comparison with the word lists.
 
-    Case and compatibility characters are folded, letters lose their accents, and apostrophes become
-    straight. The result is in NFD.
+    Case and compatibility characters are folded, letters lose their accents, and ``’`` becomes
+    ``'``. The result is in NFD.
     """
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
     return _MARKS.sub("", unicodedata.normalize("NFD", folded))
@@ -39,7 +39,9 @@ def words(text: str) -> list[str]:
 def language(plain_words: list[str]) -> str:
     """Guess the language of normalised words: an ISO 639-1 code or ``other``.
 
-    If no word in Latin script is known, the result is English.
+    If more than 30 % of the words that begin with a letter are not ASCII, the result is ``ja``,
+    ``zh`` or ``other``. Otherwise it is the language whose common words (:func:`common_words`)
+    occur most, or ``en`` if none occurs.
 
     >>> [language(words(plain(text))) for text in ("Who wrote it?", "Wer war das?", "谁写的?")]
     ['en', 'de', 'zh']

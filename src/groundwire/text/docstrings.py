@@ -10,7 +10,7 @@ _ENTRY = re.compile(r"^    (\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
 def described(docstring: str | None) -> tuple[str, dict[str, str]]:
     """Split a docstring into its text and the descriptions of its parameters or attributes."""
     text, *rest = _SECTION.split(inspect.cleandoc(docstring or ""), maxsplit=1)
-    # A line break before "[default: ...]" becomes two spaces.
+    # A line break becomes a space, or two spaces before "[default: ...]".
     entries = {
         name: re.sub(r"\n +", " ", re.sub(r"\n +(?=\[default: )", "  ", entry))
         for name, entry in _ENTRY.findall("".join(rest))

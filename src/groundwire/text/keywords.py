@@ -12,7 +12,7 @@ from typing import Any
 # keyword in such a script may have letters right beside it.
 _SPACELESS = ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH", "THAI", "LAO", "KHMER", "MYANMAR")
 
-#: Default limit of :func:`compile_pattern` on a pattern's memory, in bytes; RE2 has the same.
+#: Default limit of :func:`compile_pattern` on a pattern's memory, in bytes; also RE2's default.
 MAX_PATTERN_BYTES = 8 * 2**20
 
 

@@ -1,8 +1,9 @@
 """Identifies the language of a short text by its script and letters; in Latin script, by its words.
 
-Nearly every sentence, however short, has a question word, an article or a preposition. A model of
-letter sequences (py3langid) was tried and rejected: on prompts of five words it is confident and
-wrong (for "When was Einstein born?" it answers German), and it loads slowly.
+Common words are enough, because nearly every sentence, however short, has a question word, an
+article or a preposition. A model of letter sequences (py3langid) was tried and rejected: on prompts
+of five words it is confident and wrong (for "When was Einstein born?" it answers German), and it
+loads slowly.
 """
 
 import re

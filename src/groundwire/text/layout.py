@@ -89,7 +89,7 @@ def breadcrumb(titles: Sequence[str]) -> str:
 
 
 def shortened(text: str) -> str:
-    """Shorten a text to a heading: on one line, without marks, cut after a word if too long."""
+    """Return a text as a heading: on one line, without ``**`` and backticks, cut if too long."""
     text = one_line(_MARKS.sub("", text))
     if len(text) <= MAX_HEADING_CHARS:
         return text
@@ -109,7 +109,7 @@ def is_separator(row: str) -> bool:
 
 
 def cells_of(row: str) -> list[str]:
-    """Return the cells of a table row, each on one line and without Markdown marks."""
+    """Return the cells of a table row, each on one line and without ``**`` and backticks."""
     cells = _PIPE.split(row.strip().removeprefix("|"))
     if len(cells) > 1 and not cells[-1].strip():
         cells = cells[:-1]
@@ -151,8 +151,8 @@ def passage_title(rest: str, following: str) -> str:
 
     ``rest`` is the text after the label on its row, ``following`` the next row. If ``rest``, or
     ``following`` where ``rest`` is empty, begins with "Title:", the title is the text after this
-    word. Otherwise the title is ``rest``, if ``rest`` is short and does not end like a sentence,
-    and ``following`` is not empty.
+    word. Otherwise the title is ``rest``, if ``rest`` has at most 80 characters and does not end
+    with ``.``, ``!``, ``?``, ``;`` or ``,``, and ``following`` is not empty.
     """
     if found := _TITLE.match(rest) or (None if rest else _TITLE.match(following)):
         return found["title"].strip()

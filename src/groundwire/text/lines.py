@@ -16,7 +16,7 @@ from groundwire.text.segment import segment
 from groundwire.text.segment.characters import ALNUM
 from groundwire.text.vocabulary import words
 
-# A letter or digit that no segment covers, with the bracket before it.
+# A letter or digit that no segment covers, with the bracket before it if there is one.
 _LEFT_OUT = re.compile(r"[(\[]?[^\W_]")
 # An object or list at the beginning of a row, or after a name as in "weather.get -> {".
 _DATA = re.compile(r"(?P<before>[ \t]*+|.{0,120}?[:>)\]][ \t]*+)[\[{]\s*(?:[\"'{\[]|$)")
@@ -59,7 +59,8 @@ def lines_of(text: str) -> list[Line]:
             JSON Lines or the Python form of JSON data (``str(dict)``). Any ``str`` is accepted.
 
     Returns:
-        Lines in reading order, disjoint. Data that is empty as a whole, such as ``[]``, has none.
+        Lines in reading order, disjoint. Data that has no keys, and only empty or null values,
+        has no lines.
     """
     fields = records.fields_of(text)
     if fields is None:
@@ -171,7 +172,8 @@ def _lines_of_field(
         decoded = records.decode(text, field.value_start, field.end)
         parts = _Walk(decoded.text, depth).run() if _is_long(decoded.text) else []
         if len(parts) > 1:
-            # The whole path would leave less room for the words of the sentences.
+            # The label is only the last key: the whole path would leave less room for the words
+            # of the sentences.
             label = [layout.shortened(key) for key in path[-1:]]
             for i, part in enumerate(parts):
                 yield Line(
@@ -206,7 +208,7 @@ def _labelled(path: Sequence[str], value: str) -> str:
 class _Walk:
     """Cuts a text into lines, row by row, and keeps track of its headings and code blocks.
 
-    ``depth`` is the number of data blocks in prose that the text is nested in.
+    The text may be a value in a block of data within other prose; ``depth`` counts these blocks.
     """
 
     def __init__(self, text: str, depth: int = 0) -> None:

@@ -72,8 +72,8 @@ class DataField(NamedTuple):
         keys: The keys that lead to the leaf, decoded, outermost first, at most the last six. If
             the leaf has a key of its own, it is the last.
         has_key: Whether the leaf has a key of its own; an element of a list has none.
-        owner: Number of the object that the leaf belongs to. A leaf under ``metadata`` or ``meta``
-            belongs to the object around the metadata.
+        owner: Number of the object that the leaf belongs to, or 0 outside of objects. A leaf under
+            ``metadata`` or ``meta`` belongs to the object around the metadata.
         document: Number of the object or list at the top level that holds the leaf, from 0. In
             JSON Lines, each line is one.
         listing: Number of the list that holds the leaf, from 1. Only lists at the top level and
@@ -239,7 +239,8 @@ class _Scan:
         """Read one object or list, add its leaves to ``fields``, and return the offset after it.
 
         Raises:
-            _NotDataError: If the text at ``position`` is not an object or a list.
+            _NotDataError: If no valid object or list begins at ``position``, or it is nested too
+                deeply.
         """
         while found := _TOKEN.match(self.text, position, end):
             kind = found.lastgroup or ""

@@ -1,5 +1,7 @@
 """Verifies the claims of an answer one by one against spans of evidence.
 
+Here, a span is one text of the evidence, with an id that the answer can cite.
+
 ``run`` joins the stages: ``claims`` divides an answer into claims and reads their citations,
 ``hygiene`` keeps the sentences of a span that are evidence, a verifier such as ``local`` reads
 claims with their evidence and without, ``budget`` measures the difference, ``rule`` decides, and

@@ -38,7 +38,8 @@ _EDITORIAL = re.compile(
     "paraphrased|abridged|link|here|pdf|video|audio|image|figure|table|ok|x",
     re.IGNORECASE,
 )
-# These patterns are matched against a text with NUL characters in place of known citations.
+# These patterns are matched against a text in which NUL characters replace the citations found so
+# far.
 # A citation after a word has a blank before its bracket: list[str] is code.
 _AFTER_WORD = re.compile(r"[\w\"'”’)*%][ \t\u00a0]+\Z")
 _AFTER_CITATION = re.compile(r"(?:\0|[.!?…。])[ \t\u00a0]*\Z")
@@ -51,9 +52,9 @@ def bracketed(
 ) -> tuple[Citation, ...]:
     """Find the citations in brackets that ``parse_citations`` does not find.
 
-    A single word beside a citation or at the end of a sentence, such as ``[intro]``, is a citation
-    even if no span has this id, unless it is an editor's word such as ``[sic]`` or the text of a
-    link. Brackets in code are not citations.
+    A single word in brackets that stands beside a citation, right after a sentence, or at the end
+    of a sentence, line or table cell is a citation, even if no span has this id. Exceptions are
+    editors' words such as ``[sic]``, and the texts of links. Brackets in code are not citations.
 
     >>> [each.ids for each in bracketed("A [intro]. B [S0, nope].", frozenset({"S0"}), taken=())]
     [('intro',), ('S0', 'nope')]
@@ -92,7 +93,10 @@ def masked(text: str, citations: Iterable[Citation], fill: str = "\0") -> str:
 
 
 def _is_where_citations_stand(hidden: str, match: re.Match[str]) -> bool:
-    """Return whether a bracket is beside a citation, after a sentence, or at the end of one."""
+    """Return whether a bracket is beside a citation, or right before or after a sentence's end.
+
+    The end of a line or table cell counts as the end of the sentence in it.
+    """
     before = hidden[max(0, match.start() - 8) : match.start()]
     if _AFTER_CITATION.search(before):
         return not hidden[match.end() : match.end() + 1].isalnum()

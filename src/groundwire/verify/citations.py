@@ -22,8 +22,8 @@ class CitationStatus(StrEnum):
     DECORATIVE = "decorative"  # the claim is supported, but a cited span adds nothing
     PARTIAL = "partial"  # the cited spans support a part of the claim, an uncited span the rest
     MISATTRIBUTED = "misattributed"  # an uncited span supports the claim, the cited ones do not
-    CONTRADICTED = "contradicted"  # the cited spans contradict the claim
-    UNSUPPORTED = "unsupported"  # the spans do not support the claim
+    CONTRADICTED = "contradicted"  # the cited spans, or all spans together, contradict the claim
+    UNSUPPORTED = "unsupported"  # the cited spans, or all spans together, do not support the claim
     FABRICATED_ID = "fabricated_id"  # the claim cites an id that no span has
     UNCITED = "uncited"  # the claim cites nothing
     UNCHECKED = "unchecked"  # the verifier failed
@@ -95,9 +95,9 @@ class CitationFinding(JsonRecord):
         status: Status of its citations.
         cites: Ids of the spans that the claim cites.
         fabricated: Ids that name no span, as written.
-        supported_by: Spans that the claim rests on: the cited spans that it needs, the span that
-            it should have cited, or both.
-        decorative: Cited spans that add nothing.
+        supported_by: Ids of the spans that the claim rests on: the cited spans that it needs, the
+            span that it should have cited, or both. Empty if no such span was found.
+        decorative: Ids of the cited spans that add nothing.
         bits: Id of a cited span → bits it adds to the other cited spans, KL(all ‖ without it);
             negative if the claim is likelier without it.
         unsupported: Stretches of the claim that its citations do not support. Empty if the
@@ -157,10 +157,10 @@ def classify(
 
 
 def agreeing(finding: CitationFinding, status: ClaimStatus) -> CitationFinding:
-    """Return a finding; correct it if it calls a contradicted or not entailed claim supported.
+    """Correct a finding ``supported`` or ``decorative`` on a contradicted or not entailed claim.
 
-    Finding and status can disagree if the evidence has uncited spans too: the cited spans may
-    support the claim, although all spans together do not.
+    Any other finding is returned unchanged. Finding and status can disagree if the evidence has
+    uncited spans too: the cited spans may support the claim, although all spans together do not.
     """
     refuted = {
         ClaimStatus.CONTRADICTED: CitationStatus.CONTRADICTED,

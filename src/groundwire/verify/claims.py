@@ -82,7 +82,7 @@ class VerifiableClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadAnswer:
-    """An answer, divided into claims and asides.
+    """An answer divided into claims and asides, or a trace read as claims.
 
     Attributes:
         claims: The claims, in order.
@@ -130,7 +130,7 @@ def read_claims(
 
 
 def read_answer(answer: str, spans: Sequence[Source], settings: Verify) -> ReadAnswer:
-    """Divide an answer into claims and asides by two settings, claim_split and citation_regex.
+    """Divide an answer into claims and asides by ``claim_split`` and ``citation_regex``.
 
     Raises:
         NotVerifiedError: If the regular expression cannot be used.

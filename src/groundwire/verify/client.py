@@ -78,7 +78,8 @@ class ChatClient:
         """Ask for a chat completion, and return the body of the reply, decompressed.
 
         If the model refuses ``max_tokens``, the call is repeated with ``max_completion_tokens``,
-        or the other way round. If that succeeds, later calls use this name from the start.
+        or the other way round. If the second call succeeds, later calls to the model use
+        the other name from the start.
 
         Raises:
             Exception: Whatever the official client raises.

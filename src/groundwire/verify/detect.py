@@ -22,8 +22,8 @@ class TraceArguments(TypedDict, total=False):
         verifier_model: Model that an endpoint or a service is asked for; ``local`` has its own.
         default_target: Probability that a claim must reach, above 0 and below 1.
         require_citations: Whether a claim without citations is flagged.
-        context_mode: Evidence that a claim is read with: ``cited``, ``all``, or ``auto`` (all if
-            the claim cites nothing).
+        context_mode: Evidence that a claim is read with: ``cited``, ``all``, or ``auto`` (the
+            cited spans, or all if the claim cites nothing).
         timeout_s: Seconds for one call of an endpoint or a service.
         verifier: ``local`` (a model on this machine), ``openai`` (an endpoint with logprobs),
             ``service``, or an object that is a verifier.

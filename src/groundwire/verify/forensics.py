@@ -1,8 +1,9 @@
 """Checks the citations of claims: which spans support a claim, and which cited spans add nothing.
 
 A verifier reads a claim with all its cited spans, without each of them, and with each of them
-alone. If the cited spans do not support the claim, it reads the claim with each uncited span too,
-alone and together with the cited spans; if the claim has no citations or an unknown id, only alone.
+alone. If the claim has no citations or an unknown id, the verifier then reads it with each uncited
+span alone. Otherwise, if the cited spans do not support the claim, the verifier reads it with each
+uncited span, both alone and together with the cited spans.
 :mod:`groundwire.verify.citations` decides by the answers.
 """
 

@@ -213,7 +213,7 @@ def _kind_of_line(line: str, *, after: NonEvidence | None) -> NonEvidence | None
 
 
 def kind_of(sentence: str) -> NonEvidence | None:
-    """Return why a sentence is not evidence; ``None`` if it is, or if it has no letter or digit.
+    """Return why a sentence is not evidence; ``None`` if it is evidence or has no letter or digit.
 
     Headings and options are not found here, since they are whole lines.
     """

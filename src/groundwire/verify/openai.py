@@ -25,8 +25,8 @@ class OpenAIVerifier:
     """Asks an endpoint about claims: equal questions once, claims with equal evidence together.
 
     If the endpoint refuses a call about several claims, or its answer cannot be read, each of these
-    claims is asked about alone. Settings limit the claims and the length of a shared call, or turn
-    shared calls off.
+    claims is asked about alone. Settings limit how many claims share a call and how long its
+    prompt is, or turn shared calls off.
 
     Attributes:
         endpoint: The endpoint to ask.

@@ -28,7 +28,7 @@ class ClaimReport:
         decision: Status of the claim, with reasons.
         measures: Measures of the verifier's answers, such as required and observed information.
         posterior: The verifier's answer with the evidence; ``None`` if the verifier was not asked,
-            or a service does not tell its answer.
+            or a service's report does not have the answer.
         prior: The verifier's answer without the cited spans, or without any span if the claim
             cites none; ``None`` as for ``posterior``.
         is_missing_citations: Whether the claim cites nothing although citations are required.

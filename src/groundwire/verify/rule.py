@@ -35,7 +35,7 @@ class ClaimStatus(StrEnum):
     NOT_ENTAILED = "not_entailed"
     PRIOR_LEAK = "prior_leak"
     INSUFFICIENT_EVIDENCE_GAIN = "insufficient_evidence_gain"
-    UNDER_BUDGET = "under_budget"  # by the rule kl, or if a service flags with no usable status
+    UNDER_BUDGET = "under_budget"  # by the rule kl, or if a service's status is not usable
     PASSED = "passed"
 
 
@@ -79,14 +79,14 @@ class Measures:
     Attributes:
         required: Information that the claim needs to reach the target.
         observed: Information that its evidence brings.
-        gap: Information that is missing.
+        gap: Information that is missing: required minus observed.
         gain: Gain in log-odds by the evidence, always in nats.
         supports_target: Whether the posterior surely reaches the target.
         is_prior_below_target: Whether the prior surely stays below the target.
         is_dependent: Whether ``supports_target`` and ``is_prior_below_target`` hold and the gain
             is surely at least the minimum.
-        is_budget_sufficient: Whether the observed information may cover the required, and prior and
-            posterior surely differ.
+        is_budget_sufficient: Whether the observed information may be as much as the required
+            information, and prior and posterior surely differ.
     """
 
     required: Amount | None = None
@@ -178,7 +178,7 @@ def _by_budget(measures: Measures) -> ClaimDecision:
 
 
 def says_anything(answer: Readout) -> bool:
-    """Return whether an answer has a verdict, or a probability above 0 for one."""
+    """Return whether an answer has a verdict, or one of its probabilities is surely above 0."""
     least = max(answer.yes.low, answer.no.low, answer.unsure.low)
     return answer.verdict is not None or least > 0
 

@@ -63,7 +63,8 @@ def run(
         through: Function that wraps the verifier that judges, for instance to count its calls.
 
     Raises:
-        SettingError: If ``verifier`` or another setting in ``OF_THE_PROGRAM`` is invalid.
+        SettingError: If ``verifier`` or another setting in :data:`.settings.OF_THE_PROGRAM` is
+            invalid.
         MissingExtraError: If the extra that the verifier needs is not installed.
     """
     own = None if isinstance(verifier, str) else _checked(verifier)

@@ -283,7 +283,7 @@ def _decision(
     """Return the decision about a claim.
 
     A flagged claim gets the service's status, or one that is chosen here if the service gave a
-    pass, an unknown status or none. Any other claim passes, unless its posterior is below the
+    pass, an unknown status or none. Any other claim passes, unless its posterior may be below the
     target or says no.
     """
     if not is_flagged:

@@ -56,7 +56,7 @@ def _read(span: object, at: int) -> tuple[str, str]:
     if text is None or not text.strip():
         raise _malformed(f"span {at} has no text. {_NEXT}")
     # Only ids of mappings and sources are cited. The id of another object, such as a retrieved
-    # document, is a key of its store.
+    # document, is a key of the store that it comes from.
     is_named = isinstance(document, Mapping | Source)
     sid = _id(id_of(document), at) if is_named else ""
     try:

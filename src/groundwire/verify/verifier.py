@@ -113,13 +113,13 @@ class TopToken:
     """A token that a model might have written, and the natural logarithm of its probability."""
 
     token: str
-    # Some servers round a logarithm to a little above 0.
+    # A little above 0 is allowed, because some servers round the logarithm up.
     logprob: Annotated[float, Field(ge=-1e9, le=1e-3, strict=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doubt:
-    """A stretch of a claim, not supported by the evidence with which the claim was read.
+    """A stretch of a claim that the evidence does not support.
 
     Attributes:
         start: Offset of its first character in the claim; ``claim[start:end] == text``.

@@ -9,8 +9,8 @@ from groundwire.control.audit.store_sink import StoreSink
 from groundwire.control.folder import data_folder
 from groundwire.control.store import Store
 
-#: Seconds that an event waits for further events to be written with it, if no response waits for
-#: it. So a busy gateway does not commit with every answer.
+#: The most seconds that an event waits for further events to be written with it, if no response
+#: waits for the event. So a busy gateway does not commit with every answer.
 LINGER_S = 0.1
 
 #: The default file of the audit log if there is no store, in the data folder of the gateway.

@@ -1,4 +1,4 @@
-"""Cursors: opaque texts that say where a page of a list ends, to ask for the next page."""
+"""Cursors: opaque texts that say where a page of a list ends and the next page begins."""
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -32,8 +32,8 @@ def read_cursor(cursor: str, *types: type[str] | type[int]) -> tuple[str | int, 
     """Decode a place in a list from a text that may not be a cursor.
 
     Raises:
-        InvalidCursorError: If the text is not the cursor of a place with values of these types, or
-            if a database cannot store one of the values.
+        InvalidCursorError: If the text is not the cursor of a place with values of these types, if
+            a number is too large for a database, or if a value has an unprintable character.
     """
     try:
         place = json.loads(urlsafe_b64decode(cursor[:MAX_CHARS] + "=" * (-len(cursor) % 4)))

@@ -1,8 +1,8 @@
 """Builds the detail of an event: all findings about an answer, for people who review it later.
 
-Its schema is ``detection/schemas/audit_detail.schema.json``. Offsets are those in the original
-answer and sources, although the texts in the detail may be cut or redacted. ``answer.redactions``
-lists the redacted ranges of the answer.
+The schema of details is ``detection/schemas/audit_detail.schema.json``. Offsets are those in the
+original answer and sources, although the texts in the detail may be cut or redacted.
+``answer.redactions`` lists the redacted ranges of the answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ MAX_EVIDENCE, MAX_CITATIONS = 3, 20
 #: after 100 characters.
 MAX_CHARS = 500_000
 
-#: Fields of the request's context, as JSON data, that are copied into the detail unchanged.
+#: Keys of :meth:`.RequestContext.to_dict` whose values are copied into the detail unchanged.
 _REQUEST = ("gate", "origin", "lost", "unused", "skipped", "has_tools")
 
 T = TypeVar("T")
@@ -149,8 +149,8 @@ class _Detail:
     def _where(self, evidence: EvidenceRef) -> tuple[RedactedText, int, int]:
         """Return a text that contains some evidence, and start and end of the evidence in it.
 
-        The text is that of the source. If the source is not known, or has other words there, it is
-        the text of the evidence itself.
+        The text is that of the source. If the source is not known, or has other words at these
+        offsets, it is the text of the evidence itself.
         """
         place = self._places.get(evidence.source_id)
         if place is not None:

@@ -1,8 +1,8 @@
 """Builds the events about answers and requests.
 
-An answer makes no event if it is grounded, if it needed no check, or if the policy takes no action
-(``none``). Every other answer makes exactly one event. Beside these events, each checked answer
-makes the event ANSWER_SAMPLED with the probability :attr:`.Keeping.sample`.
+The outcome of an answer makes one event, unless the answer is grounded or needed no check, or the
+policy takes no action (``none``). Apart from that, each checked answer, grounded or not, makes
+the event ANSWER_SAMPLED with the probability :attr:`.Keeping.sample`.
 """
 
 import random

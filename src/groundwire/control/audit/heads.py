@@ -15,7 +15,8 @@ class HeadRow(Head):
 
     Attributes:
         started_at: The moment of the chain's first record, in microseconds since 1970.
-        ended_at: The moment of its last record, if the chain ended normally; else ``None``.
+        ended_at: The moment of the chain's last record, in microseconds since 1970, if the chain
+            ended normally; else ``None``.
         signature: The MAC of the other values.
     """
 

@@ -79,8 +79,8 @@ class AuditLog:
             queue_size: The number of waiting events, including those being written, at which the
                 queue is full.
             keeps_details: Whether details are kept.
-            linger_s: Seconds that an event waits for others to be written with it, if no caller
-                waits for it.
+            linger_s: The most seconds that an event waits for others to be written with it, if no
+                caller waits for the event.
             patience_s: The most seconds that :meth:`settle` waits for a write.
             backoff_s: Seconds of the first pause after a failure, and of the longest. The pause
                 doubles with each further failure.

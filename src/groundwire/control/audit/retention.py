@@ -155,7 +155,8 @@ class Retention:
         is_old = _DETAILS.moment < moments.of_datetime(details_before or _MIN)
         chains = [(head.writer, head.seq) for head in removed.values()]
         # The record that announced an earlier removal may expire, too. So the removal is announced
-        # again while its chain has a row in `audit_writers`, or a record names that chain.
+        # again while the chain that lost records has a row in `audit_writers`, or a record of
+        # another chain names it.
         referred = {row.head.writer for row in rows} | claims.seen.keys()
         again = claims.removed.keys() & referred - removed.keys()
         announced = [each for each in (details_before, claims.details_before) if each is not None]

@@ -78,8 +78,8 @@ _IBAN_CHARS = {each[:2]: int(each[2:]) for each in _COUNTRIES.split()}
 def secrets(text: str) -> Iterator[Range]:
     """Find keys, tokens, private keys, and passwords in URLs or after a word such as ``password``.
 
-    Ordinary text may follow such a word, too. So the text after the word must have a digit, or end
-    with "@".
+    Ordinary text may follow such a word, too. So a match with a word counts only if it has a digit
+    or ends with "@", as each match in a URL does.
     """
     yield from _found(_SECRET, text)
     for start, end in _found(_NAMED_SECRET, text):

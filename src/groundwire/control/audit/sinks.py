@@ -138,7 +138,7 @@ class _Lines:
         for record in records:
             if record.seq > self._seq:
                 self._write(file, (b"\n" if self.is_torn else b"") + record.to_line())
-                # The record is written now, even if writing the line break fails.
+                # The record must not be written again, even if writing the line break fails.
                 self._seq = record.seq
                 self._write(file, b"\n")
                 self.is_torn = False

@@ -148,8 +148,8 @@ class Trail:
     async def export(self, filter: Filter = ALL) -> AsyncIterator[bytes]:
         """Yield all selected events with their details, as lines of JSON like those of a log file.
 
-        Without a filter, or with a writer alone, the events come chain by chain, so that ``audit
-        verify`` can notice a missing record. Otherwise they come in the order of time.
+        Without a filter, or if it only names a chain, the events come chain by chain, so that
+        ``audit verify`` can notice a missing record. Otherwise they come in the order of time.
 
         Raises:
             StoreError: If the database fails; the lines end there.

@@ -43,8 +43,8 @@ class Doubt(NamedTuple):
 def doubt_of(detail: Mapping[str, Any] | None) -> Doubt | None:
     """Return how doubtful the result of a check is, by the detail of its event.
 
-    Return ``None`` if people cannot judge the answer, for example because its texts are not kept in
-    full, or it has more than :data:`MAX_FINDINGS` findings.
+    Return ``None`` if the detail has no score, or people cannot judge the answer, for example
+    because its texts are not kept in full, or it has more than :data:`MAX_FINDINGS` findings.
     """
     try:
         return None if detail is None else _doubt_of(detail)

@@ -24,11 +24,13 @@ _INCOMPLETE = (EventType.CHECK_INCOMPLETE,)
 _DRAWN = (EventType.ANSWER_SAMPLED,)
 _PARTIAL = f'"outcome":"{Outcome.PARTIAL}"'
 
-#: The most answers of a kind from which a queue is made; the latest are taken.
+#: The most answers of each kind (with findings, read in part, sampled) from which a queue is made;
+#: the latest are taken.
 QUEUE = 60
 #: Number of the latest incomplete checks that are searched for answers that were read in part.
 SEARCHED = 1_000
-#: The most answers of a kind on which other settings are tried; the latest are taken.
+#: The most answers of each kind (with findings, incompletely checked, sampled) on which other
+#: settings are tried; the latest are taken.
 REPLAYED = 100
 #: The number of answers that an export reads at a time.
 _PIECE = 100
@@ -104,19 +106,20 @@ class Labels:
         """Return the latest answers that a reviewer has not labelled, each with its detail.
 
         With ``is_sample``, these are answers of the random sample; otherwise, answers with findings
-        and answers that were read in part. At most :data:`QUEUE` answers of a kind are returned.
-        Without ``tenant``, they are of all tenants.
+        and answers that were read in part. At most :data:`QUEUE` answers of each of these kinds are
+        returned. Without ``tenant``, answers of all tenants are returned.
         """
         if is_sample:
             return await self._latest(_DRAWN, tenant, account=account)
-        # Most incomplete checks had no evidence or failed, so there is nothing to judge.
+        # Most incomplete checks had no evidence or failed, which leaves nothing to judge. So of the
+        # incomplete checks, only those of answers that were read in part are returned.
         partial = await self._latest(_INCOMPLETE, tenant, account=account, contains=_PARTIAL)
         return [*await self._latest(_FOUND, tenant, account=account), *partial]
 
     async def latest_of_each_kind(self, tenant: str) -> list[FoundRecord]:
         """Return a tenant's latest answers: with findings, incompletely checked, and sampled.
 
-        At most :data:`REPLAYED` answers of a kind are returned.
+        At most :data:`REPLAYED` answers of each kind are returned.
         """
         kinds = (_FOUND, _INCOMPLETE, _DRAWN)
         found = [await self._latest(kind, tenant, limit=REPLAYED) for kind in kinds]

@@ -43,7 +43,7 @@ class StoreUnavailableError(StoreError):
 
 
 class StoreBusyError(StoreError):
-    """Others lock the database or use all its connections, or a statement took too long."""
+    """The database is locked, no connection is free, or a statement took too long."""
 
     is_passing = True
 

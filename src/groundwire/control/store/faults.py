@@ -125,7 +125,7 @@ def as_store_errors() -> Iterator[None]:
 
 
 def of(error: Exception) -> StoreError | None:
-    """Return the store's error for an error of SQLAlchemy, a driver or the network.
+    """Return the store's error for an error of a driver, SQLAlchemy's pool, the network or a file.
 
     For any other error, return ``None``.
     """

@@ -49,7 +49,8 @@ async def require_current(address: DatabaseAddress, *, timeout_s: float) -> None
     """Check that the tables are those of this version. No table is made or changed.
 
     Raises:
-        StoreError: If the tables are of another version, or the database cannot be used.
+        StoreError: If there are no tables of Groundwire, if their revision is not :data:`HEAD`, or
+            if the database cannot be used.
     """
     if address.path is not None and not address.path.exists():
         raise StoreUnusableError(
@@ -126,7 +127,7 @@ def revision_of(connection: Connection) -> str | None:
 
 
 def _upgrade(connection: Connection, revision: str, scripts: str) -> str | None:
-    # Alembic takes a while to import, and most starts have nothing to migrate.
+    # Alembic is imported here, since that takes a while, and most starts have nothing to migrate.
     from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory

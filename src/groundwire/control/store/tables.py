@@ -111,7 +111,7 @@ labels = sa.Table(
     sa.Index(None, "tenant", "event_id"),
 )
 
-#: Numbers (``n``) of answers with the same stretch of time, tenant, model, outcome and action.
+#: Each row counts in ``n`` the answers of one stretch of time, tenant, model, outcome and action.
 #: ``slot`` is the beginning of the stretch, in seconds since 1970.
 activity = sa.Table(
     "activity",
@@ -125,7 +125,7 @@ activity = sa.Table(
     sqlite_with_rowid=False,  # sums of many rows take half the time
 )
 
-#: Numbers (``n``) of runs of a stage of checks whose durations lay in the same range. ``range`` is
+#: Each row counts in ``n`` how often a stage of checks took a time within one range. ``range`` is
 #: the range's number, see :mod:`groundwire.control.activity`; ``slot`` is as in ``activity``.
 check_times = sa.Table(
     "check_times",

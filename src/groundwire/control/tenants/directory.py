@@ -25,7 +25,7 @@ class _State:
     """The tenants and keys of the configuration and the store at one moment. It never changes.
 
     Attributes:
-        snapshot: The store's snapshot; its revision is -1 before the first one.
+        snapshot: The store's snapshot; an empty one of revision -1 before the store is first read.
         overrides: Id of a tenant → the tenant's own settings.
         keys: Hash of a key → the key.
     """

@@ -44,7 +44,7 @@ class UnknownTenantError(TenantError):
 
 
 class UnknownKeyError(TenantError):
-    """There is no key with this id, or it is a key of another tenant."""
+    """The tenant, or the admin plane, has no key with this id."""
 
     def __str__(self) -> str:
         # The message does not repeat the id, since somebody may have given a key in its place.

@@ -21,8 +21,8 @@ _INTRO_WORDS = words(LISTS["intro_words"])
 _OFFER_WORDS = words(LISTS["offer_words"])
 _COUNTS, _COUNTED = words(LISTS["counts"]), words(LISTS["counted"])
 MAX_TITLE_WORDS = 8
-#: A question can be a title with at most this many content words that neither the sources nor the
-#: user's question has. Each of these words is in lower case and does not end with "ed".
+#: A title that is a question may have at most this many content words that neither the sources nor
+#: the user's question has. Only words in lower case that do not end with "ed" are allowed for this.
 _MAX_FREE = 2
 #: Auxiliary verbs. In a question they state nothing: "Is it open?"
 _AUXILIARY = words(
@@ -95,10 +95,11 @@ class Phrases:
         self._known = known
 
     def kind_of(self, text: str) -> AsideKind | None:
-        """Return the kind of aside of the last clause of a text; ``None`` if a clause is no aside.
+        """Return the kind of aside of a text's last clause; ``None`` if any clause is no aside.
 
-        A clause is an aside if it is a listed phrase or, if the last clause is an intro, an intro.
-        A text without words is no aside.
+        A clause is an aside if it is a listed phrase. If the last clause is an intro, and is not
+        the only one or has a colon after it, intros are asides, too. A text without words is no
+        aside.
         """
         clauses = [
             part for each in _CLAUSE.split(text) if (part := each.strip(MARKS + ".!?…:,–—-()"))

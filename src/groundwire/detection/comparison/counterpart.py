@@ -53,8 +53,8 @@ def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
     must resemble the words around the span.
 
     Returns:
-        The place in the source; ``None`` if no words qualify, different words are equally good, or
-        the place is not known.
+        The place of the words in their source; ``None`` if no words qualify, different words are
+        equally good, or the place is not known.
     """
     find: Callable[[Held], Iterable[_Candidate]] | None = {
         Subtype.NUMBER: _quantities,
@@ -103,7 +103,7 @@ def _quantities(held: Held) -> list[_Candidate]:
 
 
 def _joins(text: str, start: int, end: int, following: int) -> bool:
-    """Return whether the text between two quantities, and before them, makes them one range."""
+    """Return whether two quantities are one range: "1887-1889" or "between 1887 and 1889"."""
     is_between = _BETWEEN.search(text[max(0, start - 8) : start]) is not None
     between = text[end:following]
     return _RANGE.fullmatch(between) is not None or (is_between and between == _AND)
@@ -178,7 +178,7 @@ def _names(held: Held) -> list[_Candidate]:
 
 
 def _names_in(line: ComparedText, *, with_first: bool) -> list[Word]:
-    """Return the names in a line; ``with_first`` adds its first word if that may be a name."""
+    """Return the names in a line; ``with_first`` adds the line's first word if that may be one."""
     first = [word for word in line.words[:1] if word.is_content and word.text[0].isupper()]
     is_new = with_first and first and first[0].start not in {name.start for name in line.names}
     return [*first, *line.names] if is_new else line.names
@@ -205,7 +205,7 @@ def alike(claim: ComparedText, place: Word, line: ComparedText, other: Word) -> 
 
 
 def _neighbours(text: ComparedText, place: Word) -> tuple[str, str]:
-    """Return the stems of the words right before and after a place; empty where no word is."""
+    """Return the stems of the words right before and after a place; empty where there is none."""
     before, after = around(text.words, place.start, place.end, 1)
     return (before[0].stem if before else "", after[0].stem if after else "")
 

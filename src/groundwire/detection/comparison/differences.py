@@ -74,7 +74,7 @@ def is_rounded(claim: str, stated: Quantity, lines: Lines) -> bool:
 def _last_place(number: float) -> float:
     """Return the place value of a number's last digit that is not 0, such as 1,000 for 21,000.
 
-    It is 0 for 0, and for a number that is not whole.
+    The result is 0 for 0, and for a number that is not whole.
     """
     if not number or number != int(number):
         return 0.0

@@ -30,8 +30,8 @@ def subtype_of(held: Held) -> Subtype:
        with a unit (``quantity_unit``), a bare number (``number``); then a day of the week or a
        month that no line has (``date_time``).
     2. A "not" on one side only (``negation``).
-    3. A hedge ("may") on one side only, a firm word ("will") against a hedge, or only firm
-       words, which the relevant lines lack (``certainty``).
+    3. A hedge ("may") on one side only, a firm word ("will") against a hedge, or a span of
+       firm words only, one of which the relevant lines lack (``certainty``).
     4. A name in the span with a word that no line has (``entity``).
     5. Opposite words; or all words of the span are in the evidence, so that only their relation can
        be wrong; or another verb between the same words (``relation``).

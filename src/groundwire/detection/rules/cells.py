@@ -35,7 +35,8 @@ _OFFERS = re.compile(
 def fields(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Find things that a claim says exist and a field denies: "has wifi" and ``wifi: no``.
 
-    A claim with a negative word, such as "without", is left out.
+    If the field's name has several words, the claim only has to contain them all. A claim with a
+    negative word, such as "without", is left out.
     """
     if _NEGATIVE.search(claim.text):
         return

@@ -17,8 +17,8 @@ _ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
 #: Two values are in the same place of their texts if the likeness of their places is at least this.
 #: A word right beside both values adds 0.5.
 _IN_PLACE = 0.6
-#: Added to the likeness if all words around one value are around the other too: in "It was built in
-#: 1950.", "built" is the only word around the value.
+#: Added to the likeness if all words around the claim's value are around the line's value too (see
+#: :func:`_is_all_around`): in "It was built in 1950.", "built" is the only word around the value.
 _ALL_AROUND = 0.1
 #: Added to the likeness for the same unit.
 _SAME_UNIT = 0.1
@@ -32,8 +32,8 @@ _DAYS_RANGE = "{0}[a-z]*\\.?\\s*(?:to|through|until|till|[-–])\\s*{0}".format(
 )
 #: Least number of digits of two numbers that are a slip: the same digits in another order.
 _FIGURES = 3
-#: Words of claims that compare or compute. Only such claims, and rates, may use numbers of lines as
-#: operands.
+#: Words of claims that compare or compute. Only such claims, rates and times may use numbers of
+#: lines as operands.
 _COMPARES = re.compile(
     r"\b(?:than|more|less|fewer|difference|between|after|later|earlier|per ?cent|share|out of|so"
     r"|sum|total|totals?|together|altogether|combined|remain\w*|left|taken|in all)\b|%",
@@ -56,10 +56,10 @@ _FIRST_YEAR, _LAST_YEAR = 1000, 2199
 def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Find numbers, dates and times of a claim that differ from the evidence.
 
-    A time that the evidence lacks, or a number that it has with another unit, is a finding by
-    itself. Any other number or date that the evidence lacks is a finding only if a line has a
-    different one in its place. Numbers that the answer may have rounded, counted or computed are
-    left out.
+    A time that the evidence lacks, even as a bare hour ("opens at 9"), is a finding by itself, and
+    so is a number that the evidence has with another unit. Any other number or date that the
+    evidence lacks is a finding only if a line has a different one in its place. Numbers that the
+    answer may have rounded, counted or computed are left out.
     """
     near = QuantityIndex.of(_stated_by(lines[:_OPERAND_LINES]))
     for quantity in quantities_in(claim):
@@ -201,7 +201,7 @@ def _may_replace(claim: ComparedText, one: Quantity, line: ComparedText, other: 
 
 
 def _agrees(one: Quantity, other: Quantity) -> bool:
-    """Return whether two dates agree in all parts that both state, at least one.
+    """Return whether two dates have common parts (year, month, day), and all of these are equal.
 
     "13 March" agrees with 13 March of any year.
     """
@@ -311,7 +311,7 @@ def _is_rate(claim: ComparedText, quantity: Quantity, own: Sequence[Quantity]) -
 
 
 def _is_sum(result: Quantity, parts: Sequence[Quantity]) -> bool:
-    """Return whether a number is the sum of two of the parts with its unit, or of all of them."""
+    """Return whether a number is the sum of two or all of the parts that have the same unit."""
     numbers = [part.number for part in parts if part.unit == result.unit and part.value]
     sums = [a + b for a, b in combinations(numbers, 2)]
     sums += [sum(numbers)] if len(numbers) > 1 else []

@@ -50,7 +50,9 @@ def ragtruth(
 
     Raises:
         DatasetError: If only one of the two files is there, or one is there twice, or the files
-            cannot be read.
+            have no rows or an invalid format.
+        OSError: If a file other than Parquet cannot be opened.
+        MissingExtraError: If a table is Parquet and pyarrow is not installed.
     """
     responses, infos = (
         [file for file in files if file.name.removesuffix(".gz") == name]
@@ -212,6 +214,7 @@ def _samples(path: Path) -> Iterator[Line]:
 
     Raises:
         DatasetError: If the file is damaged, is not JSON in UTF-8, or has no such array.
+        OSError: If the file cannot be opened.
     """
     with open_lines(path) as stream:
         try:

@@ -121,7 +121,7 @@ def f1(answers: Columns, drawn: Bootstrap) -> Replicates:
 
 
 def accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
-    """Compute the share of answers that are flagged if, and only if, they are hallucinated."""
+    """Compute the share of answers that are both flagged and hallucinated, or neither."""
     return drawn.sums(_sums(answers)).of_share(_accuracy)
 
 

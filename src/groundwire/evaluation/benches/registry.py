@@ -78,7 +78,9 @@ class Bench:
         return name
 
     def find(self, path: Path, split: str) -> tuple[Path, ...]:
-        """Find the files of a split: the path itself if it is a file, else files in and below it.
+        """Find the files of a split: the path itself if it is a file, else files in the folder.
+
+        Files in folders at any depth below the path are found too.
 
         Raises:
             DatasetError: If the path does not exist, or the folder has no file of the split.
@@ -103,6 +105,7 @@ class Bench:
         Raises:
             DatasetError: If the files have no answers, none of the files can be read, or one of the
                 two files of RAGTruth is missing or there twice.
+            OSError: If a file other than Parquet cannot be opened.
             MissingExtraError: If a file is Parquet and pyarrow is not installed.
         """
         mapping = ColumnMapping(columns=self.columns, label_means=self.label_means)

@@ -101,7 +101,8 @@ def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[
         mapping: Maps fields to columns; by default columns are found by their usual names.
 
     Raises:
-        DatasetError: If every file is without rows or has an invalid format.
+        DatasetError: If every file is without rows or has an invalid format, the folder has no
+            table, or the path is something else, such as a pipe.
         OSError: If a file other than Parquet cannot be opened.
         MissingExtraError: If a file is Parquet and pyarrow is not installed.
     """
@@ -167,7 +168,8 @@ def turned_rows(
 ) -> Iterable[Values | str]:
     """Convert a record to the values of rows, or to one error message.
 
-    Without ``turn``, the record is the values of one row. An error message is kept.
+    Without ``turn``, the record is the values of one row. An error message in place of a record is
+    returned unchanged.
     """
     if turn is None or isinstance(values, str):
         return [values]

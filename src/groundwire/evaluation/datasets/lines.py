@@ -132,8 +132,8 @@ def json_lines(path: Path) -> Iterator[Line]:
     Blank lines are skipped. The rows of an array are numbered in place of lines.
 
     Raises:
-        DatasetError: If the file is one object that begins with a line ``{``, a broken array, in an
-            encoding such as UTF-16, or no text.
+        DatasetError: If the file is no text, has an encoding such as UTF-16, is a broken array, or
+            is one object whose first line is ``{`` alone.
         OSError: If the file cannot be opened.
     """
     number = 0

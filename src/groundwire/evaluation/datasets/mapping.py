@@ -153,9 +153,9 @@ class ColumnMapping:
         return [column for column in found if column and column in columns]
 
     def others_of(self, row: Mapping[str, Any]) -> Mapping[str, str]:
-        """Collect short texts and numbers of columns that are not fields, to group results by.
+        """Collect the short texts, numbers and booleans of a row, to group results by.
 
-        The task is included, although it is a field.
+        Columns that are fields are left out, except the task.
         """
         used = {self._column(row, name) for name in COLUMNS if name != "task"}
         return {
@@ -171,7 +171,7 @@ class ColumnMapping:
 
         Raises:
             MissingColumnError: If the row lacks the column of question or sources, or a column that
-                the mapping names.
+                the mapping names for the id, the task or the context id.
             InputError: If the row cannot be read.
         """
         text = _text(self._need(row, "question"), "question")

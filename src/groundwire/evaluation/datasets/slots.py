@@ -29,7 +29,7 @@ class MarkedAnswer:
         text: The answer.
         spans: ``(start, end, label)`` of wrong words: :data:`UNSUPPORTED` or :data:`CONTRADICTED`.
         doubts: ``(start, end, label)`` of stretches of which it is not known which words are wrong.
-            Some word has the label or, if the label is :data:`DOUBTFUL`, may be wrong.
+            In each stretch, some word has the label or, if it is :data:`DOUBTFUL`, may be wrong.
     """
 
     text: str

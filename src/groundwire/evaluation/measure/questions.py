@@ -14,7 +14,7 @@ AnyQuestion: TypeAlias = NumberedQuestion | FailedRow
 def drawn(rows: Iterable[AnyQuestion], limit: int | None) -> Iterator[AnyQuestion]:
     """Draw at most ``limit`` rows at random, or all for ``None``; keep the order of the table.
 
-    The draw depends on the fingerprints of the rows alone, so it is the same each time.
+    The draw depends on the fingerprints and the numbers of the rows, so it is the same each time.
     """
     if limit is None:
         return iter(rows)

@@ -76,8 +76,8 @@ def share(which: Sequence[bool], contexts: Sequence[int]) -> ScoreInterval:
     """Compute a share of answers with its 95 % interval.
 
     If each answer has a context of its own, the answers are independent trials and get Wilson's
-    interval. Otherwise whole contexts are resampled, and the interval is that of a share in
-    :meth:`.intervals.Replicates.interval`, which may be undefined.
+    interval. Otherwise whole contexts are resampled, and the interval, which may be undefined, is
+    that of a share in :meth:`.intervals.Replicates.interval`.
 
     ``which`` says which answers are part of the share, ``contexts`` has the context of each answer.
     """

@@ -40,8 +40,8 @@ def _shown(name: str) -> str:
 def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """Yield the row of all answers, and a row for each model.
 
-    If there are several categories, a row for each category follows; if there are several models
-    too, also a row for each pair of model and category.
+    If there are several tasks, which the table calls categories, a row for each task follows. If
+    there are several models too, a row for each pair of model and task follows as well.
     """
     yield "all", *_cells(found)
     models, tasks = found["models"], found["tasks"]

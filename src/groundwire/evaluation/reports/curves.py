@@ -42,7 +42,7 @@ def curves_of(judged: Sequence[ComparedAnswer]) -> tuple[Curve, ...]:
     """Compute the curves: precision and recall, ROC, risk and coverage.
 
     Answers without a verdict are left out: they have no probability to be sorted by. There are no
-    curves unless some of the other answers are hallucinated and some are grounded.
+    curves if the remaining answers are all hallucinated or all grounded, or if none remains.
     """
     judged = [answer for answer in judged if answer.has_verdict]
     hallucinated = np.array([answer.is_hallucinated for answer in judged], np.bool_)

@@ -79,9 +79,10 @@ def _parts(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 def sentence(summary: Summary) -> str:
-    """Say how many answers were flagged rightly, flagged wrongly, and not scored.
+    """Say how many answers were flagged rightly and wrongly, and how many rows have no label.
 
-    If no row has a label, it says how many answers were flagged and how many were not.
+    If no row has a label, say how many answers were flagged and how many were not. Rows without a
+    verdict are counted by reason.
     """
     scores = summary.scores
     if not scores["example"]:

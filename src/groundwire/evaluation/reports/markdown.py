@@ -1,7 +1,8 @@
 """Writes a report as Markdown, for a comment on a pull request.
 
 Text that models or strangers wrote could contain markup, or a mention that notifies somebody. So
-its punctuation marks are written as character references.
+its punctuation marks are written as character references; only a cell of a table may contain a
+short text that is harmless as it is (:data:`_PLAIN`).
 """
 
 import re
@@ -33,7 +34,8 @@ MAX_CODE = 400
 _AROUND = 160
 
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
-#: Matches a text of words and numbers, of at most 40 characters, which needs no escape in Markdown.
+#: Matches a text of at most 40 characters that needs no escape in Markdown: letters, digits, spaces
+#: and a few punctuation marks.
 _PLAIN = re.compile(r"(?:[^\W_]|[ ,:()%+−-]|(?<=\d)\.(?=\d)){0,40}")
 
 

@@ -180,6 +180,7 @@ def tune(
 
     Raises:
         SettingError: If the confidence is not above 0.5 and below 1.
+        ModelError: If the manifest of an installed model cannot be read.
     """
     require_confidence(confidence)
     thresholds = ThresholdCandidates.of(read.header.detector)
@@ -206,6 +207,9 @@ def default_threshold(detector: DetectorInfo) -> float | None:
     ``None`` if the detector is not installed in this revision, so that the default is not known.
     ``None`` also if the results were judged at a higher threshold than the default, unless the
     scores are similarities.
+
+    Raises:
+        ModelError: If the manifest of an installed model cannot be read.
     """
     if detector.operating_point == DEFAULT_POINT:
         return detector.threshold
@@ -293,7 +297,10 @@ def _best_f1(entries: Ints, so: Bools, k: int) -> int | None:
 
 
 def _cross_fitted(sample: LabelledSample, entries: Ints, k: int, *, seed: int) -> Bools:
-    """Flag the answers of each fold at the threshold with the best F1 on the other folds."""
+    """Flag the answers of each fold at the threshold with the best F1 on the other folds.
+
+    If there is no such threshold, no answer of the fold is flagged.
+    """
     known = np.unique(sample.contexts)
     fold = np.random.default_rng(seed).permutation(len(known)) % N_FOLDS
     of_answer = fold[np.searchsorted(known, sample.contexts)]

@@ -32,7 +32,7 @@ def admin(request: Request) -> AdminKey:
 
 
 class AdminAuthentication(Guard):
-    """Middleware that refuses requests without an admin key, or that the key's role forbids.
+    """Middleware that refuses requests without an admin key, and those that the role forbids.
 
     Open paths need no key. A local demo needs none either, but refuses requests of other websites.
     """

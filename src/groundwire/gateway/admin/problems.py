@@ -39,7 +39,10 @@ def admin_problem(error: BaseException) -> Problem:
 
 
 def _param(error: BaseException) -> str | None:
-    """Return the name of the field that an error is about; ``None`` if the error names no field."""
+    """Return the name of the field that an error is about; ``None`` if the error names no field.
+
+    In a ConfigError, it is the text before ``=`` in the first problem, else its first quoted text.
+    """
     if isinstance(error, ConfigError):
         first = error.problems[0]
         return first.partition(" = ")[0] if " = " in first[:64] else _quoted(first)

@@ -162,7 +162,11 @@ async def _after(
         str | None, Query(description="`next` of the page before; without it, the first page.")
     ] = None,
 ) -> str | None:
-    """Return the id of the last entry of the page before, from a cursor; ``None`` without one."""
+    """Return the id of the last entry of the page before; ``None`` without a cursor.
+
+    Raises:
+        InvalidCursorError: If the cursor is not valid.
+    """
     return None if cursor is None else str(read_cursor(cursor, str)[0])
 
 

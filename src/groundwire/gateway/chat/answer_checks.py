@@ -43,7 +43,7 @@ class CheckTimeoutError(TimeoutError):
 
 
 class AnswerChecks:
-    """The checks of all answers of a response; ``checks[n]`` is that of answer number ``n``.
+    """The checks of all answers of a response; ``checks[n]`` is the check of answer ``n``.
 
     The check of the first answer begins at once, so that the evidence can be read before text
     arrives.
@@ -178,7 +178,7 @@ class AnswerCheck:
         self._task = asyncio.create_task(self._work())
 
     def take(self, part: DeltaPart) -> None:
-        """Take the part of a chunk about this answer; text beyond ``max_chars`` is only counted."""
+        """Take a chunk's part about this answer; text beyond ``max_chars`` is only counted."""
         room = max(0, self._checks.max_chars - self.n_chars)
         self.is_over_limit |= len(part.text) > room
         self.n_chars += len(part.text)

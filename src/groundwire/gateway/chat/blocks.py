@@ -49,8 +49,9 @@ class BlockEvent(Chunk):
     """An event of a stream of blocks.
 
     Attributes:
-        known: The event, reduced to fields whose text is checked or that hold no text. If text is
-            withheld, events with :attr:`Leaves.WITH_TEXT` are sent in this form.
+        known: The data that replace ``data`` if text is withheld, and the event is an error or has
+            :attr:`Leaves.WITH_TEXT`: the fields without text, and those whose text is checked or
+            describes the error.
         opens: Whether the event opens a block of text, or a part of one.
         is_divisible: Whether the text of the event may be sent in several pieces.
         is_end: Whether the stream ends with this event.
@@ -318,7 +319,7 @@ class HeldBlocks(ABC):
         self._steps.append(step)
 
     def clear(self, upto: int | None = None) -> list[bytes]:
-        """Release events up to an offset in the answer's text, or the first event that must wait.
+        """Release events up to an offset in the answer's text; stop before one that must wait.
 
         ``None`` is the end of the text that has arrived. With an offset, a block of text is opened
         only once some of its text may be sent; otherwise clients might show an empty text.

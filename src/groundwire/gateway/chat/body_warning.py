@@ -8,8 +8,8 @@ from groundwire.explain.wording import quote
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: The characters of a warning after which further findings are only counted. The first finding is
-#: quoted even if it is longer.
+#: The most characters of a warning up to the end of its last quoted finding; further findings are
+#: only counted. The first finding is always quoted.
 MAX_CHARS = 4000
 
 _PLEASE = "Please verify the information independently."

@@ -87,7 +87,7 @@ def _read(
 def marked(reply: UpstreamReply, body: CheckedBody, dialect: Dialect) -> Response:
     """Return the upstream's response for the client, with headers and warnings about the results.
 
-    No answer may have the action ``block``.
+    No answer has the action ``block``: the caller refuses a response with such an answer.
     """
     warnings = [warning_text(answer) for answer in body.answers]
     headers, raw = reply.headers, body.raw

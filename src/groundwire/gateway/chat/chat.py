@@ -42,8 +42,8 @@ from groundwire.policy.policy import Action, reach
 
 #: Seconds that a client may take to send the body of its request.
 BODY_TIMEOUT_S = 60.0
-#: About the most bytes that are kept of an unstreamed response to check it after it was sent. A
-#: longer response is recorded as unreadable.
+#: An unstreamed response that is checked after it was sent is kept for the check until it has more
+#: bytes than this. A response that is not kept in full is recorded as unreadable.
 OBSERVED_BYTES = 8 * 2**20
 
 #: The most background tasks, in multiples of ``gateway.max_requests``. While so many run, answers
@@ -68,7 +68,7 @@ async def create(request: Request, dialect: Dialect) -> Response:
     """
     own = services(request)
     try:
-        async with asyncio.timeout(BODY_TIMEOUT_S):  # a slow sender keeps others out
+        async with asyncio.timeout(BODY_TIMEOUT_S):  # a slow sender takes the place of others
             raw = await request.body()
     except TimeoutError as error:
         raise body_too_slow(BODY_TIMEOUT_S) from error

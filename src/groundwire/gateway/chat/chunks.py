@@ -39,8 +39,8 @@ OF_MESSAGE = frozenset(
     ("context", "extra_content", "provider_specific_fields"),
 )
 _OF_PART = ("type", "text", "refusal", "annotations", "citations", "logprobs")
-#: Fields that hold the text of an answer in some API. Text in such a field in an unexpected place
-#: would not be checked.
+#: Fields that hold the text of an answer in some API. If an event has one of them in an unexpected
+#: place, the event counts as unreadable, since this text would not be checked.
 TEXTS = ("content", "text", "delta", "message", "output_text")
 
 
@@ -135,7 +135,7 @@ def chunk_of(data: dict[str, Any]) -> Chunk:
         UnreadableChunkError: If it does not have the form of a chunk, so that text of an answer
             could be overlooked.
     """
-    # The client would take the upstream's ``groundwire`` for the gateway's, so it is removed.
+    # The client would take the upstream's field ``groundwire`` for the gateway's, so it is removed.
     own = {key: value for key, value in data.items() if key != _OURS}
     chunk = Chunk(data=own, parts=(), is_as_sent=_OURS not in data)
     if is_error_body(own):

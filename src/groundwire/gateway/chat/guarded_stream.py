@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 #: The most tool calls of an answer in a ``deferred`` stream; a stream with more is refused. The
 #: limit is DVARA's.
 MAX_CALLS = 256
-#: The most values in the arguments of all these calls; a stream with more is refused. The limit is
-#: DVARA's.
+#: The most values in the arguments of all tool calls of an answer in a ``deferred`` stream; a
+#: stream with more is refused. The limit is DVARA's.
 MAX_ARGUMENT_VALUES = 512
 
 
@@ -103,9 +103,9 @@ class ReleasedStream:
             yield events
 
     async def close(self) -> None:
-        """Cancel all tasks, record the stream if it is not recorded yet, and close the upstream.
+        """Stop reading, record the stream if that has not begun, and close the upstream.
 
-        This must be called once, at the end.
+        Call this once, at the end.
         """
         self._outbox.end()
         for task in (*self._tasks, *self._settling.values()):

@@ -180,7 +180,8 @@ class HeldStream:
             Otherwise, only the text and the event that ends the answer are held.
         answers: The answers that have been mentioned so far, by number.
         head: The fields that all chunks of the response have, such as ``id`` and ``model``.
-        usage: The token counts that the upstream sent last; ``None`` if it has sent none.
+        usage: The token counts that the upstream sent last, except for counts with text, which are
+            ignored; ``None`` if there are no counts.
     """
 
     def __init__(self, head: Mapping[str, Any], *, trace_id: str, withholds: bool) -> None:

@@ -28,10 +28,11 @@ _ANSWERS = ("choices", "output", "content", "completion", "text", "delta", "outp
 
 
 def may_hold_text(value: object) -> bool:
-    """Return whether a JSON value may hold text: a string that is not a name, or a list of strings.
+    """Return whether a JSON value may hold text.
 
-    A name is an id or a single word, for instance. Two or more strings in a list may be the words
-    of a sentence. Keys and nested values are examined too.
+    Text is a string that is not a name; a name is an id or a single word, for instance. Two or more
+    strings in a list count as text too, since they may be the words of a sentence. Keys and nested
+    values are examined too.
 
     >>> may_hold_text("resp_1a2b"), may_hold_text("It was built"), may_hold_text(["It", "was"])
     (False, True, True)

@@ -30,7 +30,8 @@ _YESTERDAY = "yesterday"
 
 _FOUND = (EventType.HALLUCINATION_DETECTED, EventType.HALLUCINATION_DETECTED_STREAMING)
 
-#: Outcome of an answer → the types of audit events that report it, besides the random sample.
+#: Outcome of an answer → the types of audit events that report it, without those of the random
+#: sample.
 _OUTCOMES = {
     Outcome.HALLUCINATED: _FOUND,
     **dict.fromkeys(
@@ -47,8 +48,8 @@ _CHANGE_TYPES = (
     *(EventType.ACCOUNT_REMOVED, EventType.ANSWER_LABELLED, EventType.RECORDS_EXPORTED),
 )
 
-#: The types of events to search for an action other than ``none``, unless a type is chosen.
-#: Events of the random sample are left out, because they would list an answer a second time.
+#: The types of events to search for an action other than ``none``, unless a type or an outcome is
+#: chosen. Events of the random sample are left out: they would list an answer a second time.
 _DONE_WITH = (*_FOUND, EventType.CHECK_INCOMPLETE)
 
 #: The most answers from which the list of the worst is made: the newest hallucinated answers.

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from groundwire.gateway.console.oidc import Provider
 
 #: The most failed sign-ins from one address: with one name (at a provider: with one cookie), and in
-#: total. Each count is dropped ``WINDOW_S`` seconds after its last change.
+#: total.
 MAX_OF_NAME, MAX_OF_ADDRESS = 5, 50
+#: Seconds after which a count of failed sign-ins is dropped, from its last change on.
 WINDOW_S = 900
 #: The most counts of tries that a :class:`Throttle` keeps.
 _MAX_SEEN = 20_000

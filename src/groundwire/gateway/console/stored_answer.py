@@ -12,9 +12,9 @@ from groundwire.render.answer import AnswerView, Why
 def stored_view(detail: Mapping[str, Any]) -> AnswerView | None:
     """Return the answer in an event's detail, with its detection, for display.
 
-    Stored texts may be cut or redacted. So claims, spans and evidence get new offsets, where they
-    are found in these texts; those that are not found are left out. An answer that is not
-    stored is replaced by its joined claims, and a source by its lines that are evidence.
+    Stored texts may be cut or redacted. So claims, spans and evidence get the offsets at which they
+    are found in these texts; those that are not found are left out. An answer that is not stored is
+    replaced by its joined claims, and a source by its lines that are evidence.
 
     ``None`` if the detail is not valid, or lacks a detection or the text of a claim.
     """

@@ -318,7 +318,12 @@ class _Reader(BlockReader):
         return self._texts.get(place, TextSoFar())
 
     def _rest(self, place: tuple[int, int], text: object) -> str:
-        """Return what an event that repeats the whole ``text`` of a part adds to earlier events."""
+        """Return the end of a part's whole ``text`` that no earlier event had.
+
+        Raises:
+            UnreadableChunkError: If ``text`` is not a string that begins with the text so far, or
+                adds text to a part before the last one.
+        """
         has_more = bool(text) and place not in self._texts
         rest = self._text_so_far(place, has_more=has_more).rest(text)
         if rest and place != self._last:

@@ -107,7 +107,7 @@ class Exchange:
             "state": {"ask_upstream": self._ask},
         }
 
-    # From Envoy.
+    # Messages from Envoy.
 
     async def _read(self, first: Untyped, messages: AsyncIterator[Untyped]) -> None:
         await self._take(first)
@@ -151,7 +151,7 @@ class Exchange:
     def _leave(self) -> None:
         """Tell the app that its client is gone.
 
-        The app then ends its wait for the model's response. The other waits are ended here.
+        The app then stops waiting for the model's response; this method ends all other waits.
         """
         self._gone.set()
         self._ended.set()
@@ -159,7 +159,7 @@ class Exchange:
         if not self._requested.done():
             self._requested.set_result(None)
 
-    # From and to the app.
+    # Messages from and to the app.
 
     async def _receive(self) -> Message:
         if not self._is_read:
@@ -184,7 +184,8 @@ class Exchange:
             length = {"key": "content-length", "raw_value": str(len(body)).encode()}
             changes["set_headers"].append({"header": length, "append_action": proto.OVERWRITE})
         await self._write(**{await self._turns.get(): proto.part(changes, changed)})
-        # Without the shield, cancelling this caller would cancel the future, which has other users.
+        # Without the shield, cancelling this task would also cancel the future, which other methods
+        # use.
         return await asyncio.shield(self._replied)
 
     async def _send(self, message: Message) -> None:

@@ -66,8 +66,8 @@ def _message(name: str, fields: str) -> DescriptorProto:
     return described
 
 
-# A separate pool keeps these names apart from those of other packages. proto2 sends a field that is
-# set even if it has its default value; otherwise an empty body would not be sent.
+# A separate pool keeps these names apart from those of other packages. proto2 sends each field
+# that was set, even to its default value; otherwise an empty body would not be sent.
 _POOL = DescriptorPool()
 _DESCRIBED = [_message(name, fields) for name, fields in _MESSAGES.items()]
 _POOL.Add(FileDescriptorProto(name=_FILE, syntax="proto2", message_type=_DESCRIBED))

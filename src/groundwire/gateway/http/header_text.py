@@ -40,7 +40,7 @@ def header_list(texts: Iterable[str], *, max_bytes: int = MAX_BYTES) -> str:
     """
     # The value is cut at ``max_bytes``, so the rest of a longer text is not needed.
     value = "; ".join(_encoded(text[: max_bytes + 1]) for text in texts if text)
-    if value.endswith(_CUT):  # the last text itself ends with three dots, and was not cut
+    if value.endswith(_CUT):  # these dots belong to a text, and mark no cut
         value = f"{value[:-1]}%2E"
     if len(value) <= max_bytes:
         return value

@@ -114,7 +114,7 @@ def blocked(answers: Sequence[Checked]) -> Problem:
 def told_of(
     problem: Problem, *, trace_id: str, extension: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the field ``groundwire`` of the event that ends a stream if its rest is withheld.
+    """Return the field ``groundwire`` of the event that ends a stream whose rest is withheld.
 
     ``extension`` is the result of the check, made by :func:`.marks.extension`. Its ``headers`` may
     quote the withheld text, so they are left out.

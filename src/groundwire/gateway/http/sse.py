@@ -19,8 +19,8 @@ _BLANK_LINE = re.compile(rb"(?>\r\n|\r|\n)(?:\r\n|\r|\n)")
 _LINE_END = re.compile("\r\n|\r|\n")
 _BOM = b"\xef\xbb\xbf"
 
-#: Pattern of an event of data lines only, with the line ends LF or CR LF: a condition of
-#: :attr:`ServerSentEvent.is_plain`.
+#: Matches an event that has only data lines, with the line ends LF or CR LF, as
+#: :attr:`ServerSentEvent.is_plain` requires.
 _PLAIN = re.compile(rb"(?:data:[^\r\n]*\r?\n)+\r?\n")
 #: Characters that some readers treat as line ends, against the standard → their escapes.
 _OTHER_LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}

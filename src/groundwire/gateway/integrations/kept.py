@@ -10,7 +10,7 @@ from groundwire.gateway.middleware.state import caller
 from groundwire.gateway.native.running import to_json
 
 #: ``_KEPT_S`` is how many seconds messages are kept, ``_KEPT_BYTES`` the most bytes of all kept
-#: messages together, and ``_EACH_BYTES`` what each call counts in addition to its messages.
+#: messages together, and ``_EACH_BYTES`` the bytes that each call counts beside its messages.
 _KEPT_S, _KEPT_BYTES, _EACH_BYTES = 600.0, 64 * 2**20, 1024
 _MAX_ID_CHARS = 256
 

@@ -23,7 +23,7 @@ PATH = "/beta/litellm_basic_guardrail_api"
 
 #: LiteLLM's replacement for a long text; messages with it lack a part of the evidence.
 _OMITTED = "[omitted: exceeds strip size limit]"
-#: The action in the reply if answers pass although they were not checked, or only in part.
+#: The action in the reply if the answers pass, but at least one was not checked in full.
 NOT_CHECKED = "NOT_CHECKED"
 #: Pattern of the end of a complete sentence.
 _ENDS = re.compile(r"[.!?…][)\]\"'’”*_]*\s*$")
@@ -83,7 +83,7 @@ def _complete(text: str) -> str:
 
 
 def _reply(answers: Sequence[Checked], held: Sequence[int]) -> dict[str, Any]:
-    """Return the verdict; ``held`` are the numbers of unjudged characters at the ends of answers.
+    """Return the verdict; ``held`` has the number of unjudged characters at the end of each answer.
 
     LiteLLM treats an unknown action, here ``NOT_CHECKED``, as a pass, and logs it.
     """

@@ -32,7 +32,10 @@ _MAX_WORDS = 64
 
 
 class Authentication(Guard):
-    """Admits requests with a valid key, and determines their tenant."""
+    """Finds the tenant of requests, and refuses requests that need a valid key and have none.
+
+    With ``is_local_demo``, no request needs a key, but only local requests are admitted.
+    """
 
     def __init__(
         self,
@@ -58,13 +61,13 @@ class Authentication(Guard):
         self._is_local_demo, self._until_known = is_local_demo, until_known
 
     async def check(self, scope: Scope) -> None:
-        """Find the tenant of a request, and store it as the caller.
+        """Find the tenant of a request, and store it in a :class:`.Caller` in the request's state.
 
         A request for one of the :data:`OPEN` paths needs no key and gets no caller.
 
         Raises:
-            Problem: If the request has no valid key, if keys are not known in time, or in a demo as
-                :func:`check_is_local`.
+            Problem: If the keys cannot be read in time, or the request has no valid key. With
+                ``is_local_demo``, no key is needed, but :func:`check_is_local` may raise a problem.
         """
         if self._is_local_demo:
             check_is_local(scope)

@@ -59,7 +59,7 @@ class Counting:
 
 
 def _log(scope: Scope, status: int, seconds: float) -> None:
-    """Log a request with the label of its endpoint: its path may hold text of the client."""
+    """Log a request with its endpoint's label; the path itself may hold text of the client."""
     path, state = scope["path"], scope.get("state", {})
     is_admin = path.startswith(("/v1/admin/", "/console"))
     fields = {

@@ -27,7 +27,7 @@ class Readiness:
     Attributes:
         services: The services; ``None`` until they are loaded.
         failure: The error that prevented the start, or ``None``.
-        control: The control plane, or ``None`` if the gateway has none; its database may be down.
+        control: The control plane, whose database may be down; ``None`` without a control plane.
     """
 
     def __init__(self, on_failure: Callable[[Exception], None] | None = None) -> None:

@@ -52,7 +52,7 @@ class Tracing:
                 response = problem_response(as_problem(error), trace_id=trace_id)
                 await response(scope, receive, send_traced)
             # If the response has started, the server closes the connection, as the response has no
-            # end. So the client can tell that it is incomplete.
+            # end. So the client can tell that the response is incomplete.
 
 
 def trace_id_of(scope: Scope) -> str:

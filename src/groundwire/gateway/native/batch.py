@@ -76,12 +76,12 @@ def _require_valid(request: Request, batch: BatchRequest) -> None:
         services(request).pipeline.detector_of(caller(request).overrides, point)
 
 
-#: The outcome of one row, or ``None`` if it could not be checked, and its result or error as JSON.
+#: The outcome of a row (``None`` if the row could not be checked), and its result or error as JSON.
 RowResult: TypeAlias = tuple[str | None, bytes]
 
 
 async def _results(request: Request, batch: BatchRequest) -> AsyncGenerator[RowResult, None]:
-    """Yield results in order; rows are checked only as fast as the client reads them."""
+    """Yield results in order; rows are checked only as fast as the client reads results."""
     # The pool for checks has twice as many threads, so a batch leaves half of them to clients who
     # check a single answer.
     most = n_threads(services(request).config.detector.threads)

@@ -24,7 +24,8 @@ router = APIRouter(route_class=NativeRoute)
 #: The most characters in the name of an operating point. The detector's error would repeat a longer
 #: name, so ``require_point`` refuses it first.
 _MAX_NAME_CHARS = 40
-#: The largest number that is passed on as an operating point, for the same reason.
+#: The largest absolute value of an operating point that is a number; ``require_point`` refuses
+#: larger values, because the detector's error would repeat them.
 _MAX_POINT = 1_000_000
 
 
@@ -77,7 +78,7 @@ def result_of(
         The result. If the check of an answer fails, ``failure`` is the error.
 
     Raises:
-        GroundwireError: If the data is invalid.
+        GroundwireError: If the data or the operating point is invalid, or a text is too long.
         Problem: If the operating point is refused by :func:`require_point`.
     """
     if shape_of(data) != SHAPES[0]:
@@ -138,7 +139,8 @@ def _check_conversation(request: Request, data: object, name: Mapping[str, Any])
     except InvalidConversationError as error:
         if not (isinstance(data, Mapping) and "request" in data):
             raise
-        # The error names a place such as messages[3], but not whether in request or response.
+        # The error names a place such as messages[3], but not whether the place is in the request
+        # or in the response.
         place = part if error.place.startswith("the ") else f"{part}.{error.place}"
         raise InvalidConversationError(place, error.problem, error.remedy) from error
     written = to_json({**name, **found.to_dict()})

@@ -32,7 +32,7 @@ class JsonRequest(Request):
         """Return the body as data.
 
         Raises:
-            Problem: If the body is not valid JSON.
+            Problem: If the body is not valid JSON, or is nested too deeply.
         """
         if not hasattr(self, "_json"):
             body = await self.body()
@@ -74,7 +74,7 @@ class NativeRoute(APIRoute):
 
 
 def _require_json(request: Request) -> None:
-    """Raise a problem (415) unless the body is uncompressed JSON in UTF-8, by its headers.
+    """Raise a problem (415) unless the headers declare uncompressed JSON in UTF-8.
 
     The content type must be ``application/json`` or end in ``+json``: pages of any website can make
     a browser send a form, or a request without a content type.
@@ -96,7 +96,7 @@ def _require_json(request: Request) -> None:
 
 
 def _in_the_body(error: dict[str, Any]) -> dict[str, Any]:
-    """Return a validation error without the tags of models that pydantic adds to its place."""
+    """Return a validation error without the tags of models that pydantic adds to the place."""
     first, *rest = error["loc"]
     return {**error, "loc": (first, *(part for part in rest if part not in SHAPES))}
 

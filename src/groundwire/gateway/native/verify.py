@@ -117,8 +117,8 @@ def _report(own: Verifications, body: models.VerifyRequest, scope: Scope) -> byt
 def _require_within_limits(request: Request, spans: list[Any]) -> None:
     """Raise an error if evidence exceeds the limits of a request or of the tenant.
 
-    A check leaves out such evidence. A verification must not: the claims that cite it would seem to
-    cite nothing.
+    A check leaves out evidence beyond the limits. A verification must not: the claims that cite
+    this evidence would seem to cite nothing.
     """
     n = len(spans)
     if n > models.MAX_SPANS:

@@ -10,12 +10,13 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 
 from groundwire.gateway.http.openapi import Shape
 
-#: The most spans of a request, and the most claims that it can have verified. Both limits bound how
-#: often the verifier reads.
+#: The most spans in a request, and the largest ``max_claims`` that a request may set. Both limits
+#: bound how often the verifier reads.
 MAX_SPANS, MAX_CLAIMS = 200, 200
 _MAX_PATTERN_CHARS, _MAX_PLACEHOLDER_CHARS = 1_000, 200
 
-# Values that can have many forms are validated by the library, whose errors are more helpful.
+# Values that can have many forms are validated by the library, whose errors are more helpful than
+# Pydantic's.
 _SPAN = {
     "type": "object",
     "description": "A text and the id by which it is cited.",

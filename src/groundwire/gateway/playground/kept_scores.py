@@ -25,7 +25,7 @@ class _Kept:
     Attributes:
         first: Scores after the first reading.
         both: Scores after the second reading, or after the first if the claim was read only once.
-        attended: Indexes of the passages that were read; empty if there is at most one.
+        attended: Indexes of the passages that were read; empty unless there are two or more.
     """
 
     first: ClaimScores

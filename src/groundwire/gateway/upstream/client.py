@@ -117,7 +117,7 @@ class Upstreams:
         Args:
             ask: The request.
             to: The only upstream to ask; ``None``: those that serve the model, or all if the
-                request names none.
+                request names no model.
 
         Raises:
             Problem: 502 if no upstream sent a valid response, 504 if one sent none in time, 503 if

@@ -23,7 +23,7 @@ HOP_BY_HOP = frozenset(
 
 #: Other headers of the caller that are not forwarded: those that the HTTP client writes itself;
 #: cookies, since a browser may send those of the gateway's own pages; and headers that change the
-#: method, since the gateway has decided by the method of the request.
+#: method, since the gateway's own decisions rest on the original method.
 _STAYS = frozenset(
     {
         *("content-length", "cookie", "host"),

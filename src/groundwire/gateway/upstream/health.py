@@ -3,7 +3,7 @@
 An upstream that fails ``max_failures`` times in a row counts as down. After ``cooldown_s`` seconds,
 one request tries it again. If this request has not succeeded after another ``cooldown_s`` seconds,
 the next request tries it. So a trial that never ends, because its caller went away, does not
-prevent others.
+prevent further trials.
 """
 
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ class Health:
         return self.down_until is None or now >= self.down_until
 
     def asked(self, *, now: float, rules: UpstreamDefaults) -> "Health":
-        """Return the health after a request was sent; a trial delays the next one by a cooldown."""
+        """Return the health after a request was sent; a trial delays the next by a cooldown."""
         if self.down_until is None or now < self.down_until:
             return self
         return replace(self, down_until=now + rules.cooldown_s)

@@ -45,7 +45,7 @@ def new_session(settings: UpstreamDefaults) -> aiohttp.ClientSession:
 def was_stale(error: Exception, *, is_reused: bool, started: float) -> bool:
     """Return whether a request seems to have failed on a connection that was already closed.
 
-    Such a request can be sent again, because the server has not read it. The error must have come
+    The request can then be sent again, because the server has not read it. The error must have come
     within a second of ``started``, by :func:`time.monotonic`: a server that has read a request
     usually fails later. ``is_reused`` says whether an earlier request used the connection.
     """

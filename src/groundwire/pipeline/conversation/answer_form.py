@@ -12,10 +12,10 @@ from groundwire.text.records import words_of_key
 #: A JSON Schema; empty if none is known.
 Schema: TypeAlias = Mapping[str, Any]
 
-#: Names of tools whose arguments frameworks use as the final output: pydantic-ai (with a suffix
-#: if there are several), smolagents, Google's ADK, LiteLLM.
+#: Names of tools whose arguments frameworks use as the final output: pydantic-ai (which adds a
+#: suffix if an output may have several types), smolagents, Google's ADK, LiteLLM.
 _FINAL_TOOLS = ("final_result", "final_answer", "set_model_response", "json_tool_call")
-#: Phrases in the descriptions of such tools by pydantic-ai, Strands, instructor and the AI SDK.
+#: Phrases with which pydantic-ai, Strands, instructor and the AI SDK describe such tools.
 _FINAL_DESCRIPTION = re.compile(
     r"final response which ends this conversation|StructuredOutputTool should only be invoked as"
     r"|Correctly extracted `|^Respond with a JSON object\.$"

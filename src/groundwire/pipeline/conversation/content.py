@@ -173,7 +173,8 @@ def read_result(content: object, place: str, found: Content, call_id: str, tool:
     """Read the result of a tool: each text becomes a piece, and data becomes one piece of JSON.
 
     An object that is a known part is read as a part. A list that has a known part, or only strings,
-    is read item by item. Other lists and objects are data. An empty result adds nothing.
+    is read item by item. Other lists and objects are data. An empty result adds nothing, nor does a
+    text that is ``null`` or has no letter or digit.
 
     The pieces are added to ``found``, with the id of the call as their id. If ``call_id`` is empty,
     their id is ``tool:`` and the name of the tool; if both are empty, they have no id.

@@ -48,9 +48,9 @@ class _Walk:
         self._parts: list[Part] = []
         self._material = PastedMaterial(text, names)
         self._pairs = AnsweredQuestions(text, names, self._material, is_user=is_user)
-        # Indexes of parts with material that the user may want changed, and of parts with code, for
-        # ``second_pass.settle_drafts``.
+        # For ``second_pass.settle_drafts``: indexes of parts that the user may want changed.
         self._drafts: list[int] = []
+        # For the same function: indexes of parts with code.
         self._code: list[int] = []
         self._is_in_capitals = self._is_template = False
         self._paragraph: int | None = None
@@ -73,7 +73,7 @@ class _Walk:
 
         Args:
             role: The role of the section's text.
-            is_announced: Whether a sentence announced the role.
+            is_announced: Whether a sentence or a heading announced the role.
             is_once: Whether the section ends with its first paragraph.
             is_structured: Whether a mark, such as a tag or label, begins the section.
         """
@@ -192,7 +192,7 @@ class _Walk:
             self._enter(role, is_structured=True)
             return block.inner
         if not block.is_tag and self._role is Role.INFORM and not self._is_pending:
-            return None  # a fence within a section of evidence
+            return None  # a fence or a marked block within a section of evidence
         self._flush(start)
         self._add_block(block)
         return block.end
@@ -429,7 +429,7 @@ class _Walk:
     def _is_letter(self, start: int, text: str) -> bool:
         """Return whether a letter begins here: a salutation after other text in a user's prompt.
 
-        None begins if the text before the salutation asks for work, such as "Improve this:".
+        No letter begins if the text before the salutation asks for work, such as "Improve this:".
         """
         before = self._text[self._parts[-1].start : start] if self._parts else ""
         is_letter = self._is_user and bool(before) and structure.is_salutation(text)

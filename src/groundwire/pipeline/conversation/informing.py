@@ -47,7 +47,7 @@ class MessageParts:
     Attributes:
         asks: The question: parts that are questions by their type; else the whole text if no
             evidence was found in it; else the questions in it or, without any, its instructions.
-            Empty if it has neither.
+            If a JSON object was divided: the fields that ask. Empty if there are none of these.
         evidence: The pieces of evidence.
         loose: Sentences around a user's question that are evidence if the request has no other
             evidence.
@@ -197,7 +197,7 @@ def _asks(message: Message, text: str, parts: Sequence[Part], *, has_evidence: b
 
 
 def _pieces(pieces: Sequence[Piece], text: str, parts: Sequence[Part]) -> Iterator[Piece]:
-    """Yield parts of the text as pieces with their places; a part across two pieces becomes two."""
+    """Yield the passages of parts of the text, with places; a part is cut where a piece ends."""
     spans, start = [], 0
     for piece in pieces:
         spans.append((piece, start, start + len(piece.text)))

@@ -122,7 +122,8 @@ def is_in_capitals(line: str) -> bool:
 def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Label]:
     """Yield the labels within a paragraph: names with a colon that begin a clause or a line.
 
-    A colon after words that announce evidence, as "the notes below:", is also a label of evidence.
+    A colon after words that announce evidence, as in "the notes below:", is also a label of
+    evidence.
     """
     colon = text.find(":", start, end)
     while colon >= 0:

@@ -1,8 +1,8 @@
 """Finds material that users paste without marks: records, configuration, logs, transcripts.
 
-Such lines are recognised by their shape: most begin with a key, a time, the sign of a quote, or the
-name of a speaker. Lines of a prompt template have that shape too (``Question: ...``), but most of
-their keys are names of parts.
+Lines of such material are recognised by their shape: most begin with a key, a time, the sign of a
+quote, or the name of a speaker. Lines of a prompt template have that shape too (``Question: ...``),
+but most of their keys are names of parts.
 """
 
 import re

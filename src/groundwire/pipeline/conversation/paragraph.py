@@ -22,7 +22,9 @@ _ANNOUNCED = (Role.INFORM, Role.EXAMPLE, Role.INSTRUCT, Role.HISTORY)
 def wordings_of(
     text: str, names: Names, *, is_user: bool, is_claim: bool
 ) -> tuple[list[tuple[int, int, Wording]], Role | None]:
-    """Return what each sentence of a paragraph does, and the role announced for the next part.
+    """Return what each sentence of a paragraph does, and the role of the part after the paragraph.
+
+    The role is the one that a sentence announces.
 
     ``is_claim``: whether the user asks if the paragraph is true.
 

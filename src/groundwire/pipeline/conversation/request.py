@@ -90,8 +90,9 @@ class Conversation:
     def lost(self) -> Mapping[Reason, int]:
         """The number of pieces of evidence that were offered but not read, by reason.
 
-        The reasons are those in the coverage of a detection. Evidence of origins that are not used
-        does not count.
+        The reasons are those in the coverage of a detection. Beside sources in the metadata,
+        unreadable documents and parts of tool results do not count; beside ``documents``,
+        unreadable documents in messages do not.
         """
         n_unread = self.skipped.get(Skipped.SOURCE, 0)
         if self.origin is not SourceOrigin.METADATA:
@@ -134,8 +135,8 @@ def read_request(
         names: Further names of evidence in prompts, such as ``<kb_hit>`` or ``Vorgang:``.
 
     Raises:
-        InvalidConversationError: If there are no messages, or if the body, a message or the
-            metadata is malformed.
+        InvalidConversationError: If the list of messages is missing, or if the body, a message or
+            the metadata is malformed.
         InvalidTextError: If a question or a source has a lone surrogate.
     """
     if not isinstance(body, Mapping):
@@ -259,7 +260,7 @@ def _asked_and_context(
     for i, message in enumerate(reversed(messages)):
         if message.role == "assistant" and i:
             # Earlier answers of the model are not evidence. But an application may let the model
-            # "say" evidence: before the user's first message, or where results were asked for.
+            # "say" evidence: before the user's first message, or after the user asked for results.
             index = len(messages) - 1 - i
             if index < n_before_user:
                 context += informing.handed_over(message, names)

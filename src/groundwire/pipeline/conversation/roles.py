@@ -35,8 +35,8 @@ class Role(StrEnum):
 _PREPOSITIONS = frozenset({"of", "for", "from", "to", "about", "in", "with", "on"})
 #: Japanese kana and Chinese characters, which are written without spaces between words.
 _UNSPACED = "\u3040-\u30ff\u4e00-\u9fff"
-#: Matches a word of a name, in any script. In Latin script, a capital letter after a small one or
-#: before one begins another word: ``userID`` is ``user`` and ``ID``, ``HTMLPage`` has two as well.
+#: Matches a word of a name, in any script. In Latin script, a capital letter next to a small one
+#: begins a new word: ``userID`` is ``user`` and ``ID``, ``HTMLPage`` is ``HTML`` and ``Page``.
 _WORD = re.compile(
     rf"[A-ZÀ-Þ]+(?![a-zß-ÿ])|[A-ZÀ-Þ]?[a-zß-ÿ]+|[{_UNSPACED}]+|[^\W\d_A-Za-zÀ-ÿ{_UNSPACED}]+"
 )

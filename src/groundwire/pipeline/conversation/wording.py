@@ -295,7 +295,7 @@ def asks_for_a_report(text: str) -> bool:
 
 
 def _requests(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each sentence and its words in lower case, without words before an order or request."""
+    """Yield each sentence, and its words in lower case from the order or request on."""
     for sentence, words in _said(text):
         while len(words) > 1 and words[0] in listed("before orders") | _ASKING_FOR:
             words = words[1:]

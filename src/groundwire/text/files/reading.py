@@ -1,4 +1,4 @@
-"""Reads files of rows, one row a line, with or without gzip; limits the size of a block of rows."""
+"""Reads files of rows, one row a line, with or without gzip; defines the limits of a block."""
 
 import codecs
 import gzip

@@ -4,10 +4,11 @@
 "4:30 PM" equals "16:30". A ``QuantityIndex`` has the quantities of the evidence, and finds how well
 they agree with one quantity of an answer.
 
-``quantity`` has the value. ``numerals`` and ``words`` read numbers in digits and in letters,
-``amounts`` and ``units`` what follows a number, ``times`` and ``dates`` the other kinds. ``names``
-has patterns of digits that are part of a name, ``ranges`` joins two quantities, ``scan`` reads a
-text with all of these, and ``index`` compares.
+``quantity`` has the class of quantities. ``numerals`` reads numbers in digits, and ``words`` reads
+numbers in letters; ``amounts`` and ``units`` read the magnitude and unit after a number; ``times``
+and ``dates`` read times and dates. ``names`` has patterns of digits that are part of a name,
+``ranges`` joins two quantities, ``scan`` finds all quantities of a text with the modules above, and
+``index`` compares quantities.
 
 These are not quantities: "one" alone, ordinal words, weekday names, list markers and citations
 ("1. " at the start of a line, "[1]"), and digits that name something: identifiers ("AB-1234",

@@ -16,7 +16,8 @@ _ROUNDED = 0.005
 #: The most numbers and years of the evidence for which :attr:`QuantityIndex._derived` is computed:
 #: among many numbers, some pair gives almost any result.
 _FEW = 12
-# Base units of degrees, and names of pounds: each → the one that may be meant instead.
+# ``_DEGREES``: base unit of degrees → the base unit that may be meant instead. ``_POUNDS``: name of
+# a pound, as money or weight → the name that may be meant instead.
 _DEGREES, _POUNDS = {"°": "°C", "°C": "°"}, {"gbp": "lb", "lb": "gbp"}
 
 
@@ -24,7 +25,7 @@ class Match(IntEnum):
     """How the evidence agrees with a quantity. Models are trained with these fixed codes."""
 
     NONE = 0  # there is no quantity to compare
-    EQUAL = 1  # the same value and unit
+    EQUAL = 1  # equal, as the docstring of ``groundwire.text.quantities`` describes
     UNIT_DIFFERS = 2  # the same number with another unit
     ABSENT = 3
     TIME_EQUAL = 4
@@ -33,7 +34,7 @@ class Match(IntEnum):
     DATE_PARTLY = 7  # the same year or month, but not the same date
     DATE_ABSENT = 8
     UNIT_MISSING = 9  # the same number, without a unit in the answer or in the evidence
-    DERIVED = 10  # can be computed from two numbers or years of the evidence, if it has few
+    DERIVED = 10  # can be computed from two numbers or years, if the evidence has at most _FEW
 
 
 class QuantityIndex:

@@ -28,8 +28,8 @@ class Quantity:
             [0, 1440), or a date.
         unit: The base unit of a number ("m", "kg", "s", "usd", "%"); ``None`` if it has none.
         number: The number before conversion: 5.0 for "5 km". 0.0 for times and dates.
-        name: The unit before conversion: "km", or "h min" for "4 h 23 min". It is "th" for an
-            ordinal in digits ("4th"), and ``None`` for all other quantities.
+        name: The unit before conversion: "km", or "h min" for "4 h 23 min"; "th" for an ordinal in
+            digits ("4th"); otherwise ``None``.
     """
 
     start: int

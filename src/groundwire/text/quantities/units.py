@@ -1,6 +1,6 @@
 """Finds units of measure in texts, and converts numbers to base units by the table ``units.txt``.
 
-The usual library for units is not used: it takes longer to import than a whole check may take.
+No library for units is used, because importing one would take longer than a whole check may take.
 """
 
 import re

@@ -22,7 +22,7 @@ class Stop(Enum):
 
     With ``UNLESS_NUMBER``, ``UNLESS_MONTH`` and ``UNLESS_INITIAL`` the sentence ends unless the
     next word is a number, a German month or an initial; with ``IF_STARTER`` it ends only if the
-    next word often starts a sentence.
+    next word often starts a sentence and is not an initial.
     """
 
     FULL = auto()
@@ -66,7 +66,7 @@ def ends_before(kind: Stop, word: str, *, is_initial: bool) -> bool:
 def _stop_after(before: str, *, is_whole: bool) -> Stop:
     """Return the condition under which a full stop after ``before`` ends its sentence.
 
-    ``is_whole`` says whether ``before`` is all of the sentence.
+    ``is_whole`` says whether ``before`` is the whole sentence up to the full stop.
     """
     token = _last_token(before)
     rest = before[: len(before) - len(token)]

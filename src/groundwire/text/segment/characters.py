@@ -11,6 +11,7 @@ STRONG = "。！？｡।॥؟۔"
 ALNUM = re.compile(r"[^\W_]")
 LINE_BREAK = re.compile(f"[{BREAKS}]")
 
-# Patterns for View.run. Their length is limited, so that no long run delays a decision endlessly.
+# Patterns for View.run. Each matches a limited length, so that a long run cannot delay a decision
+# forever.
 BLANKS = re.compile(f"[^\\S{BREAKS}]{{0,40}}")
 BACKTICKS = re.compile("`{0,41}")

@@ -62,8 +62,8 @@ def parse_citations(
 
     An id is up to 16 letters or underscores, then 1 to 6 digits: ``S0``, ``1``, ``doc12``. Ids are
     separated by commas or semicolons; a range joins two with a hyphen or a dash (``[S1-S3]``,
-    ``[1–3]``). Footnotes (``[^1]``) count, brackets in inline code do not. In round brackets only
-    the ids in ``known`` count: ``(see S0, S1)``.
+    ``[1–3]``). Footnotes (``[^1]``) count, brackets in inline code do not. Round brackets are a
+    citation only if all their ids are in ``known``: ``(see S0, S1)``.
     """
     end = len(text) if end is None else end
     found = []

@@ -4,7 +4,7 @@ import unicodedata
 
 #: A claim has at most this many characters; a longer sentence is cut.
 MAX_CLAIM_CHARS = 600
-# Characters by which a cut may move back so that it does not divide a letter and its accents.
+# A cut moves back by fewer characters than this, so as not to divide a letter and its accents.
 _CLUSTER_CHARS = 16
 
 

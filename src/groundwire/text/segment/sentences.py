@@ -14,7 +14,8 @@ TERMINATORS = f".!?…{STRONG}"
 
 _CLOSING = "\"'”’“‘»›)\\]}*_~¹²³⁴⁵⁶⁷⁸⁹⁰」』）】》〉"
 
-# Patterns for View.run. Their length is limited, so that no long run delays a decision endlessly.
+# Patterns for View.run. Each matches a limited length, so that a long run cannot delay a decision
+# forever.
 _RUN = re.compile(f"[{TERMINATORS}]{{0,{MAX_CLAIM_CHARS}}}")
 _CLOSERS = re.compile(f"[{_CLOSING}]{{0,40}}")
 # After a CJK full stop, “ and ‘ open the next sentence: 。“

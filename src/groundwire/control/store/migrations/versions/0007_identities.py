@@ -10,7 +10,7 @@ down_revision = "0006"
 
 
 def upgrade() -> None:
-    """Add the columns ``issuer`` and ``subject`` to the table ``accounts``."""
+    """Add ``issuer`` and ``subject``, and their unique index, to the table ``accounts``."""
     op.add_column("accounts", sa.Column("issuer", sa.String(512)))
     op.add_column("accounts", sa.Column("subject", sa.String(255)))
     op.create_index("ix_accounts_issuer_subject", "accounts", ["issuer", "subject"], unique=True)
