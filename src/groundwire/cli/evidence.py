@@ -39,10 +39,10 @@ class NamedType(click.ParamType):  # type: ignore[type-arg] # not generic in old
 
 
 def read_evidence(listed: Path | None, named: Iterable[Named]) -> list[object]:
-    """Read all spans of evidence: those in the file ``listed``, if given, then those of options.
+    """Read all spans of evidence: those in the file ``listed``, if given, then those in ``named``.
 
     Raises:
-        InputError: If the file ``listed`` is no JSON list, or a file is no UTF-8.
+        InputError: If the file ``listed`` does not hold a JSON list, or a file is not UTF-8 text.
         OSError: If a file cannot be opened.
     """
     found: list[object] = []

@@ -25,7 +25,7 @@ def gate(
     for each prompt: the decision, the confidence in it, and the prompt.
 
     Args:
-        threshold: Probability from which a prompt needs a check; it must also be above 0.5.
+        threshold: A prompt needs a check if its probability is at least this, and above 0.5.
         model: A folder, of a gate or of a sequence classifier, or the id of one on the hub.
             [default: the embedded gate]
         revision: The commit of a hub model.

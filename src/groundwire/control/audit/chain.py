@@ -24,7 +24,7 @@ _KEY = b"groundwire audit key 1"
 
 
 class Chain:
-    """The chain of all records that one audit log writes, from its start to its end."""
+    """The chain of the records that one :class:`.AuditLog` writes; a trail has one for each log."""
 
     def __init__(self, writer: str, key: bytes) -> None:
         """Begin a chain whose id is ``writer``: 32 hexadecimal digits that no other chain has."""

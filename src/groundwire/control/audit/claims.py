@@ -32,7 +32,7 @@ class Claims:
     """
 
     def __init__(self, keys: Sequence[bytes]) -> None:
-        """Begin without statements. Only records that one of ``keys`` has signed count."""
+        """Begin with nothing known. Records that none of ``keys`` has signed are ignored."""
         self._keys = keys
         self.seen: dict[str, dict[int, tuple[str, str]]] = defaultdict(dict)
         self.removed: dict[str, Head] = {}

@@ -17,7 +17,7 @@ _FIELDS = frozenset({"id", "timestamp", "tenant", "type", "trace_id", "payload"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundRecord:
-    """A record of the trail, as lists show it.
+    """A record of the trail as it was read from the store.
 
     Attributes:
         event: The event in the record's line, as :meth:`.AuditEvent.to_dict` returns it. If the

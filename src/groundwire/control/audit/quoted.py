@@ -22,7 +22,7 @@ _CUT = "..."
 
 
 class AuditText(StrEnum):
-    """The values of the setting ``audit.text``: how the audit trail keeps texts of answers."""
+    """The values of the setting ``audit.text``: how much of each text the audit trail keeps."""
 
     CUT = "cut"
     HASH = "hash"
@@ -72,7 +72,7 @@ class Quotes:
     def __init__(self, keeping: Keeping, *, max_chars: int) -> None:
         """Prepare to quote texts; ``max_chars`` is the limit on all whole texts together."""
         self._keeping, self._left = keeping, max_chars
-        # Many claims have the same evidence, citations or names, which are redacted once.
+        # Many claims have the same citations, which are redacted only once.
         self._apply = lru_cache(maxsize=1024)(keeping.redaction.apply)
 
     def read(self, text: str) -> RedactedText:

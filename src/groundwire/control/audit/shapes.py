@@ -76,10 +76,10 @@ _IBAN_CHARS = {each[:2]: int(each[2:]) for each in _COUNTRIES.split()}
 
 
 def secrets(text: str) -> Iterator[Range]:
-    """Find keys, tokens, private keys, and passwords in URLs or after a word such as ``password``.
+    """Find private keys, keys and tokens of known services, and passwords.
 
-    Ordinary text may follow such a word, too. So a match with a word counts only if it has a digit
-    or ends with "@", as each match in a URL does.
+    Passwords are found in URLs and after a word such as ``password``. Ordinary text may follow such
+    a word, too, so what follows counts only if it has a digit or ends with "@".
     """
     yield from _found(_SECRET, text)
     for start, end in _found(_NAMED_SECRET, text):

@@ -179,7 +179,8 @@ def _is_all_around(
 ) -> bool:
     """Return whether all words around the claim's value are also around the line's value.
 
-    For a field the reverse is enough, since only its name is around its value: "built: 1887-1889".
+    If the line is a field, such as "built: 1887-1889", only its name is around its value. Then it
+    is also enough that all words around the line's value are around the claim's.
     """
     if not context or not around:
         return False
