@@ -39,7 +39,6 @@ def asides(answer: str, question: str | None = None) -> list[tuple[str, str]]:
         ("It costs $25 [S0].\n\nSource: [S0]", "sources", "Source: [S0]"),
         ("It costs $25.[^1]\n\n[^1]: https://a.example", "sources", "[^1]: https://a.example"),
         ("It costs $25.¹\n\n¹ S0", "sources", "¹ S0"),
-        ("**Part of the Team plan**\n- Phone support.", "heading", "**Part of the Team plan**"),
     ],
 )
 def test_what_claims_nothing_is_set_apart(answer: str, kind: str, text: str) -> None:
@@ -92,6 +91,7 @@ def test_a_fact_in_the_place_of_an_aside_is_a_claim(shape: shapes.Shape) -> None
         "Here are the lawsuits:\n\n- It costs $25.",
         "Did you know that it costs $25?",
         "### Needs phone support",
+        "It costs $25.\n\n## Phone support is part of the Team plan\n\nIt is.",
         "This table was generated from the reports of the fraud.",
         "All prices come from the court in Bremen.",
     ],

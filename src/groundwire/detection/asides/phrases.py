@@ -176,9 +176,6 @@ class Phrases:
     def is_title(self, text: str, *, is_bare: bool = False, is_new: bool = False) -> bool:
         """Return whether a text is a title: it names the text after it, and states nothing.
 
-        Unless ``is_bare`` or ``is_new``, several words that a source has word for word count as a
-        title, too, whatever they state.
-
         Args:
             text: A heading, a bold line, a cell, a comment in code, or a line without marks.
             is_bare: Whether the text has no mark of a heading. Then it is a title only if its words
@@ -192,8 +189,6 @@ class Phrases:
         found = words_in(bare)
         if bare.endswith(("!", ";", ",")) or len(found) > MAX_TITLE_WORDS + 4 * asks:
             return False
-        if len(found) > 1 and not (is_bare or is_new) and self._known.writes(" ".join(found)):
-            return True
         # Do not test a first word that is common in titles: "Costs" begins a title, but in "Pro
         # costs" it may be a verb.
         rest = found[1:] if found and found[0] in TITLE_WORDS else found
