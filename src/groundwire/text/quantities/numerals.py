@@ -26,12 +26,13 @@ _GROUPED = (
     "|[0-9]{1,3}(?:[\u00a0\u2009\u202f][0-9]{3}){1,10}+(?![0-9])"
     "|[0-9]++)"
 )
-#: A number in digits: "-5", "$1,234.50", "1e6", "2½".
+#: A number in digits: "-5", "$1,234.50", "1e6", "2½". The decimals are no possessive group, because
+#: in early versions of Python 3.11 one that does not match keeps its first character: "1889.".
 NUMBER = rf"""
     (?P<number>
         (?P<sign>(?<![\w)\]%.-])[-−](?=[$€£¥₹₩.]?[0-9.]))?
         (?:{_CURRENCY}{SPACE}?-?)?
-        (?<![\w])(?<![0-9]\.)(?P<digits>{_GROUPED}(?:\.[0-9]++)?+|(?<!\.)\.[0-9]++)
+        (?<![\w])(?<![0-9]\.)(?P<digits>{_GROUPED}(?:\.[0-9]++|(?!\.[0-9]))|(?<!\.)\.[0-9]++)
         (?P<exponent>[eE][+-]?[0-9]{{1,2}}(?!\w))?
         (?(sign)(?!:[0-9]))
         (?P<vulgar>[½¼¾⅓⅔⅛])?
