@@ -1,7 +1,12 @@
 """Every error of the gateway itself: one envelope, one table."""
 
+import ast
 import json
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from string import Formatter
+from typing import Any
 
 import pytest
 from fastapi.exceptions import RequestValidationError
@@ -19,7 +24,43 @@ from groundwire.errors import (
     LimitExceededError,
     SettingError,
 )
+from groundwire.gateway.http import problems
 from groundwire.gateway.http.problems import Problem, as_problem, not_found, problem_response
+from groundwire.gateway.http.refusals import RefusalCode
+
+HTTP = Path(problems.__file__).parent
+TABLE: dict[str, dict[str, Any]] = tomllib.loads((HTTP / "problems.toml").read_text("utf-8"))
+
+
+def named() -> Iterator[tuple[str, set[str]]]:
+    """Yield the names and the values of all problems that the gateway builds from the table."""
+    for path in HTTP.parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Problem.named":
+                for name in ast.walk(node.args[0]):
+                    if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                        yield name.value, {str(each.arg) for each in node.keywords}
+    yield from ((code, set()) for code in RefusalCode)
+
+
+def test_each_problem_of_the_table_is_used_and_gets_the_values_of_its_texts() -> None:
+    used: dict[str, set[str]] = {}
+    for name, values in named():
+        assert used.setdefault(name, values) == values, name
+    assert used.keys() == TABLE.keys()
+    for name, entry in TABLE.items():
+        texts = " ".join(each for each in entry.values() if isinstance(each, str))
+        fields = {field for _, field, _, _ in Formatter().parse(texts) if field is not None}
+        assert fields == used[name], name
+
+
+def test_refusals_look_final_to_clients_but_for_a_full_audit_log() -> None:
+    # At a status of 500 or above, client libraries would try again.
+    for code in RefusalCode:
+        entry = TABLE[code]
+        is_final = (entry["status"], entry.get("type")) == (403, "guardrail_violation")
+        assert is_final is (code is not RefusalCode.AUDIT_UNAVAILABLE)
+        assert "code" not in entry
 
 
 def test_the_envelope_is_openais_with_trace_id_and_next_step() -> None:

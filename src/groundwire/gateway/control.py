@@ -50,9 +50,6 @@ _UNREAD, _UNREADABLE = "it has not been read yet", "it cannot be read"
 #: The most seconds to wait at the end for a failing audit log that has no events to write.
 _VAIN_S = 1.0
 
-#: Header of errors of the database or the audit log, so that clients try again soon.
-_RETRY_AFTER = {"Retry-After": "2"}
-
 
 class ControlPlane:
     """The control plane of a process: tenants, keys and the audit trail over one database.
@@ -355,13 +352,8 @@ def store_unavailable(error: StoreError | None = None) -> Problem:
         code = "store_busy"
     elif isinstance(error, StoreFullError):
         code = "store_full"
-    return Problem(
-        503,
-        code,
-        message="The database cannot be used yet." if error is None else str(error),
-        next_step="Try again; /readyz says how it is.",
-        headers=_RETRY_AFTER,
-    )
+    message = "The database cannot be used yet." if error is None else str(error)
+    return Problem.named("store_unavailable", code=code, message=message)
 
 
 def audit_unavailable(what: str) -> Problem:
@@ -369,10 +361,4 @@ def audit_unavailable(what: str) -> Problem:
 
     ``what`` is a sentence on the result of the request, such as "Nothing was changed.".
     """
-    return Problem(
-        503,
-        "audit_unavailable",
-        message=f"The audit log cannot be written, and audit.on_failure is refuse. {what}",
-        next_step="See to the database or the file of the audit log; /readyz says how it is.",
-        headers=_RETRY_AFTER,
-    )
+    return Problem.named("audit_log_unavailable", what=what)

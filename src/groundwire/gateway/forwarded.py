@@ -53,12 +53,7 @@ def query_of(request: Request) -> str:
     """
     query: str = request.scope["query_string"].decode("latin-1")
     if any(not "!" <= each <= "~" or each == "#" for each in query):
-        raise Problem(
-            400,
-            "invalid_query",
-            message="The query has characters that have to be percent-encoded.",
-            next_step="Encode them.",
-        )
+        raise Problem.named("invalid_query")
     require_no_key("query", query)
     return query
 
@@ -72,10 +67,4 @@ def require_no_key(part: str, text: str) -> None:
         Problem: 400, if the text looks like it holds a gateway key.
     """
     if holds_key(text) or holds_key(unquote(text)):
-        raise Problem(
-            400,
-            f"key_in_{part}",
-            message=f"The {part} has what looks like a key of a gateway, and would go upstream.",
-            next_step="Send it as Authorization: Bearer or X-Groundwire-Key, and make another: "
-            "logs on the way may have this one.",
-        )
+        raise Problem.named("key_in_request", part=part)

@@ -40,12 +40,7 @@ async def all_models(upstreams: Upstreams, ask: UpstreamRequest) -> Response:
     found = list(zip(upstreams.all, lists, strict=True))
     missing = [upstream.name for upstream, models in found if models is None]
     if len(missing) == len(found):
-        raise Problem(
-            502,
-            "upstream_unreachable",
-            message=f"None of the {len(found)} upstreams gave a list of models.",
-            next_step="Check that they run, and their URLs and keys in the configuration.",
-        )
+        raise Problem.named("no_model_list", n=len(found))
     models: dict[str, Any] = {}
     for upstream, own in found:
         for model in own or ():

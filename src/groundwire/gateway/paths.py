@@ -95,20 +95,11 @@ def target_of(raw_path: bytes) -> RequestTarget:
     path = raw_path[len(PREFIX) :].decode("latin-1")
     decoded = unquote(path)
     if not _LEGAL.fullmatch(decoded):
-        raise _ambiguous("characters")
+        raise Problem.named("invalid_path", what="characters")
     segments = [each for each in decoded.lower().split("/") if each]
     words = tuple(each.strip(". ") for each in segments)
     if not all(words):
-        raise _ambiguous("a segment of dots")
+        raise Problem.named("invalid_path", what="a segment of dots")
     if not words:
         raise not_found("the path", raw_path.decode("latin-1"))
     return RequestTarget(path=path, words=words)
-
-
-def _ambiguous(what: str) -> Problem:
-    return Problem(
-        400,
-        "invalid_path",
-        message=f"The path has {what} that servers read differently.",
-        next_step="Spell the path as the API's documentation does.",
-    )

@@ -13,7 +13,7 @@ from groundwire.gateway import unchecked
 from groundwire.gateway.chat.recording import Recorder
 from groundwire.gateway.forwarded import forwarded, require_no_key
 from groundwire.gateway.http.coding import CodingError, decoded
-from groundwire.gateway.http.problems import INVALID_REQUEST, Problem, body_too_slow
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import RefusalCode, refused
 from groundwire.gateway.http.streamed import Streamed, until_disconnect
 from groundwire.gateway.middleware import state
@@ -53,7 +53,7 @@ async def relay(request: Request) -> Response:
         async with asyncio.timeout(limit_s):
             body = await request.body()
     except TimeoutError as error:
-        raise body_too_slow(limit_s) from error
+        raise Problem.named("request_timeout", limit_s=limit_s) from error
     return await until_disconnect(request, _answer(request, target, body))
 
 
@@ -106,28 +106,12 @@ async def _allow(
 
 def _check(request: Request, target: RequestTarget) -> None:
     if "websocket" in request.headers.get("upgrade", "").lower():
-        raise Problem(
-            501,
-            "websocket_not_supported",
-            type=INVALID_REQUEST,
-            message="The gateway does not relay WebSockets.",
-            next_step="Use an HTTP endpoint, such as POST /v1/chat/completions with stream: true.",
-        )
+        raise Problem.named("websocket_not_supported")
     if target.is_chat and (request.method == "POST" or target.path != "chat/completions"):
-        raise Problem(
-            404,
-            "unknown_path",
-            message="There is nothing at this path. The chat completions are at another.",
-            next_step="POST to /v1/chat/completions, spelled so and without a slash at the end.",
-        )
+        raise Problem.named("unknown_chat_path")
     if target.words[0] == "admin":
         # Such a request may hold settings of the gateway, which the upstream must not see.
-        raise Problem(
-            404,
-            "unknown_path",
-            message="Nothing is administered on this port, and nothing of it goes to the upstream.",
-            next_step="The admin plane has a port of its own: admin.port, if admin.enabled is set.",
-        )
+        raise Problem.named("admin_path_on_data_plane")
 
 
 def _model_of(request: Request, body: bytes, max_bytes: int) -> str | None:

@@ -34,18 +34,8 @@ _KEEP_ALIVE_S = 75
 #: Seconds that cancelled requests get to release their resources.
 _CANCELLED_S = 5.0
 
-_HEAD_TOO_LARGE = Problem(
-    431,
-    "head_too_large",
-    message=f"The first line and the headers of a request may have {MAX_HEAD_BYTES:,} bytes.",
-    next_step="Send fewer or shorter headers.",
-)
-_NO_HTTP = Problem(
-    400,
-    "invalid_http",
-    message="What was sent is no valid HTTP/1.1 request.",
-    next_step="Speak plain HTTP to this port: TLS is for a proxy in front of the gateway.",
-)
+_HEAD_TOO_LARGE = Problem.named("head_too_large", limit=MAX_HEAD_BYTES)
+_NO_HTTP = Problem.named("invalid_http")
 
 
 def listen(

@@ -82,13 +82,7 @@ def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Me
 async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
     """Refuse a request for an unknown path."""
     del scope, receive, send
-    raise Problem(
-        404,
-        "unknown_path",
-        message="There is nothing at this path.",
-        next_step="The admin API begins at /v1/admin; /openapi.json lists its paths. Chats go "
-        "to the other port.",
-    )
+    raise Problem.named("unknown_admin_path")
 
 
 def _methods_at(scope: Scope) -> list[str]:

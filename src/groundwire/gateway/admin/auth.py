@@ -13,7 +13,7 @@ from groundwire.control.keys import AdminKey, Role
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.http.caller import OPEN
 from groundwire.gateway.http.problems import Problem
-from groundwire.gateway.middleware.auth import candidates, check_is_local, unauthenticated
+from groundwire.gateway.middleware.auth import candidates, check_is_local
 from groundwire.gateway.middleware.guard import Guard
 from groundwire.gateway.middleware.state import trace_id
 
@@ -57,12 +57,7 @@ class AdminAuthentication(Guard):
     def _admin(self, scope: Scope) -> AdminKey:
         found = self._identified(scope)
         if found.role is not Role.ADMIN and not reads(scope):
-            raise Problem(
-                403,
-                "read_only_role",
-                message=f"The role {found.role} reads everything and changes nothing.",
-                next_step="Use a key with the role admin.",
-            )
+            raise Problem.named("read_only_role", role=found.role)
         return found
 
     def _identified(self, scope: Scope) -> AdminKey:
@@ -75,14 +70,8 @@ class AdminAuthentication(Guard):
             if given:
                 self._control.note_failed_login(address, trace_id=trace_id(scope))
             if any(self._keys.find(each) is not None for each in given):
-                raise Problem(
-                    403,
-                    "admin_key_required",
-                    message="A key of a tenant was sent, and the admin plane takes admin keys "
-                    "alone.",
-                    next_step="Use an admin key, gwa_...",
-                )
-            raise _unknown() if given else _missing()
+                raise Problem.named("admin_key_required")
+            raise Problem.named("unknown_admin_key" if given else "missing_admin_key")
         key = known[0]
         self._control.note_login(key.key_id, key.role, address, trace_id=trace_id(scope))
         return key
@@ -97,20 +86,3 @@ def address_of(scope: Scope) -> str:
     """Return the address of the client, or ``unknown``; headers about it are not trusted."""
     client = scope.get("client")
     return str(client[0]) if client else "unknown"
-
-
-def _missing() -> Problem:
-    return unauthenticated(
-        "missing_api_key",
-        "The admin plane needs an admin key, and none was sent.",
-        "Send it as Authorization: Bearer gwa_... groundwire serve makes one at its first start; "
-        "groundwire keys create --admin makes another.",
-    )
-
-
-def _unknown() -> Problem:
-    return unauthenticated(
-        "invalid_api_key",
-        "The key that was sent is no admin key of this gateway, or it was revoked or has expired.",
-        "Use an admin key, gwa_...; groundwire keys create --admin makes one.",
-    )

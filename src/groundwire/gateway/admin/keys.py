@@ -77,12 +77,7 @@ async def revoke_admin_key(
     A key cannot revoke itself, so that a key is left that can make others.
     """
     if key_id == admin(request).key_id:
-        raise Problem(
-            409,
-            "own_key",
-            message="The key that is to be revoked is the one that this request came with.",
-            next_step="Make another admin key, and revoke this one with that.",
-        )
+        raise Problem.named("own_key")
     return await _revoked(control, events, key_id, None)
 
 

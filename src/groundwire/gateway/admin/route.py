@@ -85,13 +85,7 @@ def _query_parameters(dependant: Dependant) -> set[str]:
 
 def _unknown_parameter(name: str, known: list[str]) -> Problem:
     there = f"Parameters are {', '.join(known)}." if known else "This operation takes none."
-    return Problem(
-        400,
-        "unknown_parameter",
-        message=f"There is no parameter {name!r:.100} here.",
-        next_step=f"Leave it out. {there}",
-        param=name[:100],
-    )
+    return Problem.named("unknown_parameter", name=name, there=there)
 
 
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -147,13 +141,7 @@ async def _version(
         return "*"
     found = _ETAG.fullmatch(if_match.strip())
     if found is None:
-        raise Problem(
-            400,
-            "invalid_if_match",
-            message="If-Match is no single version.",
-            next_step='Send the ETag of the last answer, such as "3", or *.',
-            param="If-Match",
-        )
+        raise Problem.named("invalid_if_match")
     return int(found[1])
 
 

@@ -25,14 +25,7 @@ from groundwire.gateway.native.running import answered
 async def require_stored(request: Request) -> None:
     """Raise a problem if the trail is not in the database: an empty list would be misleading."""
     if control_of(request).config.audit.path is not None:
-        raise Problem(
-            409,
-            "trail_elsewhere",
-            message="The audit trail is where audit.path leads, and not in the database, which is "
-            "all that the admin plane reads of it.",
-            next_step="Read it there: groundwire audit verify --file verifies a file. To have it "
-            "here from now on, set audit.path to null.",
-        )
+        raise Problem.named("trail_elsewhere")
 
 
 router = admin_router("Audit", prefix="/v1/admin/audit", dependencies=[Depends(require_stored)])
@@ -116,7 +109,7 @@ async def get_event(
     """An event, with all findings if these are stored."""
     found = await control.trail.get(event_id)
     if found is None:
-        raise unknown_event()
+        raise Problem.named("unknown_event")
     detail = None if found.detail is None else dict(found.detail)
     return answered({**found.to_dict(), "detail": detail})
 
@@ -184,27 +177,12 @@ async def verify_trail(control: Control, request: Request) -> Verdict:
     """
     verifying: Verifying = request.app.state.verifying
     if verifying.running.locked():
-        raise Problem(
-            409,
-            "verification_running",
-            message="The trail is being verified for somebody else.",
-            next_step="Try again when that is done.",
-        )
+        raise Problem.named("verification_running")
     async with verifying.running:
         keys = await asyncio.to_thread(signing_keys, control.config)
         found = Verdict.model_validate(await verify_store(control.store, keys))
         verifying.last = now(), found
         return found
-
-
-def unknown_event() -> Problem:
-    """Return the problem for an event id that the store does not have."""
-    return Problem(
-        404,
-        "unknown_event",
-        message="There is no event of this id in the store.",
-        next_step="GET /v1/admin/audit/events lists what there is.",
-    )
 
 
 def filters_of(asked: Filter) -> dict[str, Any]:

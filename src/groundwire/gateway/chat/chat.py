@@ -29,7 +29,7 @@ from groundwire.gateway.chat.opening import open_context
 from groundwire.gateway.chat.recording import Recorder, StreamReport
 from groundwire.gateway.chat.release import Release
 from groundwire.gateway.forwarded import forwarded
-from groundwire.gateway.http.problems import Problem, body_too_slow
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import blocked
 from groundwire.gateway.http.streamed import Streamed, encoded, until_disconnect
 from groundwire.gateway.middleware import state
@@ -71,7 +71,7 @@ async def create(request: Request, dialect: Dialect) -> Response:
         async with asyncio.timeout(BODY_TIMEOUT_S):  # a slow sender takes the place of others
             raw = await request.body()
     except TimeoutError as error:
-        raise body_too_slow(BODY_TIMEOUT_S) from error
+        raise Problem.named("request_timeout", limit_s=BODY_TIMEOUT_S) from error
     read = partial(
         ChatRequest.read,
         raw,

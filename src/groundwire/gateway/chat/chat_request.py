@@ -70,12 +70,7 @@ class ChatRequest:
             try:
                 raw = decoded(raw, content_encoding, max_bytes=settings.max_body_bytes)
             except CodingError as error:
-                raise Problem(
-                    415,
-                    "unreadable_content_encoding",
-                    message=str(error),
-                    next_step="Send the body as it is, or as gzip or deflate.",
-                ) from error
+                raise Problem.named("unreadable_content_encoding", error=error) from error
         body, raw = _parsed(raw)
         if not isinstance(body, dict):
             raise InvalidConversationError(

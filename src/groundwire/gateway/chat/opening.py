@@ -46,10 +46,4 @@ async def open_context(services: Services, chat: ChatRequest, caller: Caller) ->
             return context
         if isinstance(error, InputError):
             raise
-        raise Problem(
-            503,
-            "check_unavailable",
-            message="The request could not be prepared for its check within "
-            f"{limit_s:g} s ({reason}).",
-            next_step="Try again; if it stays, the models are too slow for what they are asked.",
-        ) from error
+        raise Problem.named("check_unavailable", limit_s=limit_s, reason=reason) from error

@@ -97,7 +97,7 @@ def _provider(settings: OpenIdConnect) -> "Provider | None":
 
 
 async def _nothing(visit: Visit) -> Response:
-    raise Problem(404, "unknown_path", message=f"There is no page {visit.request.url.path:.100}.")
+    raise Problem.named("unknown_page", path=visit.request.url.path)
 
 
 async def _problem_page(request: Request, error: Exception) -> Response:

@@ -186,12 +186,7 @@ def _moment(text: str) -> datetime | None:
         moment = datetime.fromisoformat(text)
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
-        raise Problem(
-            400,
-            "invalid_time",
-            message=f"{text!r:.60} is no time.",
-            next_step="Write it as 2026-01-31T12:00, which is in UTC.",
-        ) from None
+        raise Problem.named("invalid_time", text=text) from None
 
 
 def _words(name: str) -> str:
@@ -240,7 +235,7 @@ def _shown(value: object) -> str:
 async def _show(visit: Visit) -> Response:
     found = await visit.control.trail.get(visit.part("event"))
     if found is None:
-        raise trail.unknown_event()
+        raise Problem.named("unknown_event")
     assert visit.person is not None
     detail = found.detail or {}
     back = visit.query.get("back", "")  # the filters of the list

@@ -107,12 +107,7 @@ class Provider:
         if not secret or not hmac.compare_digest(
             query.get("state", "").encode(), _derived(secret, "state").encode()
         ):
-            raise Problem(
-                400,
-                "sign_in_lost",
-                message="This sign-in was begun in another browser, or too long ago.",
-                next_step="Open the console, and sign in again.",
-            )
+            raise Problem.named("sign_in_lost")
         if query.get("iss", self.issuer) != self.issuer:
             raise _refused("another provider answered")
         if "code" not in query:
@@ -295,18 +290,8 @@ def _reason(error: Exception) -> str:
 
 
 def _refused(reason: str) -> Problem:
-    return Problem(
-        401,
-        "sign_in_refused",
-        message=f"You are not signed in: {reason}.",
-        next_step="Sign in again. If it fails again, ask whoever runs the gateway.",
-    )
+    return Problem.named("sign_in_refused", reason=reason)
 
 
 def _unavailable(reason: str) -> Problem:
-    return Problem(
-        502,
-        "provider_unavailable",
-        message=f"The provider of the sign-in cannot be used: {reason}.",
-        next_step="Try again later. Accounts with a password can sign in.",
-    )
+    return Problem.named("provider_unavailable", reason=reason)

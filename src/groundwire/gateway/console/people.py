@@ -43,12 +43,7 @@ async def _change(visit: Visit) -> Response:
     assert visit.person is not None
     name, what = visit.part("name"), visit.form.get("do")
     if name.strip().lower() == visit.person.name.lower():  # names are stored in lower case
-        raise Problem(
-            409,
-            "own_account",
-            message="Nobody changes their own role, or removes their own account.",
-            next_step="Somebody else with the role admin can. Your password is under Account.",
-        )
+        raise Problem.named("own_account")
     if what == "password":
         password = new_password()
         await _save(visit, name, password=password)
@@ -87,7 +82,7 @@ def _role(visit: Visit) -> AccountRole:
         return AccountRole(visit.form.get("role", ""))
     except ValueError:
         known = ", ".join(AccountRole)
-        raise Problem(422, "role", message=f"A role is one of {known}.") from None
+        raise Problem.named("unknown_role", known=known) from None
 
 
 routes = [

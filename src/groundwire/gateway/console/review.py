@@ -122,16 +122,11 @@ async def _answer(visit: Visit) -> tuple[FoundRecord, AnswerView]:
     """Return the event in the path, and its answer; raise a problem if it cannot be judged."""
     record = await visit.control.trail.get(visit.part("event"))
     if record is None:
-        raise trail.unknown_event()
+        raise Problem.named("unknown_event")
     detail = record.detail or {}
     view = None if doubt_of(record.detail) is None else stored_view(detail)
     if view is None or len(view.detection.spans) != len(detail["detection"]["spans"]):
-        raise Problem(
-            409,
-            "not_judgeable",
-            message="This answer cannot be judged: its text and its sources are not kept in full.",
-            next_step="Answers are kept in full with audit.text: full, for audit.detail_days.",
-        )
+        raise Problem.named("not_judgeable")
     return record, view
 
 

@@ -94,21 +94,11 @@ async def _arrive(request: Request) -> Response:
     secret = secret[:64]  # the throttle keeps secrets, so a long one would fill its memory
     try:
         if visit.own.throttle.is_over(secret, address):
-            raise Problem(
-                429,
-                "too_many_sign_ins",
-                message="There were too many sign-ins that failed.",
-                next_step=f"Try again in {WINDOW_S // 60} minutes.",
-            )
+            raise Problem.named("too_many_sign_ins", minutes=WINDOW_S // 60)
         person, role = await provider.arrive(secret, request.query_params)
         if role is None:
             await visit.own.accounts.end_sessions(person)
-            raise Problem(
-                403,
-                "no_role",
-                message="The provider knows you, and you have no role in this console.",
-                next_step="Ask whoever runs the gateway to give one of your groups a role.",
-            )
+            raise Problem.named("no_role")
     except Problem as problem:
         _log.warning("nobody is signed in, %s: %s", problem.code, problem.message)
         if problem.status < 500:
@@ -134,12 +124,7 @@ async def _arrive(request: Request) -> Response:
 def _provider(request: Request) -> "Provider":
     provider = services_of(request).provider
     if provider is None:
-        raise Problem(
-            404,
-            "no_provider",
-            message="People sign in to this console by password alone.",
-            next_step="Set oidc.issuer to let them sign in at an OpenID Connect provider.",
-        )
+        raise Problem.named("no_provider")
     return provider
 
 

@@ -179,22 +179,12 @@ async def _answer(
         after = f"?next={quote(asked, safe='')}" if request.method == "GET" else ""
         return RedirectResponse(SIGN_IN + after, 303)
     if not person.may(needs):
-        raise Problem(
-            403,
-            "role",
-            message=f"This takes the role {needs}, and {person.name} has the role {person.role}.",
-            next_step="Ask somebody with the role admin.",
-        )
+        raise Problem.named("role", needs=needs, name=person.name, own_role=person.role)
     form: Mapping[str, str] = {}
     if request.method == "POST":
         form = await read_form(request)
         if not hmac.compare_digest(form.get("token", "").encode(), person.form_token.encode()):
-            raise Problem(
-                403,
-                "form_token",
-                message="The form is of another session, or was sent by another website.",
-                next_step="Go back, load the page again, and send it again.",
-            )
+            raise Problem.named("form_token")
     if reads_trail:
         await require_stored(request)
     return await handler(Visit(request=request, person=person, form=form))
@@ -250,19 +240,14 @@ async def read_form(request: Request) -> dict[str, str]:
     if site is None:
         is_foreign = origin is not None and urlsplit(origin).netloc != headers.get("host")
     if is_foreign:
-        raise Problem(
-            403,
-            "foreign_form",
-            message="Another website sent this form.",
-            next_step="Open the console itself, and send it from there.",
-        )
+        raise Problem.named("foreign_form")
     if headers.get("content-type", "").partition(";")[0].strip() != _FORM:
-        raise Problem(415, "no_form", message="What was sent is no form.")
+        raise Problem.named("no_form")
     body = (await request.body()).decode("utf-8", errors="replace")
     try:
         pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=200)
     except ValueError:
-        raise Problem(413, "large_form", message="The form has over 200 fields.") from None
+        raise Problem.named("large_form") from None
     return {name: _stored(value) for name, value in pairs}
 
 

@@ -5,10 +5,13 @@ are added.
 """
 
 import json
+import tomllib
 from collections.abc import Mapping
+from functools import cache
 from http import HTTPStatus
+from importlib import resources
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -57,6 +60,16 @@ class Problem(Exception):  # noqa: N818 - a response for the client, not a failu
         self.message, self.next_step, self.param = message, next_step, param
         self.headers = dict(headers)
 
+    @classmethod
+    def named(cls, name: str, /, **values: object) -> Self:
+        """Return the problem that has this name in ``problems.toml``.
+
+        ``values`` are those of the fields in its texts.
+        """
+        entry = {"code": name, **_named()[name]}
+        texts = {key: each for key, each in entry.items() if isinstance(each, str)}
+        return cls(**entry | {key: text.format(**values) for key, text in texts.items()})
+
     def to_dict(self, *, trace_id: str) -> dict[str, Any]:
         """Return the envelope as JSON data."""
         error: dict[str, Any] = {
@@ -69,6 +82,12 @@ class Problem(Exception):  # noqa: N818 - a response for the client, not a failu
         if self.next_step:
             error["next_step"] = self.next_step
         return {"error": error}
+
+
+@cache
+def _named() -> Mapping[str, Mapping[str, Any]]:
+    text = resources.files(__package__).joinpath("problems.toml").read_text("utf-8")
+    return tomllib.loads(text)
 
 
 def problem_response(problem: Problem, *, trace_id: str, path: str = "") -> Response:
@@ -102,24 +121,13 @@ def as_problem(error: BaseException) -> Problem:
         return _invalid("client_gone", "The client left before its response.", status=499)
     if isinstance(error, RecursionError):
         return _invalid("too_deep", "The request is nested too deeply.", "Nest it less deeply.")
-    return Problem(
-        500,
-        "internal_error",
-        message="Something went wrong in the gateway.",
-        next_step="Try again; if it stays, report it with the trace id.",
-    )
+    return Problem.named("internal_error")
 
 
 def not_found(method: str, path: str) -> Problem:
     """Return the problem of an unknown path."""
     hint = f" Did you mean /v1{path}?" if path.startswith(("/chat/", "/models", "/compl")) else ""
-    return Problem(
-        404,
-        "unknown_path",
-        message=f"There is nothing at {method} {_short(path)}.{hint}",
-        next_step="The API begins at /v1: a client's base URL ends with it. "
-        "/openapi.json lists what is the gateway's own.",
-    )
+    return Problem.named("unknown_path", method=method, path=_short(path), hint=hint)
 
 
 def too_large(limit: int, n_bytes: int | None, *, is_fixed: bool = False) -> Problem:
@@ -132,22 +140,7 @@ def too_large(limit: int, n_bytes: int | None, *, is_fixed: bool = False) -> Pro
     """
     raised = "" if is_fixed else ", or raise gateway.max_body_bytes"
     size = "more" if n_bytes is None else f"{n_bytes:,}"
-    return Problem(
-        413,
-        "body_too_large",
-        message=f"The body of a request may have {limit:,} bytes, and this one has {size}.",
-        next_step=f"Send less{raised}.",
-    )
-
-
-def body_too_slow(limit_s: float) -> Problem:
-    """Return the problem of a body that is not complete in time."""
-    return Problem(
-        408,
-        "request_timeout",
-        message=f"The body of the request was not complete within {limit_s:g} s.",
-        next_step="Send it again, faster or with less in it.",
-    )
+    return Problem.named("body_too_large", limit=limit, size=size, raised=raised)
 
 
 def _of_ours(error: errors.GroundwireError) -> Problem:

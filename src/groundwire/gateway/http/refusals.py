@@ -13,8 +13,6 @@ from groundwire.gateway.http.problems import Problem
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: Type of refusals, except ``audit_unavailable``.
-TYPE = "guardrail_violation"
 #: Status of refusals, except ``audit_unavailable``. At a status of 500 or above, client libraries
 #: would try again, and the next answer would likely be unsupported too.
 STATUS = 403
@@ -41,52 +39,11 @@ _CODES = {
     Outcome.PARTIAL: RefusalCode.PARTIAL,
     Outcome.UNVERIFIED: RefusalCode.UNVERIFIED,
 }
-_TRY_AGAIN = "Try again; if it stays so, ask who runs this gateway, with the trace id."
-#: Message and next step of each code. DVARA's API documents the first message, without a next step.
-_TEXTS: Mapping[RefusalCode, tuple[str, str]] = {
-    RefusalCode.HALLUCINATION_DETECTED: ("Response blocked: hallucination detected", ""),
-    RefusalCode.UNVERIFIED: (
-        "Response blocked: there was nothing to check it against",
-        'Send what it has to rest on: results of tools, or metadata["grounding.sources"].',
-    ),
-    RefusalCode.PARTIAL: (
-        "Response blocked: it could not be checked in full",
-        "Send sources within the limits, as text, in a language that the detector reads.",
-    ),
-    RefusalCode.CHECK_FAILED: ("Response blocked: the check failed", _TRY_AGAIN),
-    RefusalCode.STREAM_ERROR: (
-        "Response blocked: the check failed while it was written",
-        _TRY_AGAIN,
-    ),
-    RefusalCode.STREAM_INCOMPLETE_UNGROUNDED: (
-        "Response blocked: the upstream broke off before it could be checked",
-        "Try again.",
-    ),
-    RefusalCode.STREAM_TOO_LARGE_TO_SCAN: (
-        "Response blocked: it is longer than what can be held to be checked",
-        "Ask for a shorter answer, with max_tokens for example.",
-    ),
-    RefusalCode.STREAM_TOOL_ARGUMENTS_UNENFORCEABLE: (
-        "Response blocked: the arguments of its tool calls cannot be read",
-        "Try again.",
-    ),
-    RefusalCode.UNCHECKED_ENDPOINT: (
-        "Request refused: answers of this endpoint are not checked",
-        "Use POST /v1/chat/completions, or set gateway.unchecked_endpoints to mark.",
-    ),
-    RefusalCode.AUDIT_UNAVAILABLE: (
-        "Response withheld: what is on record of it cannot be written",
-        _TRY_AGAIN,
-    ),
-}
 
 
 def refused(code: RefusalCode) -> Problem:
     """Return the refusal that has this code."""
-    message, next_step = _TEXTS[code]
-    if code is RefusalCode.AUDIT_UNAVAILABLE:  # temporary, so clients should try again
-        return Problem(503, str(code), message=message, next_step=next_step)
-    return Problem(STATUS, str(code), type=TYPE, message=message, next_step=next_step)
+    return Problem.named(code)
 
 
 def blocked(answers: Sequence[Checked]) -> Problem:

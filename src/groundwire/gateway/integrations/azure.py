@@ -50,12 +50,7 @@ async def detect_groundedness(request: Request, body: GroundednessRequest) -> Re
     question = body.qna.query if body.qna else None
     checked = await checks.check_answer(request, body.text, sources=body.sources, question=question)
     if checked.outcome is Outcome.UNAVAILABLE:
-        raise Problem(
-            503,
-            "check_failed",
-            message="The text could not be checked.",
-            next_step="Try again. It is not to be read as grounded.",
-        )
+        raise Problem.named("text_not_checked")
     found = _stretches(checked)
     n_chars = sum(end - start for start, end, _ in found)
     return answered(

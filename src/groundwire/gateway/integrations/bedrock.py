@@ -67,12 +67,7 @@ async def apply_guardrail(request: Request, body: GuardrailRequest) -> Response:
         return answered(_reply(answer, None))
     sources = body.texts("grounding_source")
     if not sources:
-        raise Problem(
-            400,
-            "missing_grounding_source",
-            message="No content has the qualifier grounding_source, so nothing can be checked.",
-            next_step="Send the sources of the answer with that qualifier.",
-        )
+        raise Problem.named("missing_grounding_source")
     question = "\n".join(body.texts("query")) or None
     checked = await checks.check_answer(request, answer, sources=sources, question=question)
     return answered(_reply(answer, checked))

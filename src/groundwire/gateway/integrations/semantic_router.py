@@ -41,12 +41,7 @@ async def classify(request: Request, body: ClassifyRequest) -> Response:
     )
     is_checked = checks.is_checked([checked])
     if checked.detection is None and not is_checked:
-        raise Problem(
-            503,
-            "check_failed",
-            message=f"The answer was not checked ({checked.outcome}).",
-            next_step="Send a context, or try again. It is not to be read as clean.",
-        )
+        raise Problem.named("answer_not_checked", outcome=checked.outcome)
     spans = [
         {
             "start": each.start,

@@ -84,8 +84,8 @@ class Authentication(Guard):
             key = next((each for each in found if each is not None), None)
             if key is None:
                 if any(each.startswith(ADMIN_PREFIX.encode()) for each in given):
-                    raise admin_key()
-                raise unknown_key() if given else missing_key()
+                    raise Problem.named("admin_key_on_data_plane")
+                raise Problem.named("unknown_key" if given else "missing_key")
         tenant = DEFAULT_TENANT if key is None else key.tenant
         is_own = key is None or bool(values(scope, OWN_HEADER))
         return Caller(
@@ -161,11 +161,11 @@ def check_is_local(scope: Scope) -> None:
     """
     hosts = values(scope, b"host")
     if len(hosts) != 1 or not is_loopback_host(host_of(hosts[0].decode("latin-1"))):
-        raise _not_local("The header Host does not name this machine", "host_not_local")
+        raise Problem.named("host_not_local")
     for origin in values(scope, b"origin"):
         authority = origin.decode("latin-1").partition("://")[2]
         if not is_loopback_host(host_of(authority)):
-            raise _not_local("A page of another website sent this request", "origin_not_local")
+            raise Problem.named("origin_not_local")
 
 
 def host_of(authority: str) -> str:
@@ -178,50 +178,3 @@ def host_of(authority: str) -> str:
         return authority.partition("]")[0] + "]"
     host, colon, port = authority.rpartition(":")
     return host if colon and port.isdigit() and ":" not in host else authority
-
-
-def _not_local(what: str, code: str) -> Problem:
-    return Problem(
-        403,
-        code,
-        message=f"{what}, and --local-demo serves this machine only.",
-        next_step="Use http://127.0.0.1 or http://localhost, or start without --local-demo and "
-        "use a key.",
-    )
-
-
-def missing_key() -> Problem:
-    """Return the problem of a request without a key."""
-    return unauthenticated(
-        "missing_api_key",
-        "This needs a key of the gateway, and none was sent.",
-        "Send it as Authorization: Bearer gw_..., or as X-Groundwire-Key if Authorization is for "
-        "the upstream. groundwire serve makes a key at its first start.",
-    )
-
-
-def unknown_key() -> Problem:
-    """Return the problem of a request with an unknown key."""
-    return unauthenticated(
-        "invalid_api_key",
-        "The key that was sent is none of this gateway's.",
-        "Use the key that groundwire serve made at its first start, or one that the "
-        "configuration has. A key for the upstream is no key for the gateway: send the gateway's "
-        "as X-Groundwire-Key beside it.",
-    )
-
-
-def admin_key() -> Problem:
-    """Return the problem of a request with an admin key, or with text that looks like one."""
-    return unauthenticated(
-        "invalid_api_key",
-        "The key that was sent is one for the admin plane, which is on another port.",
-        "Send a tenant's key, gw_...: an admin key makes one with POST /v1/admin/tenants/ID/keys.",
-    )
-
-
-def unauthenticated(code: str, message: str, next_step: str) -> Problem:
-    """Return the problem of a request without a valid key."""
-    return Problem(
-        401, code, message=message, next_step=next_step, headers={"WWW-Authenticate": "Bearer"}
-    )

@@ -82,12 +82,7 @@ class RequestLimits(Guard):
 def too_many(limit: int, *, is_fixed: bool = False) -> Problem:
     """Return the problem of too many requests at a time."""
     raised = "" if is_fixed else ", or raise gateway.max_requests"
-    return Problem(
-        503,
-        "too_many_requests_at_a_time",
-        message=f"The gateway answers {limit:,} requests at a time, and has as many.",
-        next_step=f"Try again in a moment{raised}.",
-    )
+    return Problem.named("too_many_requests_at_a_time", limit=limit, raised=raised)
 
 
 def parse_json(

@@ -75,7 +75,7 @@ class Readiness:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._is_settled.wait(), PATIENCE_S)
         if self.services is None:
-            raise _starting() if self.failure is None else _failed()
+            raise Problem.named("starting" if self.failure is None else "not_started")
 
 
 class Waiting(Guard):
@@ -93,22 +93,3 @@ class Waiting(Guard):
         """
         if scope["path"] not in OPEN:
             await self._readiness.wait()
-
-
-def _starting() -> Problem:
-    return Problem(
-        503,
-        "starting",
-        message="The gateway is still loading its models.",
-        next_step="Try again in a moment; /readyz says when it is ready.",
-        headers={"Retry-After": "5"},
-    )
-
-
-def _failed() -> Problem:
-    return Problem(
-        503,
-        "not_started",
-        message="The gateway could not load what it needs.",
-        next_step="The log of the gateway says what is missing.",
-    )

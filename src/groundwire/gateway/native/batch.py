@@ -58,19 +58,9 @@ async def check_batch(
 
 def _require_valid(request: Request, batch: BatchRequest) -> None:
     if not batch.examples:
-        raise Problem(
-            400,
-            "no_rows",
-            message="There are no rows to check.",
-            next_step='Send {"examples": [...]}.',
-        )
+        raise Problem.named("no_rows")
     if (n_rows := len(batch.examples)) > MAX_ROWS:
-        raise Problem(
-            413,
-            "too_many_rows",
-            message=f"There are {n_rows:,} rows, and a request may have {MAX_ROWS:,}.",
-            next_step="Send them in several requests, or use groundwire check --batch.",
-        )
+        raise Problem.named("too_many_rows", n_rows=n_rows, limit=MAX_ROWS)
     if (point := require_point(batch.operating_point)) is not None:
         # An invalid operating point is refused once, not for each row.
         services(request).pipeline.detector_of(caller(request).overrides, point)

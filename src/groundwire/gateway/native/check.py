@@ -101,13 +101,7 @@ def require_point(value: object) -> str | float | None:
             return value
         case int() | float() if is_number(value) and abs(value) <= _MAX_POINT:
             return value
-    raise Problem(
-        400,
-        "invalid_setting",
-        message=f"operating_point is a JSON {json_kind(value)} that names no threshold.",
-        next_step="Send precision, balanced, recall, or a number above 0 and at most 1.",
-        param="operating_point",
-    )
+    raise Problem.named("invalid_operating_point", kind=json_kind(value))
 
 
 def _check_example(

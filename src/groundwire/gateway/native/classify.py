@@ -22,9 +22,6 @@ from groundwire.policy.signals import NEEDED, NOT_NEEDED
 
 #: HaluGate's error codes.
 INVALID_INPUT = "INVALID_INPUT"
-NLI_MODEL_NOT_READY = "NLI_MODEL_NOT_READY"
-NLI_CLASSIFICATION_FAILED = "NLI_CLASSIFICATION_FAILED"
-FACT_CHECK_FAILED = "FACT_CHECK_CLASSIFICATION_FAILED"
 
 #: The label of every prompt if the gate is off.
 DISABLED = "fact_check_disabled"
@@ -87,12 +84,7 @@ def _ask(gate: Gate, body: models.FactCheckRequest) -> dict[str, Any]:
     try:
         result = gate.classify(body.text)
     except GateError as error:
-        raise Problem(
-            500,
-            FACT_CHECK_FAILED,
-            message=f"The gate failed on a prompt of {error.n_chars:,} characters.",
-            next_step="Check the answer to this prompt.",
-        ) from error
+        raise Problem.named("gate_failed", n_chars=error.n_chars) from error
     threshold = body.options.confidence_threshold if body.options else None
     if threshold and body.text.strip():
         result = decide(result.probability, threshold=threshold)
@@ -135,12 +127,7 @@ async def nli(
 def _explainer(request: Request) -> Explainer:
     explainer = services(request).pipeline.explainer
     if not isinstance(explainer, Explainer):
-        raise Problem(
-            503,
-            NLI_MODEL_NOT_READY,
-            message="No model is loaded that judges entailment: findings are not explained.",
-            next_step="Set explain.enabled: true, and start the gateway again.",
-        )
+        raise Problem.named("no_entailment_model")
     return explainer
 
 
@@ -152,12 +139,7 @@ def _judge(explainer: Explainer, body: models.NliRequest) -> dict[str, Any]:
     except UnreadableError as error:
         raise invalid_input(str(error)) from error
     except Exception as error:
-        raise Problem(
-            500,
-            NLI_CLASSIFICATION_FAILED,
-            message=f"The model failed ({type(error).__name__}).",
-            next_step="Try again; if it stays, send the two texts to groundwire explain.",
-        ) from error
+        raise Problem.named("entailment_failed", kind=type(error).__name__) from error
     label, confidence = likeliest(found)
     return {
         "label": label,

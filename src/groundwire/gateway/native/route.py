@@ -12,7 +12,7 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
-from groundwire.gateway.http.problems import Problem, body_too_slow
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.middleware.limits import parse_json
 
 #: Bodies with more bytes are parsed in a thread, so that the event loop can serve other requests.
@@ -62,7 +62,7 @@ class NativeRoute(APIRoute):
                     await strict.json()  # errors of JSON come from here, not from FastAPI
             except TimeoutError:
                 assert self.body_timeout_s is not None
-                raise body_too_slow(self.body_timeout_s) from None
+                raise Problem.named("request_timeout", limit_s=self.body_timeout_s) from None
             try:
                 return await handle(strict)
             except RequestValidationError as error:
@@ -81,25 +81,18 @@ def _require_json(request: Request) -> None:
     """
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding != "identity":
-        raise _unsupported("The body is compressed.", "Send it without Content-Encoding.")
+        raise Problem.named("unsupported_coding")
     header = Message()
     header["Content-Type"] = request.headers.get("content-type", "")
     kind = header.get_content_type() if request.headers.get("content-type") else ""
     charset = header.get_param("charset", "utf-8")
     if str(charset).lower() not in ("utf-8", "utf8", "us-ascii"):
-        raise _unsupported("The body is not in UTF-8.", "Send it as UTF-8.")
+        raise Problem.named("unsupported_charset")
     if kind != JSON and not kind.endswith("+json"):
-        raise _unsupported(
-            "The content type of the body is none that is read here.",
-            f"Say which it is, with the header Content-Type: {JSON}.",
-        )
+        raise Problem.named("unsupported_media_type")
 
 
 def _in_the_body(error: dict[str, Any]) -> dict[str, Any]:
     """Return a validation error without the tags of models that pydantic adds to the place."""
     first, *rest = error["loc"]
     return {**error, "loc": (first, *(part for part in rest if part not in SHAPES))}
-
-
-def _unsupported(message: str, next_step: str) -> Problem:
-    return Problem(415, "unsupported_media_type", message=message, next_step=next_step)

@@ -12,13 +12,7 @@ router = APIRouter()
 
 
 async def _only_post(request: Request) -> Response:
-    raise Problem(
-        405,
-        "method_not_allowed",
-        message=f"{request.url.path} takes POST, and this is {request.method}.",
-        next_step="Send a POST request; /openapi.json says what of.",
-        headers={"Allow": "POST"},
-    )
+    raise Problem.named("method_not_allowed", path=request.url.path, method=request.method)
 
 
 for part in (check.router, batch.router, verify.router, classify.router):

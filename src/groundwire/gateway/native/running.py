@@ -52,13 +52,7 @@ async def bounded(own: Services, work: Callable[[], T]) -> T:
 
 def too_slow(own: Services) -> Problem:
     """Return the problem of a check that took too long."""
-    return Problem(
-        503,
-        "check_timeout",
-        message=f"The check was not done within {own.config.gateway.check_timeout_s:g} s.",
-        next_step="Send less at a time, try again when less is going on, or raise "
-        "gateway.check_timeout_s. It is not to be read as a pass.",
-    )
+    return Problem.named("check_timeout", limit_s=own.config.gateway.check_timeout_s)
 
 
 def to_json(data: object) -> bytes:

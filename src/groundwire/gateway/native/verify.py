@@ -83,12 +83,7 @@ async def verify(
             work = loop.run_in_executor(own.threads, _report, own, body, scope)
             return Response(await until_disconnect(request, work), media_type=JSON)
     except TimeoutError:
-        raise Problem(
-            504,
-            "timeout",
-            message=f"The verification took more than {own.timeout_s:g} s, and was given up.",
-            next_step="Send fewer claims or spans, or raise gateway.check_timeout_s.",
-        ) from None
+        raise Problem.named("verification_timeout", limit_s=own.timeout_s) from None
     finally:
         over.set()  # the thread cannot be stopped, but it looks at this event before each claim
 
@@ -103,12 +98,7 @@ def _report(own: Verifications, body: models.VerifyRequest, scope: Scope) -> byt
             with_citations=body.citations,
         )
     except MissingExtraError as error:
-        raise Problem(
-            503,
-            "verifier_unavailable",
-            message="The verifier of this gateway is not installed.",
-            next_step=str(error),
-        ) from error
+        raise Problem.named("verifier_unavailable", error=error) from error
     if report.error is not None:
         raise _problem(report)
     return to_json(report.to_dict())
@@ -122,13 +112,7 @@ def _require_within_limits(request: Request, spans: list[Any]) -> None:
     """
     n = len(spans)
     if n > models.MAX_SPANS:
-        raise Problem(
-            413,
-            "too_many_spans",
-            message=f"There are {n:,} spans, and a request may have {models.MAX_SPANS:,}.",
-            next_step="Send those that are cited.",
-            param="spans",
-        )
+        raise Problem.named("too_many_spans", n=n, limit=models.MAX_SPANS)
     limits = resolve_limits(services(request).config.limits, caller(request).overrides)
     if limits.max_sources and n > limits.max_sources:
         raise LimitExceededError("list of spans", n, limits.max_sources, "evidence.max_sources")
@@ -145,12 +129,8 @@ def _problem(report: VerificationReport) -> Problem:
     """Return the problem of a verification that failed."""
     why, message = str(report.error_type), str(report.error)
     if why in _OF_THE_REQUEST:
-        return Problem(
-            400,
-            "invalid_setting" if why == "invalid_argument" else why,
-            message=message,
-            param=_OF_THE_REQUEST[why],
-        )
+        code = "invalid_setting" if why == "invalid_argument" else why
+        return Problem(400, code, message=message, param=_OF_THE_REQUEST[why])
     log.warning("A verification failed: %s", why)
     if why in _NOT_SET_UP:
         message = f"The verifier {report.setup.backend} of this gateway is not set up."

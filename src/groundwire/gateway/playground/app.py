@@ -175,5 +175,4 @@ class _LocalOnly(Guard):
         """Raise a problem (403) if a Host header does not name this machine."""
         hosts = [host.decode("latin-1") for host in values(scope, b"host")]
         if not all(is_loopback_host(host_of(host)) for host in hosts):
-            text = "This playground answers this machine alone. Open http://127.0.0.1 instead."
-            raise Problem(403, "host_not_local", message=text)
+            raise Problem.named("playground_not_local")

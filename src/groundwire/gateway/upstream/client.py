@@ -15,6 +15,7 @@ from yarl import URL
 
 from groundwire.config.tree import UpstreamDefaults
 from groundwire.config.upstreams import Upstream
+from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.upstream import errors, routing
 from groundwire.gateway.upstream.asking import UpstreamRequest
 from groundwire.gateway.upstream.headers import Pairs
@@ -152,7 +153,7 @@ class Upstreams:
 
     def _candidates(self, model: str | None) -> tuple[Upstream, ...]:
         if not self.all:
-            raise errors.no_upstream()
+            raise Problem.named("no_upstream")
         order = routing.in_order(model, self.all, random=self._random)
         if not order:
             assert model is not None

@@ -37,12 +37,7 @@ class UpstreamBrokenError(GroundwireError):
     def problem(self) -> Problem:
         """Return the error for a client that has received nothing of the response yet."""
         is_late = self.kind is Breakage.TIMEOUT
-        return Problem(
-            504 if is_late else 502,
-            "upstream_timeout" if is_late else "upstream_incomplete",
-            message=str(self),
-            next_step="Try again; if it goes on, look at the upstream's log.",
-        )
+        return Problem.named("upstream_stopped" if is_late else "upstream_incomplete", error=self)
 
 
 class UnansweredError(GroundwireError):
@@ -61,56 +56,23 @@ class UnansweredError(GroundwireError):
 
 def unreachable(upstream: str, reason: str) -> UnansweredError:
     """Return the error of a connection that failed, or was lost before the response's headers."""
-    problem = Problem(
-        502,
-        "upstream_unreachable",
-        message=f"The upstream {upstream!r} could not be reached ({reason}).",
-        next_step="Check that it runs, and that its URL in the configuration is right.",
-    )
+    problem = Problem.named("upstream_unreachable", upstream=upstream, reason=reason)
     return UnansweredError(upstream, problem, "connect")
 
 
 def invalid(upstream: str, reason: str) -> UnansweredError:
     """Return the error of an upstream that sent no valid HTTP response."""
-    problem = Problem(
-        502,
-        "upstream_invalid",
-        message=f"What the upstream {upstream!r} sent is no valid HTTP response ({reason}).",
-        next_step="Check that its URL in the configuration is that of an HTTP API.",
-    )
+    problem = Problem.named("upstream_invalid", upstream=upstream, reason=reason)
     return UnansweredError(upstream, problem, "invalid")
 
 
 def late(upstream: str, timeout_s: float) -> UnansweredError:
     """Return the error of an upstream that sent no headers in time."""
-    problem = Problem(
-        504,
-        "upstream_timeout",
-        message=f"The upstream {upstream!r} sent no response within {timeout_s:g} s.",
-        next_step="Ask for a stream, or raise the setting upstream.response_timeout_s.",
-        # Without this header OpenAI's clients try again by themselves, and the model runs again.
-        headers={"x-should-retry": "false"},
-    )
+    problem = Problem.named("upstream_timeout", upstream=upstream, timeout_s=timeout_s)
     return UnansweredError(upstream, problem, "timeout")
-
-
-def no_upstream() -> Problem:
-    """Return the error for a request to a gateway that has no upstream."""
-    return Problem(
-        503,
-        "no_upstream",
-        message="No upstream is configured, so nothing can answer this request.",
-        next_step="Set upstream.url, or start with --upstream URL.",
-    )
 
 
 def no_such_model(model: str) -> Problem:
     """Return the error for a request whose model none of the upstreams serves."""
     shown = model if len(model) <= 100 else model[:100] + "..."
-    return Problem(
-        404,
-        "model_not_found",
-        message=f"No upstream serves the model {shown!r}.",
-        next_step="GET /v1/models lists what is served; upstreams[].models says what goes where.",
-        param="model",
-    )
+    return Problem.named("model_not_found", shown=shown)

@@ -166,9 +166,4 @@ def _kind(error: Exception) -> Breakage:
 
 
 def _too_large(upstream: str, max_bytes: int) -> Problem:
-    return Problem(
-        502,
-        "upstream_too_large",
-        message=f"The response of the upstream {upstream!r} has more than {max_bytes:,} bytes.",
-        next_step="Ask for a shorter answer, or raise the setting gateway.max_response_bytes.",
-    )
+    return Problem.named("upstream_too_large", upstream=upstream, max_bytes=max_bytes)
