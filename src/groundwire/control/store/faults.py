@@ -6,8 +6,11 @@ messages of the store quote only the class and the code of the original error.
 
 import sqlite3
 import ssl
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import resources
+from typing import Any
 
 from sqlalchemy import exc
 
@@ -19,90 +22,24 @@ from groundwire.control.store.errors import (
     StoreUnusableError,
 )
 
-_BUSY = StoreBusyError("others hold it", "Try again; if that goes on, end what holds it")
-_FULL = StoreFullError("there is no room left to write", "Make room where it is")
-_GONE = StoreUnavailableError(
-    "it cannot be reached", "See whether it runs, and where store.url leads"
+#: Name of a fault → its kind, problem, remedy, and the codes of errors that mean it.
+_FAULTS: Mapping[str, Mapping[str, Any]] = tomllib.loads(
+    resources.files(__package__).joinpath("faults.toml").read_text("utf-8")
 )
-_FAILING = StoreUnavailableError("its machine or server fails", "See the logs there")
-_UNKNOWN = StoreError("it does not do that")
-_THERE = StoreError("it is there already")
-_DANGLING = StoreError("what it refers to is not there")
-_NO_SUCH_ROW = StoreError("it takes no such row")
-_DAMAGED = StoreUnusableError(
-    "it is damaged, or no database", "Restore a backup, or name another in store.url"
-)
-_OTHER_TABLES = StoreUnusableError(
-    "its tables are not as they should be",
-    "Give Groundwire a database of its own, or restore a backup",
-)
-_NO_ACCESS = StoreUnusableError(
-    "its file, or the folder of it, cannot be opened and written",
-    "Let this user read and write both, or name another file in store.url",
-)
-_NO_TRUST = StoreUnusableError(
-    "no connection that can be trusted was possible",
-    "See sslmode and sslrootcert in store.url, and the certificate of the server",
-)
-_STANDBY = StoreUnavailableError("it takes no writes", "It may be a standby: see to the server")
-_NOT_LET_IN = StoreUnusableError(
-    "it does not let this user in",
-    "See user and password in store.url, and the server's pg_hba.conf",
-)
-_NO_DATABASE = StoreUnusableError(
-    "the server has no such database", "Create it, or name another in store.url"
-)
-_NO_RIGHTS = StoreUnusableError(
-    "its user may not do that",
-    "Make the user the owner of the database; docs/store.md has the rights that it needs",
-)
-_CONNECTIONS = StoreBusyError(
-    "the server takes no more connections",
-    "Lower store.max_connections, or raise the server's max_connections",
-)
+_KINDS = {
+    "busy": StoreBusyError,
+    "full": StoreFullError,
+    "unavailable": StoreUnavailableError,
+    "unusable": StoreUnusableError,
+}
 
 
-def _by_code(table: Mapping[StoreError, str]) -> Mapping[str, StoreError]:
-    return {code: fault for fault, codes in table.items() for code in codes.split()}
+def _by_code(database: str) -> Mapping[str, str]:
+    """Return the codes of a database's errors: code → name of the fault."""
+    return {code: name for name, own in _FAULTS.items() for code in own.get(database, ())}
 
 
-#: Name of an error of SQLite without ``SQLITE_``, in full or up to its first underscore → fault.
-#: IOERR_SHMSIZE means a full disk: the file with the memory that processes share could not grow.
-_SQLITE = _by_code(
-    {
-        _FULL: "FULL IOERR_SHMSIZE",
-        _BUSY: "BUSY LOCKED PROTOCOL",
-        _NO_ACCESS: "READONLY PERM AUTH CANTOPEN",
-        _DAMAGED: "NOTADB CORRUPT",
-        _FAILING: "IOERR NOMEM",
-        _THERE: "CONSTRAINT_UNIQUE CONSTRAINT_PRIMARYKEY CONSTRAINT_ROWID",
-        _DANGLING: "CONSTRAINT_FOREIGNKEY",
-        _NO_SUCH_ROW: "CONSTRAINT MISMATCH TOOBIG",
-        _OTHER_TABLES: "ERROR SCHEMA",
-    }
-)
-
-#: Code of an error of PostgreSQL, in full or its first two characters (its class) → fault. Codes:
-#: https://www.postgresql.org/docs/current/errcodes-appendix.html
-_POSTGRESQL = _by_code(
-    {
-        # 0A000: the tables have just changed; 57014: a statement took too long.
-        _BUSY: "0A000 40 55P03 57014",
-        _GONE: "08 57",
-        _NO_SUCH_ROW: "22 23",
-        _DANGLING: "23503",
-        _THERE: "23505",
-        _STANDBY: "25006",
-        _NOT_LET_IN: "28",
-        _NO_DATABASE: "3D",
-        _OTHER_TABLES: "3F 42",
-        _NO_RIGHTS: "42501",
-        _FAILING: "53 58 XX",
-        _FULL: "53100",
-        _CONNECTIONS: "53300",
-        _DAMAGED: "XX001 XX002",
-    }
-)
+_SQLITE, _POSTGRESQL = _by_code("sqlite"), _by_code("postgresql")
 
 
 @contextmanager
@@ -130,16 +67,19 @@ def of(error: Exception) -> StoreError | None:
     For any other error, return ``None``.
     """
     if isinstance(error, exc.TimeoutError):
-        return StoreBusyError(
-            "all connections of this process are in use",
-            "Try again, or raise store.max_connections",
-        )
+        return _error("no_free_connection")
     if not _is_of_database(error):
         return None
     cause = _cause(error)
     fault, code = _fault(cause)
     names = ", ".join(filter(None, (type(cause).__name__, code)))
-    return type(fault)(f"{fault.problem} ({names})", fault.remedy)
+    return _error(fault, f" ({names})")
+
+
+def _error(fault: str, names: str = "") -> StoreError:
+    own = _FAULTS[fault]
+    kind = _KINDS.get(own.get("kind", ""), StoreError)
+    return kind(own["problem"] + names, own.get("remedy", ""))
 
 
 def _is_of_database(error: Exception) -> bool:
@@ -156,27 +96,27 @@ def _cause(error: BaseException) -> BaseException:
     return inner.__cause__ or inner if is_adapted else inner
 
 
-def _fault(error: BaseException) -> tuple[StoreError, str]:
-    """Return the fault for an error of a driver, and the error's code; empty if it has none."""
+def _fault(error: BaseException) -> tuple[str, str]:
+    """Return the name of the fault for a driver's error, and the error's code or an empty text."""
     if code := getattr(error, "sqlite_errorname", None):
         code = str(code)
         name = code.removeprefix("SQLITE_")
-        return _SQLITE.get(name) or _SQLITE.get(name.partition("_")[0], _UNKNOWN), code
+        return _SQLITE.get(name) or _SQLITE.get(name.partition("_")[0], "unknown"), code
     if code := getattr(error, "sqlstate", None):
         code = str(code)
-        return _POSTGRESQL.get(code) or _POSTGRESQL.get(code[:2], _UNKNOWN), code
+        return _POSTGRESQL.get(code) or _POSTGRESQL.get(code[:2], "unknown"), code
     return _without_code(error), ""
 
 
-def _without_code(error: BaseException) -> StoreError:
-    """Return the fault for an error without a code, such as one of the network."""
+def _without_code(error: BaseException) -> str:
+    """Return the name of the fault for an error without a code, such as one of the network."""
     name = type(error).__name__
     if isinstance(error, TimeoutError):
-        return StoreUnavailableError("it does not answer in time", _GONE.remedy)
+        return "late"
     if isinstance(error, ssl.SSLCertVerificationError) or "rejected SSL upgrade" in str(error):
-        return _NO_TRUST
+        return "no_trust"
     if name in ("ClientConfigurationError", "UnsupportedClientFeatureError"):
-        return _NO_TRUST  # asyncpg raises these for sslmode and its files
+        return "no_trust"  # asyncpg raises these for sslmode and its files
     if name == "DataError" or isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError):
-        return _NO_SUCH_ROW  # the driver cannot encode a value of the row
-    return _GONE
+        return "no_such_row"  # the driver cannot encode a value of the row
+    return "gone"
