@@ -118,9 +118,9 @@ def as_problem(error: BaseException) -> Problem:
         return _of_ours(error)
     if isinstance(error, ClientDisconnect):
         # Nobody gets this response, but metrics and traces show its status.
-        return _invalid("client_gone", "The client left before its response.", status=499)
+        return Problem.named("client_gone")
     if isinstance(error, RecursionError):
-        return _invalid("too_deep", "The request is nested too deeply.", "Nest it less deeply.")
+        return Problem.named("too_deep")
     return Problem.named("internal_error")
 
 
@@ -165,10 +165,10 @@ def _of_ours(error: errors.GroundwireError) -> Problem:
     if isinstance(error, errors.InputError):
         return _invalid("invalid_input", str(error))
     if isinstance(error, errors.ModelError):
-        return _failed("model_unavailable", "The model that checks answers cannot be used.")
+        return Problem.named("model_unavailable")
     if isinstance(error, errors.DetectionError):
-        return _failed("check_failed", "The check was due and failed.")
-    return _failed("internal_error", f"The gateway failed ({type(error).__name__}).", status=500)
+        return Problem.named("check_due_failed")
+    return Problem.named("gateway_failed", kind=type(error).__name__)
 
 
 def _of_http(error: HTTPException) -> Problem:
@@ -224,15 +224,6 @@ def _invalid(
     code: str, message: str, next_step: str = "", *, status: int = 400, param: str | None = None
 ) -> Problem:
     return Problem(status, code, message=message, next_step=next_step, param=param)
-
-
-def _failed(code: str, message: str, *, status: int = 503) -> Problem:
-    return Problem(
-        status,
-        code,
-        message=message,
-        next_step="Try again; if it stays, the log of the gateway has more under the trace id.",
-    )
 
 
 def _short(text: str) -> str:
