@@ -1,7 +1,7 @@
 """Errors of the gateway: their envelope in JSON, and the HTTP error for each exception.
 
 The envelope and the words for error types are those of OpenAI's API; the trace id and the next step
-are added.
+are added. ``problems.toml`` has the status, code and texts of every error with fixed words.
 """
 
 import json
