@@ -43,7 +43,7 @@ _CODES = {
 
 def refused(code: RefusalCode) -> Problem:
     """Return the refusal that has this code."""
-    return Problem.named(code)
+    return Problem.named(str(code))
 
 
 def blocked(answers: Sequence[Checked]) -> Problem:
