@@ -21,6 +21,7 @@ NAMES = [
     "Coverage",
     "Detection",
     "Detector",
+    "Edit",
     "EvidenceRef",
     "Example",
     "Gate",
@@ -29,11 +30,13 @@ NAMES = [
     "Outcome",
     "Pipeline",
     "Reason",
+    "Repair",
     "Source",
     "Span",
     "Stream",
     "audit_trace_budget",
     "detect_hallucination",
+    "repair",
     "wrap",
 ]
 #: Modules that importing the package, or showing the help of the command line, must not import.

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from groundwire.detector import Detector
     from groundwire.errors import GroundwireError
+    from groundwire.explain.repair import Edit, Repair, repair
     from groundwire.pipeline import Pipeline
     from groundwire.policy.gate import Gate
     from groundwire.stream import Stream
@@ -38,6 +39,7 @@ __all__ = [
     "Coverage",
     "Detection",
     "Detector",
+    "Edit",
     "EvidenceRef",
     "Example",
     "Gate",
@@ -46,24 +48,29 @@ __all__ = [
     "Outcome",
     "Pipeline",
     "Reason",
+    "Repair",
     "Source",
     "Span",
     "Stream",
     "audit_trace_budget",
     "detect_hallucination",
+    "repair",
     "wrap",
 ]
 
 _HOMES = {
     "Detector": "detector",
+    "Edit": "explain.repair",
     "Example": "detection.example",
     "Gate": "policy.gate",
     "GroundwireError": "errors",
     "Pipeline": "pipeline",
+    "Repair": "explain.repair",
     "Source": "detection.example",
     "Stream": "stream",
     "audit_trace_budget": "verify.detect",
     "detect_hallucination": "verify.detect",
+    "repair": "explain.repair",
     "wrap": "compat.clients",
 }
 

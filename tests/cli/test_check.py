@@ -385,3 +385,32 @@ def test_a_source_that_is_no_text_is_told_with_the_way_out(
     result = run("check", "--source-file", file, "--answer", "Paris.")
     assert result.exit_code == 2
     assert step in result.stderr
+
+
+# Repair
+
+
+def test_repair_shows_the_changes_and_the_repaired_answer(run: CommandLine) -> None:
+    result = run("check", "--source", FACT, "--answer", WRONG, "--repair")
+    assert (
+        "repair    10-11\n  - 9\n  + 2.1\n  from S0 10-21\n\n  Paris has 2.1 million"
+        in result.stdout
+    )
+    assert "outcome   hallucinated: " in result.stdout
+    assert result.stdout.split("outcome   ")[-1].startswith("grounded: ")
+    assert result.exit_code == 0
+
+
+def test_repair_says_if_nothing_changed(run: CommandLine) -> None:
+    result = run("check", "--source", "Ann likes tea.", "--answer", WRONG, "--repair")
+    assert result.stdout.endswith("\n\nrepair    nothing changed\n")
+    assert result.exit_code == 1
+
+
+def test_repair_as_json_has_both_detections(run: CommandLine) -> None:
+    result = run("check", "--source", FACT, "--answer", WRONG, "--repair", "--json")
+    data = json.loads(result.stdout)
+    assert data["answer"] == FACT
+    assert [(edit["old"], edit["new"]) for edit in data["edits"]] == [("9", "2.1")]
+    for detection in (data["before"], data["after"]):
+        schema().validate(detection)

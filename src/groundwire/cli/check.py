@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from groundwire.cli.console import COLOR, ColorChoice, show_colored
-from groundwire.cli.detectors import DetectorChoice, Setup
+from groundwire.cli.detectors import AnyDetector, DetectorChoice, Setup
 from groundwire.cli.inputs import (
     RESULT_FILE,
     TEXT_FILE,
@@ -69,6 +69,7 @@ def check(
     single: AnswerOptions,
     as_json: bool = option("--json"),
     html: Path | None = option("--html", type=RESULT_FILE),
+    repairs: bool = option("--repair"),
     color: ColorChoice = COLOR,
     choice: DetectorChoice,
     conversation: Path | None = option("--conversation", type=TEXT_FILE),
@@ -87,6 +88,8 @@ def check(
     Args:
         as_json: Print the result as JSON.
         html: Also write the result as a page of its own.
+        repairs: Replace wrong words by words of the sources, and show the changes and the repaired
+            answer. Nothing is changed unless the repaired answer is grounded.
         conversation: Check a chat as the gateway would, through all stages. FILE is JSON:
             {"request": ..., "response": ...} in the format of the OpenAI API, or only a request,
             whose last message is the answer.
@@ -110,13 +113,13 @@ def check(
         groundwire check --batch answers.csv --column answer=reply --column sources=docs
 
     Exit status:
-        0  grounded, or no check was needed
+        0  grounded, or no check was needed; with --repair also if the repaired answer is grounded
         1  hallucinated, partial (something was not read) or unverified (no source)
         2  the check failed, there was no answer to check, or the command was wrong
     """
     setup = ctx.ensure_object(Setup)
     of_batch = ("columns", "output", "resume", "force")
-    of_answer = (*names_of(AnswerOptions), "html")
+    of_answer = (*names_of(AnswerOptions), "html", "repairs")
     if conversation is not None:
         # The file has a question, sources and an answer, so options for these are refused.
         others = ("batch", *of_batch, *of_answer)
@@ -144,18 +147,25 @@ def check(
     from groundwire import render
 
     example = single.example()
-    detection = detected(setup, choice, example)
+    detector, detection = detected(setup, choice, example)
     if html is not None:
         page = render.to_html(detection, question=example.question, sources=example.sources)
         html.write_text(page, encoding="utf-8")
+    if repairs:
+        from groundwire.explain.repair import repair_detected
+
+        repaired = repair_detected(detector, example, detection)
+        show_colored(repaired, render.repair_to_terminal, as_json=as_json, color=color)
+        ctx.exit(exit_status([(repaired.after or detection).outcome]))
     show_colored(detection, render.to_terminal, as_json=as_json, color=color)
     ctx.exit(exit_status([detection.outcome]))
 
 
-def detected(setup: Setup, choice: DetectorChoice, example: Example) -> Detection:
-    """Load the chosen detector and check an answer."""
+def detected(setup: Setup, choice: DetectorChoice, example: Example) -> tuple[Detector, Detection]:
+    """Load the chosen detector and check an answer; return both the detector and the check."""
     with waiting(sum(len(source.text) for source in example.sources)):
-        return setup.load(choice).detect(
+        detector = setup.load(choice)
+        return detector, detector.detect(
             sources=example.sources, question=example.question, answer=example.answer
         )
 

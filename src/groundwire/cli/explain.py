@@ -52,7 +52,7 @@ def explain(
     """
     setup = ctx.ensure_object(Setup)
     example = single.example()
-    detection = detected(setup, choice, example)
+    _, detection = detected(setup, choice, example)
     explained = setup.load_explainer(
         model=explainer,
         revision=model_revision,

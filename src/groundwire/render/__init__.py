@@ -6,8 +6,8 @@ are escaped.
 """
 
 from groundwire.render.page import to_html
-from groundwire.render.terminal import to_terminal, to_text
+from groundwire.render.terminal import repair_to_terminal, to_terminal, to_text
 from groundwire.text.quotes import excerpt
 from groundwire.text.screen import visible
 
-__all__ = ["excerpt", "to_html", "to_terminal", "to_text", "visible"]
+__all__ = ["excerpt", "repair_to_terminal", "to_html", "to_terminal", "to_text", "visible"]

@@ -25,6 +25,7 @@ from groundwire.text.screen import one_line, visible
 
 if TYPE_CHECKING:
     from groundwire.explain import Explanation
+    from groundwire.explain.repair import Repair
 
 LABEL_STYLES = {Label.UNSUPPORTED: "1;4;33", Label.CONTRADICTED: "1;4;31"}
 OUTCOME_STYLES = {
@@ -79,6 +80,24 @@ def to_terminal(
         paint(f"detector  {describe_detector(detection.detector)}", DIM),
     ]
     return "\n".join(lines)
+
+
+def repair_to_terminal(repair: "Repair", *, color: bool) -> str:
+    """Write the report of ``groundwire check --repair``.
+
+    It is the report of the answer as it was; if the answer was repaired, the changes and the report
+    of the repaired answer follow.
+    """
+    lines = [to_terminal(repair.before, color=color), ""]
+    if repair.after is None:
+        return "\n".join([*lines, "repair    nothing changed"])
+    paint = painter(color=color)
+    for edit in repair.edits:
+        lines.append(f"repair    {edit.start}-{edit.end}")
+        lines += [paint(f"  - {one_line(edit.old)}", "31")] if edit.old.strip() else []
+        lines += [paint(f"  + {one_line(edit.new)}", "32")] if edit.new.strip() else []
+        lines += [paint(f"  from {_place(place)}", DIM) for place in edit.evidence]
+    return "\n".join([*lines, "", to_terminal(repair.after, color=color)])
 
 
 def _coverage_lines(detection: Detection) -> Iterator[str]:

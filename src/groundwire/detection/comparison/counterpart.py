@@ -95,7 +95,7 @@ def _quantities(held: Held) -> list[_Candidate]:
     return [
         _Candidate(line, start, end, likeness(context, line.near(start, end)))
         for line in held.lines
-        for start, end, members in _ranges(line)
+        for start, end, members in quantity_ranges(line)
         if any(same_kind(wrong, held.claim.text, other, line.text) for other in members)
         # A value that the claim states elsewhere does not correct this one.
         and any(others.match(other) in _OTHER for other in members)
@@ -109,7 +109,7 @@ def _joins(text: str, start: int, end: int, following: int) -> bool:
     return _RANGE.fullmatch(between) is not None or (is_between and between == _AND)
 
 
-def _ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
+def quantity_ranges(line: ComparedText) -> list[tuple[int, int, list[Quantity]]]:
     """Return start, end and members of each range ("1887-1889") or lone quantity of a line."""
     found: list[tuple[int, int, list[Quantity]]] = []
     for quantity in line.quantities:

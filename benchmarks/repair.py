@@ -1,0 +1,184 @@
+"""What repair makes of answers with exactly one wrong slot, and of right ones.
+
+DATA is a file of slot-annotated answers: ``{{supported||hallucinated||kind}}``. Of each drawn
+record one slot of kind ``conflict`` gets its hallucinated wording; the answer with none is right.
+How a repaired conflict compares with the right answer, by words without inflection, and by values:
+
+* ``equal``: the same words and values, whatever their order;
+* ``equivalent``: all that the supported wording has and the wrong one lacks is there, all that only
+  the wrong wording has is gone, but other words differ;
+* ``removed``: the wrong wording is gone, and no word is there that the right answer lacks;
+* ``other``: words are there that the right answer lacks. They may be new errors: the output has
+  them, to be read;
+* ``kept``: the wrong wording is still there, though the repaired answer counts as grounded.
+
+Run it: ``python benchmarks/repair.py DATA --n 100 --out benchmarks/results/repair.json``
+"""
+
+import argparse
+import gzip
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import measure
+
+from groundwire import Detector, Repair, repair
+from groundwire.detection.comparison.words import is_negation, words_of
+from groundwire.evaluation.datasets.slots import MarkedAnswer, n_slots, render_slots
+from groundwire.evaluation.intervals import wilson
+from groundwire.text.quantities import quantities
+
+KINDS = ("equal", "equivalent", "removed", "other", "kept", "nothing")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A record, and its answer with one wrong slot and with none."""
+
+    record: Mapping[str, Any]
+    wrong: MarkedAnswer
+    right: str
+
+    def repaired(self, detector: Detector, answer: str) -> Repair:
+        """Repair an answer by the sources of the record."""
+        context = self.record["context"]
+        return repair(
+            detector,
+            sources=[context] if isinstance(context, str) else context,
+            question=self.record.get("question"),
+            answer=answer,
+        )
+
+    def is_flagged(self, result: Repair) -> bool:
+        """Whether a span touches the wrong slot."""
+        ((start, end, _),) = self.wrong.spans
+        return any(span.start < end and start < span.end for span in result.before.spans)
+
+    def kind(self, result: Repair) -> str:
+        """How the repaired answer compares with the right one."""
+        if result.after is None:
+            return "nothing"
+        found, right, wrong = map(words, (result.answer, self.right, self.wrong.text))
+        missing, lost = (right - wrong) & (right - found), wrong - right
+        if found == right:
+            return "equal"
+        if lost & (found - right) == lost and lost:
+            return "kept"
+        if not (found - right):
+            return "removed" if missing else "equivalent"
+        is_equivalent = right - wrong and not missing and not lost & (found - right)
+        return "equivalent" if is_equivalent else "other"
+
+
+def words(text: str) -> Counter[object]:
+    """Count the values and the stems of the content words of a text."""
+    found: Counter[object] = Counter()
+    rest, last = "", 0
+    for value in quantities(text):
+        rest, last = f"{rest}{text[last : value.start]} ", value.end
+        number = round(value.value, 6) if isinstance(value.value, float) else value.value
+        found[(number, value.unit)] += 1
+    for word in words_of(rest + text[last:]):
+        if word.is_content or is_negation(word.lower):
+            found[word.stem] += 1
+    return found
+
+
+def cases(path: Path, rng: random.Random) -> Iterator[Case]:
+    """Yield a case of each record with a conflict, in random order."""
+    data = path.read_bytes()
+    text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
+    records = [json.loads(line) for line in text.splitlines()]
+    rng.shuffle(records)
+    for record in records:
+        answer = record["answer"]
+        made = [render_slots(answer, frozenset({slot})) for slot in range(n_slots(answer))]
+        conflicts = [each for each in made if each.spans and each.spans[0][2] == 2]
+        if conflicts:
+            right = render_slots(answer, frozenset()).text
+            yield Case(record=record, wrong=rng.choice(conflicts), right=right)
+
+
+def share(n: int, of: int) -> str:
+    """A share in per cent, with its 95 % interval."""
+    if not of:
+        return "-"
+    around = wilson(n, of)
+    return f"{n} of {of}, {100 * n / of:.1f} % ({100 * around.low:.1f} to {100 * around.high:.1f})"
+
+
+def main() -> None:
+    """Print the counts and each change, and write them as JSON where asked."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path, help="a file of slot-annotated answers")
+    parser.add_argument("--n", type=int, default=1_000_000, help="records to draw")
+    parser.add_argument("--minutes", type=float, default=1e9, help="draw no more after this time")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, help="where to write the numbers as JSON")
+    options = parser.parse_args()
+    machine, began = measure.machine(), monotonic()
+    detector = Detector.load()
+    kinds: Counter[str] = Counter()
+    changes: list[dict[str, Any]] = []
+    n_drawn = n_right = n_marked = n_changed = 0
+    for case in cases(options.data, random.Random(options.seed)):
+        if n_drawn == options.n or monotonic() - began > 60 * options.minutes:
+            break
+        n_drawn += 1
+        ((start, end, _),) = case.wrong.spans
+        for text in (case.wrong.text, case.right):
+            result, is_right = case.repaired(detector, text), text == case.right
+            if is_right:
+                n_right += 1
+                n_marked += bool(result.before.spans)
+                n_changed += result.after is not None
+                kind = "right"
+            elif not case.is_flagged(result):
+                continue
+            else:
+                kind = case.kind(result)
+                kinds[kind] += 1
+            if result.edits:
+                changed = {
+                    "id": case.record["id"],
+                    "kind": kind,
+                    "wrong": "" if is_right else case.wrong.text[start:end],
+                    "flagged": [span.text for span in result.before.spans],
+                    "edits": [[edit.old, edit.new] for edit in result.edits],
+                }
+                changes.append(changed)
+                print(json.dumps(changed, ensure_ascii=False), flush=True)
+    n_flagged = kinds.total()
+    n_sent = n_flagged - kinds["nothing"]
+    rows = {
+        "flagged conflicts": share(n_flagged, n_drawn),
+        "repaired to the supported text or an equivalent, by words": share(
+            kinds["equal"] + kinds["equivalent"], n_flagged
+        ),
+        **{f"kind {kind}": share(kinds[kind], n_flagged) for kind in KINDS},
+        "repairs sent": share(n_sent, n_flagged),
+        "right answers flagged": share(n_marked, n_right),
+        "right answers changed": share(n_changed, n_right),
+    }
+    print("\n".join(f"{name}: {value}" for name, value in rows.items()))
+    report = {
+        "benchmark": "repair",
+        "machine": machine,
+        "data": options.data.name,
+        "seed": options.seed,
+        "detector": detector.info.to_dict(),
+        "rows": rows,
+        "counts": dict(kinds),
+        "changes": changes,
+    }
+    measure.write(options.out, report)
+
+
+if __name__ == "__main__":
+    main()

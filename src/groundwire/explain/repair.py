@@ -1,0 +1,298 @@
+"""Repairs an answer: wrong words are replaced by words of the evidence.
+
+No language model writes anything. The words that fit best in the place of a marked span are ranked
+(:mod:`groundwire.explain.replacements`), and the detector reads the claim with each of the best. A
+replacement is made if it is probably the right one; a claim that the detector is sure is wrong, and
+that cannot be mended, is taken out. The repaired answer is checked again as a whole.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from itertools import pairwise
+from math import log
+from typing import Any, Protocol
+
+import numpy as np
+
+from groundwire.detection.comparison.aligned_span import ComparedText
+from groundwire.detection.example import Example, SourceLike
+from groundwire.detection.values import (
+    Claim,
+    Detection,
+    EvidenceRef,
+    JsonRecord,
+    Outcome,
+    Span,
+    fields_as_data,
+)
+from groundwire.errors import GroundwireError
+from groundwire.explain.nearby import SourceLines
+from groundwire.explain.replacements import Candidates, Replacement, WordVectors
+
+#: The detector reads this many replacements of a span.
+_MOST_READ = 16
+#: A replacement is made if this is the least probability that it is the right one.
+_SURE = 0.75
+#: A claim is taken out if a span of it has at least this P(not supported): there, 2 % of grounded
+#: answers are flagged.
+_REMOVED = 0.81
+#: How much the log-odds of the doubt that is left lower the rank of a replacement.
+_DOUBT_WEIGHT = 0.3
+#: The most that the lead over the next replacement counts.
+_MOST_GAP = 6.0
+#: A sentence that begins so leans on the sentence before it.
+_LEANING = re.compile(
+    r"(?:he|she|it|they|this|that|these|those|such|his|her|its|their|there|but|and|so|also|however"
+    r"|instead|then|both|another|the (?:former|latter|other|same)|i|we|you|my|our|your)\b",
+    re.IGNORECASE,
+)
+
+
+class Checks(Protocol):
+    """The methods of a detector that a repair uses."""
+
+    def detect(  # noqa: D102
+        self, *, sources: Iterable[SourceLike], answer: str, question: str | None = None
+    ) -> Detection: ...
+
+    def detect_batch(  # noqa: D102
+        self, examples: Iterable[Example]
+    ) -> Iterator[Detection | GroundwireError]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit(JsonRecord):
+    """A change of the answer: ``answer[start:end] == old``, which becomes ``new``.
+
+    Attributes:
+        start: Offset of the first changed character in the answer before the repair.
+        end: Offset after the last changed character.
+        old: The words that are taken out.
+        new: The words that are put in; empty if a sentence is only taken out.
+        evidence: The places of the new words in the sources.
+    """
+
+    start: int
+    end: int
+    old: str
+    new: str
+    evidence: tuple[EvidenceRef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair(JsonRecord):
+    """The result of a repair.
+
+    Attributes:
+        before: The check of the answer as it was.
+        after: The check of the repaired answer, always ``grounded``; ``None`` if nothing changed.
+        edits: The changes in reading order; empty if nothing changed.
+    """
+
+    before: Detection
+    after: Detection | None = None
+    edits: tuple[Edit, ...] = ()
+
+    @property
+    def answer(self) -> str:
+        """The repaired answer, or the answer as it was if nothing changed."""
+        return (self.after or self.before).answer
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the repair as JSON data, with the answer."""
+        return {"answer": self.answer} | fields_as_data(self)
+
+
+def repair(
+    detector: Checks,
+    *,
+    sources: Iterable[SourceLike],
+    answer: str,
+    question: str | None = None,
+) -> Repair:
+    """Check an answer, and repair it if something in it is not supported.
+
+    Args:
+        detector: The detector. With one that gives no probabilities, nothing is repaired.
+        sources: See :meth:`groundwire.Detector.detect`, as for the other arguments.
+        answer: The text to check and to repair.
+        question: The user's question.
+
+    Returns:
+        The repair. Nothing is changed if the answer is not ``hallucinated``, if one of its claims
+        cannot be repaired, or if the repaired answer is not ``grounded``.
+
+    Raises:
+        ModelError: If ``reader-base`` is not installed, whose embeddings of words are needed.
+        GroundwireError: As :meth:`groundwire.Detector.detect` does.
+    """
+    example = Example.of(sources=sources, answer=answer, question=question)
+    before = detector.detect(sources=example.sources, answer=answer, question=question)
+    return repair_detected(detector, example, before)
+
+
+def repair_detected(detector: Checks, example: Example, before: Detection) -> Repair:
+    """Repair an answer that is checked already; see :func:`repair`.
+
+    Args:
+        detector: The detector that checked the answer.
+        example: The sources, the question and the answer.
+        before: The check.
+    """
+    failed = Repair(before=before)
+    if before.outcome is not Outcome.HALLUCINATED:
+        return failed
+    mender = Mender(detector, example)
+    edits: list[Edit] = []
+    for claim, following in pairwise([*before.claims, None]):
+        if claim is not None and claim.spans:
+            edit = mender.edit(claim) or _removal(before.answer, claim, following)
+            if edit is None:
+                return failed
+            edits.append(edit)
+    repaired = "".join(_pieces(example.answer, edits))
+    if not repaired.strip():
+        return failed
+    after = mender.read([repaired])[0]
+    if not isinstance(after, Detection) or after.outcome is not Outcome.GROUNDED:
+        return failed
+    return Repair(before=before, after=after, edits=tuple(edits))
+
+
+def _pieces(answer: str, edits: Iterable[Edit]) -> Iterator[str]:
+    at = 0
+    for edit in edits:
+        yield answer[at : edit.start] + edit.new
+        at = edit.end
+    yield answer[at:]
+
+
+def _removal(answer: str, claim: Claim, following: Claim | None) -> Edit | None:
+    """Return the change that takes out a claim which is surely wrong, and on which none leans."""
+    is_sure = all((span.probability or 0.0) >= _REMOVED for span in claim.spans)
+    if not is_sure or (following is not None and _LEANING.match(following.text)):
+        return None
+    start, end = claim.start, claim.end
+    line = answer.rfind("\n", 0, start) + 1
+    if any(letter.isalnum() for letter in answer[line:start]):
+        start = len(answer[:start].rstrip(" "))
+    elif answer[end:].split("\n", 1)[0].strip():
+        end = len(answer) - len(answer[end:].lstrip(" "))
+    else:
+        start = max(0, line - 1)  # a list marker goes with the only claim of its line
+    return Edit(start=start, end=end, old=answer[start:end], new="")
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How well a replacement fits: what decides whether it is made.
+
+    Attributes:
+        change: The replacement.
+        score: Its score among the candidates.
+        doubt: The detector's highest P(not supported) in the changed claim, in [0, 1].
+    """
+
+    change: Replacement
+    score: float
+    doubt: float
+
+    @property
+    def rank(self) -> float:
+        """The score, lowered by the doubt."""
+        return self.score - _DOUBT_WEIGHT * log_odds(self.doubt)
+
+
+def features_of(best: Fit, others: Iterable[Fit], marked: float) -> tuple[float, ...]:
+    """Return what the probability that a replacement is right depends on.
+
+    Args:
+        best: The replacement.
+        others: Other replacements that leave nothing marked, of lower rank.
+        marked: P(not supported) of the span before.
+    """
+    text = best.change.text.casefold()
+    rivals = (
+        best.rank - other.rank
+        for other in others
+        if text not in (each := other.change.text.casefold()) and each not in text
+    )
+    gap = min((_MOST_GAP, *rivals))
+    return best.score, gap, log_odds(best.doubt), log_odds(marked)
+
+
+def log_odds(probability: float) -> float:
+    """Return log-odds; probabilities below 0.01 count as 0.01, and those above 0.99 as 0.99."""
+    p = min(max(probability, 0.01), 0.99)
+    return log(p / (1 - p))
+
+
+class Mender:
+    """Finds replacements for the spans of an answer.
+
+    One mender reads the sources' lines and the words' vectors once for all spans.
+    """
+
+    def __init__(self, detector: Checks, example: Example) -> None:
+        self._detector, self._example = detector, example
+        self._lines, self._vectors = SourceLines(example.sources), _vectors()
+
+    def read(self, texts: Sequence[str]) -> list[Detection | GroundwireError]:
+        """Check some texts as answers of their own."""
+        examples = [replace(self._example, answer=text) for text in texts]
+        return list(self._detector.detect_batch(examples))
+
+    def edit(self, claim: Claim) -> Edit | None:
+        """Return the replacement after which a claim has no marks, if one is likely right."""
+        span = claim.spans[0]
+        fits = self.fits(claim, span)
+        if not fits:
+            return None
+        decision = weights()["decision"]
+        seen = features_of(fits[0], fits[1:], span.probability or 1.0)
+        odds = decision["bias"] + sum(w * x for w, x in zip(decision["of"], seen, strict=True))
+        if odds < log_odds(_SURE):
+            return None
+        change = fits[0].change
+        start, end = claim.start + change.start, claim.start + change.end
+        old = claim.text[change.start : change.end]
+        evidence = (change.place,) if change.place else ()
+        return Edit(start=start, end=end, old=old, new=change.text, evidence=evidence)
+
+    def fits(self, claim: Claim, span: Span) -> list[Fit]:
+        """Return replacements after which a claim has no marks, those of highest rank first."""
+        held = self._lines.held(span, claim, ComparedText(claim.text))
+        candidates = Candidates.of(held, self._vectors)
+        scores = candidates.features @ np.array(weights()["features"])
+        best: dict[str, tuple[Replacement, float]] = {}
+        for n in np.argsort(-scores).tolist():
+            change = candidates.replacements[n]
+            text = change.applied(claim.text)
+            if text.casefold() != claim.text.casefold():
+                best.setdefault(text, (change, scores[n]))
+            if len(best) == _MOST_READ:
+                break
+        fits = [
+            Fit(change, score, max((c.probability or 0.0 for c in found.claims), default=1.0))
+            for (change, score), found in zip(best.values(), self.read([*best]), strict=True)
+            if isinstance(found, Detection) and found.outcome is Outcome.GROUNDED
+        ]
+        return sorted(fits, key=lambda fit: -fit.rank)
+
+
+@cache
+def _vectors() -> WordVectors:
+    return WordVectors.load()
+
+
+@cache
+def weights() -> Mapping[str, Any]:
+    """Return the weights that training fitted: of the features, and of what decides."""
+    found: Mapping[str, Any] = json.loads(
+        resources.files(__package__).joinpath("replacements.json").read_text("utf-8")
+    )
+    return found

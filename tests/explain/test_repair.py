@@ -1,0 +1,89 @@
+"""Repairs: what is changed, what falls back, and that only grounded answers are returned."""
+
+import json
+
+import pytest
+
+from groundwire import Detector, repair
+from groundwire.detection.values import Outcome, Reason
+from groundwire.engine.models import BASE_PACKAGE
+from tests.fakes import FixedDetector
+
+pytest.importorskip(BASE_PACKAGE, reason="pip install ./models/reader-base")
+pytestmark = pytest.mark.merge
+
+TOWER = "The tower is 330 m tall and was opened in 1889."
+
+
+def test_a_wrong_value_becomes_that_of_the_evidence(detector: Detector) -> None:
+    answer = "The tower was opened in 1950."
+    found = repair(detector, sources=[TOWER], answer=answer)
+    assert found.answer == "The tower was opened in 1889."
+    (edit,) = found.edits
+    assert (edit.old, edit.new, answer[edit.start : edit.end]) == ("1950", "1889", "1950")
+    assert [TOWER[place.start : place.end] for place in edit.evidence] == ["1889"]
+    assert found.after is not None
+    assert found.after.outcome is Outcome.GROUNDED
+
+
+def test_a_wrong_name_becomes_that_of_the_evidence(detector: Detector) -> None:
+    source = "Maria Schmidt wrote the report in May. Peter Novak checked it."
+    found = repair(detector, sources=[source], answer="Anna Berger wrote the report in May.")
+    assert found.answer == "Maria Schmidt wrote the report in May."
+
+
+def test_an_answer_without_a_mistake_is_not_changed(detector: Detector) -> None:
+    found = repair(detector, sources=[TOWER], answer="The tower was opened in 1889.")
+    assert (found.before.outcome, found.after, found.edits) == (Outcome.GROUNDED, None, ())
+    assert found.answer == "The tower was opened in 1889."
+
+
+def test_without_evidence_nothing_is_changed() -> None:
+    found = repair(FixedDetector(contradicted=["1950"]), sources=[], answer="It opened in 1950.")
+    assert (found.before.outcome, found.edits) == (Outcome.UNVERIFIED, ())
+
+
+def test_nothing_is_changed_if_nothing_fits() -> None:
+    detector = FixedDetector(contradicted=["red"])
+    found = repair(detector, sources=["Ann likes tea."], answer="The roof is red.")
+    assert (found.after, found.edits, found.answer) == (None, (), "The roof is red.")
+
+
+def test_no_value_is_chosen_if_two_fit_as_well() -> None:
+    detector = FixedDetector(contradicted=["1950"])
+    lines = ["The tower was opened in 1889.", "The tower was opened in 1891."]
+    found = repair(detector, sources=lines, answer="The tower was opened in 1950.")
+    assert found.edits == ()
+
+
+@pytest.mark.parametrize(
+    "detector",
+    [
+        FixedDetector(contradicted=["1950", "1889"]),
+        FixedDetector(contradicted=["1950"], fails_on="1889"),
+        FixedDetector(contradicted=["1950"], reasons={Reason.UNREAD_EVIDENCE: 1}),
+    ],
+)
+def test_only_a_grounded_answer_is_returned(detector: FixedDetector) -> None:
+    source, answer = "It was opened in 1889.", "Opened in 1950."
+    found = repair(detector, sources=[source], answer=answer)
+    assert (found.after, found.edits, found.answer) == (None, (), answer)
+
+
+def test_a_sentence_that_is_surely_wrong_goes_with_its_marker(detector: Detector) -> None:
+    answer = "- The tower was opened in 1889.\n- Penguins paint it every spring with pink honey."
+    found = repair(detector, sources=[TOWER], answer=answer)
+    assert found.answer == "- The tower was opened in 1889."
+
+
+def test_a_sentence_stays_if_the_next_one_leans_on_it(detector: Detector) -> None:
+    answer = "Penguins paint the tower every spring. They were opened in 1889."
+    found = repair(detector, sources=[TOWER], answer=answer)
+    assert found.edits == ()
+
+
+@pytest.mark.parametrize("answer", ["The tower was opened in 1950.", "The roof is red."])
+def test_a_repair_is_json(detector: Detector, answer: str) -> None:
+    data = repair(detector, sources=[TOWER], answer=answer).to_dict()
+    assert json.loads(json.dumps(data)) == data
+    assert list(data) == ["answer", "before", "after", "edits"]
