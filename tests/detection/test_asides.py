@@ -55,16 +55,6 @@ def test_what_claims_nothing_is_set_apart(answer: str, kind: str, text: str) -> 
     assert asides(answer) == [(kind, text)]
 
 
-def test_a_line_that_names_the_writer_is_a_signature_after_a_closing_remark_alone() -> None:
-    line = "Your Pro support team"
-    assert asides(f"It costs $25.\n\nI hope this helps!\n\n{line}")[-1] == ("closing", line)
-    # Without one, the line may be the answer to "Who offers phone support?"
-    assert asides(f"{line}\n\nIt costs $25.") == []
-    assert asides("It costs $25.\n\nI hope this helps!\n\nYour refund of $90") == [
-        ("closing", "I hope this helps!")
-    ]
-
-
 @pytest.mark.parametrize("shape", shapes.read("answers.toml"), ids=lambda shape: shape.id)
 def test_no_claim_of_a_right_answer_is_an_aside(shape: shapes.Shape) -> None:
     finder = AsideFinder(shape.sources, shape.ids, None)
@@ -149,6 +139,7 @@ def test_asides_do_not_depend_on_how_the_answer_was_cut(shape: shapes.Shape) -> 
         "Thanks for paying with gold bars.",
         "It was written by an AI that the court in Bremen owns.",
         "Warm wishes from your court in Bremen.",
+        "Your Pro support team.",  # may be the answer to "Who gives phone support?"
         "Table compiled from the files of the court (S0).",
         "Table compiled from both documents (S0, S7).",  # no source has the id S7
         "It is free [S0].",

@@ -13,7 +13,6 @@ from groundwire.text.language import writes_out
 from groundwire.text.segment import Segment
 from groundwire.text.vocabulary import words
 
-_WRITER = re.compile(LISTS["writer"], re.IGNORECASE)
 _SOURCE_TITLES = words(LISTS["source_titles"])
 _MAX_ASIDE_CHARS = 200
 _FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})", re.MULTILINE)
@@ -44,7 +43,7 @@ class AsideFinder:
         self._open: Segment | None = None
         self._end = 0  # offset after the previous segment
         self._is_code = self._is_source_list = self._is_signed = self._has_claim = False
-        self._is_in_table = self._is_closed = False
+        self._is_in_table = False
         self._links: set[str] = set()
 
     def feed(
@@ -115,8 +114,7 @@ class AsideFinder:
         self._is_source_list = kind is AsideKind.SOURCES or (
             self._is_source_list and shape.is_item and kind is not None
         )
-        self._is_closed = kind is AsideKind.CLOSING
-        self._is_signed = self._is_closed and (self._is_signed or not shape.ends_sentence)
+        self._is_signed = kind is AsideKind.CLOSING and (self._is_signed or not shape.ends_sentence)
         self._is_in_table = "|" in before or "|" in text
         self._end = segment.end
         return kind
@@ -136,10 +134,7 @@ class AsideFinder:
         kind = self._phrases.kind_of(text) or self._phrases.farewell(shape.text)
         if cited or (kind and not shape.is_item):
             return None if shape.is_item else kind
-        if shape.begins_line and (
-            (self._is_signed and len(text.split()) <= 5 and is_name(text))
-            or (self._is_closed and _WRITER.fullmatch(text))
-        ):
+        if self._is_signed and shape.begins_line and len(text.split()) <= 5 and is_name(text):
             return AsideKind.CLOSING
         if shape.leads and self._phrases.is_intro(text):
             return AsideKind.INTRO
@@ -167,8 +162,6 @@ class AsideFinder:
 
     def _is_entry(self, text: str, cited: Collection[str]) -> bool:
         """Return whether a text only names sources, by id, address or title."""
-        if not self._names(cited):
-            return False
         text = _LINK.sub(lambda link: f" {link[1]} {link[2]} ", text)
         urls = [url.rstrip(".,;:") for url in _URL.findall(text)]
         rest = re.sub("[⁴-⁹¹²³^]", " ", _PLACE.sub(" ", _URL.sub(" ", text)))
@@ -178,9 +171,10 @@ class AsideFinder:
         # taken for the place of that source. In other entries, each address must be in a source, or
         # in an earlier claim's citation.
         is_of_one = len(listed) - len(others) == 1 and "," not in text
-        if not is_of_one and not all(url in self._links or self._known.writes(url) for url in urls):
+        is_placed = is_of_one or all(url in self._links or self._known.writes(url) for url in urls)
+        if not is_placed or not self._names(cited) or len(others) > 12:
             return False
-        return len(others) <= 12 and all(not asserts(w) and self._known.admits(w) for w in others)
+        return all(not asserts(word) and self._known.admits(word) for word in others)
 
     def _names(self, ids: Iterable[str]) -> bool:
         """Return whether each id is that of a source, or may be a position (``S0``, ``1``)."""

@@ -65,11 +65,11 @@ _OBJECT = re.compile(
 def _phrases(name: str) -> re.Pattern[str]:
     """Return the pattern that matches the phrases of a list.
 
-    In the list, ``@names``, ``@thing`` and ``@writer`` stand for the lists with these names, and
-    ``~`` stands for free words, of 1 to 120 characters.
+    In the list, ``@names`` and ``@thing`` stand for the lists with these names, and ``~`` stands
+    for free words, of 1 to 120 characters.
     """
     text = re.sub(r"\n\s+", "", LISTS[name])
-    for each in ("names", "thing", "writer"):
+    for each in ("names", "thing"):
         text = text.replace(f"@{each}", f"(?:{LISTS[each]})".replace("[A-Z]", "(?-i:[A-Z])"))
     return re.compile(text.replace("~", "([^,;:—–]{1,120})"), re.IGNORECASE)
 
