@@ -96,7 +96,7 @@ def count(detector: Detector, some: Iterable[Shape]) -> Counts:
             if scores:
                 group = counts.flagged if is_marked else counts.others_flagged
                 text = answer[part.start : part.end]
-                group.append(Part(shape.id, f"{max(map(float, scores)):.2f}", text))
+                group.append(Part(shape.id, f"{max(each or 0 for each in scores):.2f}", text))
         report = detect_hallucination(answer, sources, verifier=verifier, context_mode="all")
         failed = [(str(e.status), e.claim.raw_text) for e in report.details if e.status != "passed"]
         asides = [(str(kind), text) for kind, text in report.setup.asides]
