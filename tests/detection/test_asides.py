@@ -139,6 +139,7 @@ def test_asides_do_not_depend_on_how_the_answer_was_cut(shape: shapes.Shape) -> 
         "Thanks for paying with gold bars.",
         "It was written by an AI that the court in Bremen owns.",
         "Warm wishes from your court in Bremen.",
+        "Warm wishes from your bankrupt team.",
         "Your Pro support team.",  # may be the answer to "Who gives phone support?"
         "Table compiled from the files of the court (S0).",
         "Table compiled from both documents (S0, S7).",  # no source has the id S7
