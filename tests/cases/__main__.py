@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from groundwire import Detector
-from tests.cases import pairs
+from tests.cases import pairs, shapes
 from tests.cases.case import blind, further, must_pass, report, run, totals, unseen
 
 KINDS = ("claims", "answers")
@@ -27,6 +27,12 @@ KINDS = ("claims", "answers")
     help="Count the pairs as well: once, of weights or rules that are to ship.",
 )
 @click.option(
+    "--shapes",
+    "only_shapes",
+    is_flag=True,
+    help="Count only parts of answers that claim nothing, or wrong facts in their places.",
+)
+@click.option(
     "--json",
     "results",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -34,11 +40,20 @@ KINDS = ("claims", "answers")
 )
 @click.option("--verbose", is_flag=True, help="Print the answers of failed cases too.")
 def main(
-    model: Path | None, *, threads: int, with_pairs: bool, results: Path | None, verbose: bool
+    model: Path | None,
+    *,
+    threads: int,
+    with_pairs: bool,
+    only_shapes: bool,
+    results: Path | None,
+    verbose: bool,
 ) -> None:
     """Print the pass rate per class, and the failures."""
     with Detector.load(model, threads=threads) as detector:
         info = detector.info
+        if only_shapes:
+            _print_shapes(detector)
+            return
         if results is not None:
             counts = {
                 kind: {name: asdict(each) for name, each in _count(detector, kind).items()}
@@ -66,6 +81,25 @@ def main(
                     f"{name}: {each.found} of {each.n} mistakes found, "
                     f"{each.flagged} of {each.n} right answers flagged"
                 )
+
+
+def _print_shapes(detector: Detector) -> None:
+    for name in (*shapes.RIGHT_FILES, *shapes.HOSTILE_FILES):
+        found = shapes.count(detector, shapes.read(f"{name}.toml"))
+        is_right = name in shapes.RIGHT_FILES
+        marked, others = ("non-claims", "claims") if is_right else ("wrong facts", "others")
+        click.echo(f"# {name}: {found.n_marked} {marked}, {found.n_others} {others}")
+        for title, group, is_listed in (
+            (f"{marked} flagged", found.flagged, is_right),
+            (f"{marked} that fail verification", found.failed, is_right),
+            (f"{marked} that verification leaves out", found.marked_left_out, not is_right),
+            (f"{others} flagged", found.others_flagged, False),
+            (f"{others} that fail verification", found.others_failed, False),
+            (f"{others} that verification leaves out", found.left_out, is_right),
+        ):
+            click.echo(f"{title}: {len(group)}")
+            for each in group if is_listed else ():
+                click.echo(f"  {each.id} ({each.why}): {each.text!r}")
 
 
 def _count(detector: Detector, kind: str) -> dict[str, pairs.Counts]:

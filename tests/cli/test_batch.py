@@ -65,10 +65,16 @@ def test_each_row_gets_one_result_in_order(run: CommandLine, batch: Path) -> Non
     assert "id" not in found[2]
 
 
+def test_a_result_has_the_question_and_an_id_in_capitals_too(run: CommandLine, batch: Path) -> None:
+    batch.write_bytes(lines({"ID": "a", "question": "Where?", **GOOD}, GOOD))
+    found = results(run("check", "--batch", batch).stdout)
+    assert [(each.get("id"), each["question"]) for each in found] == [("a", "Where?"), (None, None)]
+
+
 def test_a_result_is_a_detection_with_the_name_of_its_row(run: CommandLine, batch: Path) -> None:
     batch.write_bytes(lines({"id": "a", **WRONG}))
     (found,) = results(run("check", "--batch", batch).stdout)
-    del found["row"], found["id"], found["input_sha256"], found["answer"]
+    del found["row"], found["id"], found["input_sha256"], found["question"], found["answer"]
     path = resources.files("groundwire").joinpath("detection/schemas/detection.schema.json")
     Draft202012Validator(json.loads(path.read_text("utf-8"))).validate(found)
 

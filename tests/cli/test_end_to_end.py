@@ -74,7 +74,7 @@ def test_a_batch_says_what_single_checks_say(tmp_path: Path) -> None:
     assert len(rows) == len(answers)
     for row, answer in zip(rows, answers, strict=True):
         found = without_timings(row)
-        assert found.pop("answer") == answer
+        assert (found.pop("question"), found.pop("answer")) == (EXAMPLE_QUESTION, answer)
         assert found == without_timings(check(answer, "--json").stdout)
 
 

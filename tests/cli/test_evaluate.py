@@ -51,7 +51,9 @@ def test_a_table_is_printed_with_scores_per_task(run: CommandLine, tmp_path: Pat
     path = write(tmp_path / "t.jsonl", json_lines(*rows(4), *(row(9, task="Summary"),)))
     result = run("evaluate", "--data", path)
     assert result.exit_code == 0, result.stderr
-    lines = [line.split() for line in result.stdout.splitlines()]
+    said, _, rest = result.stdout.partition("\n\n")
+    assert said.startswith("Of 5 labelled answers ")
+    lines = [line.split() for line in rest.splitlines()]
     assert lines[0] == ["fixed", "000000000000,", "balanced", "(0.5)"]
     assert [line[:2] for line in lines[3:6]] == [["QA", "4"], ["Summary", "1"], ["all", "5"]]
 

@@ -59,7 +59,12 @@ def test_the_output_of_a_batch_is_reported_with_what_it_flagged(
 ) -> None:
     batch, output, junit = (tmp_path / name for name in ("in.jsonl", "out.jsonl", "out.xml"))
     rows = [
-        {"id": "a", "sources": ["Paris."], "answer": "Here it is:\n\n- It was in 1950."},
+        {
+            "id": "a",
+            "question": "When?",
+            "sources": ["Paris."],
+            "answer": "Here it is:\n\n- It was in 1950.",
+        },
         {"sources": ["Paris."], "answer": "In Paris, in 1950."},
         {"id": "c", "sources": ["Paris."]},
     ]
@@ -71,10 +76,12 @@ def test_the_output_of_a_batch_is_reported_with_what_it_flagged(
     page = (tmp_path / "out.html").read_text("utf-8")
     assert "<h1>Answers checked by fixed</h1>" in page
     assert "labelled answers" not in page
+    assert "Question: When?" in page
     assert "marked by people" not in page
     text = (tmp_path / "out.md").read_text("utf-8")
     assert "for want of labels: 2 flagged, 0 not flagged; 1 row could not be read" in text
     assert "</b> row 1 <code>a</code></summary>" in text
+    assert text.count("Question: <code>When&#63;</code>") == 1
     assert "</b> row 2</summary>" in text  # a row without an id is named once
     assert "Here it is&#58;<br><br>&#45; It was in \u27e6flagged&#58; 1950\u27e7" in text
     assert 'tests="3" failures="2" errors="1" skipped="0"' in junit.read_text("utf-8")

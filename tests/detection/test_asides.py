@@ -39,6 +39,16 @@ def asides(answer: str, question: str | None = None) -> list[tuple[str, str]]:
         ("It costs $25 [S0].\n\nSource: [S0]", "sources", "Source: [S0]"),
         ("It costs $25.[^1]\n\n[^1]: https://a.example", "sources", "[^1]: https://a.example"),
         ("It costs $25.¹\n\n¹ S0", "sources", "¹ S0"),
+        (
+            "It costs $25.\n\n*Table compiled from both documents (S0, S1).*",
+            "closing",
+            "*Table compiled from both documents (S0, S1).*",
+        ),
+        (
+            "It costs $25.\n\nWarm wishes from your HR assistant",
+            "closing",
+            "Warm wishes from your HR assistant",
+        ),
     ],
 )
 def test_what_claims_nothing_is_set_apart(answer: str, kind: str, text: str) -> None:
@@ -128,6 +138,12 @@ def test_asides_do_not_depend_on_how_the_answer_was_cut(shape: shapes.Shape) -> 
         "I can explain that refunds go to charity.",
         "Thanks for paying with gold bars.",
         "It was written by an AI that the court in Bremen owns.",
+        "Warm wishes from your court in Bremen.",
+        "Warm wishes from your bankrupt team.",
+        "Your Pro support team.",  # may be the answer to "Who gives phone support?"
+        "Table compiled from the files of the court (S0).",
+        "Table compiled from both documents (S0, S7).",  # no source has the id S7
+        "It is free [S0].",
     ],
 )
 def test_a_phrase_with_a_word_that_no_source_has_is_a_claim(text: str) -> None:

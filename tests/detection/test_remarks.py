@@ -35,6 +35,8 @@ def test_another_sentence_needs_more_certainty(text: str) -> None:
     [
         "Sydney",  # may be the whole answer
         "Not reimbursed",
+        "Yes.",  # states what was asked
+        "No!",
         "The red lamp",
         "The guide is at docs.example.org/guide as you asked.",
         "Run it with the option max_weight if you like.",

@@ -42,9 +42,9 @@ def unchecked(answer: str, *marked: str, id_: str = "u") -> LabelledAnswer:
     return replace(found, example=replace(found.example, sources=()))
 
 
-def failed(row: int) -> FailedRow:
+def failed(row: int, problem: str = "bad") -> FailedRow:
     """A row that could not be read."""
-    return FailedRow(row=row, id=str(row), place=f"t.jsonl:{row}", problem="bad", sha256="f" * 16)
+    return FailedRow(row=row, id=str(row), place=f"t.jsonl:{row}", problem=problem, sha256="f" * 16)
 
 
 def some_answers(n: int, n_contexts: int = 7) -> list[LabelledAnswer]:

@@ -249,6 +249,15 @@ def test_an_unknown_id_in_a_list_of_sources_is_a_claim() -> None:
     assert [claim.unknown for claim in found.claims] == [(), ("S9",)]
 
 
+def test_a_number_before_an_entry_of_a_list_of_sources_is_no_claim() -> None:
+    found = answered("Tokens last for 60 minutes [S0].\n\nReferences:\n\n1. [S0]\n2. [S1]")
+    assert [kind for kind, _ in found.asides] == ["sources"] * 3
+    # Elsewhere the number may be the answer, and in the list a text may be a claim.
+    assert [claim.text for claim in answered("1. [S0]").claims] == ["1."]
+    found = answered("Tokens last for 60 minutes [S0].\n\nReferences:\n\n1. [S0] They never end")
+    assert [claim.text for claim in found.claims][1:] == ["They never end"]
+
+
 def test_beside_a_known_id_in_round_brackets_unknown_ones_cite_too() -> None:
     found = answered("It is so (S0). It is not so (S9). It is in class (A1).")
     assert [claim.cites for claim in found.claims] == [("S0",), (), ()]

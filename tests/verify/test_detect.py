@@ -238,12 +238,19 @@ class Discerning(ScriptedVerifier):
 
 def test_what_the_verifier_finds_no_claim_in_is_an_aside() -> None:
     judge = Discerning(with_evidence(0.97, 0.05))
-    answer = "No worries, you are not alone. The sky is blue [S0]."
+    answer = "No worries, you are not alone. The sky is blue [S0]. No worries about that [S0]."
     report = detect_hallucination(answer, SPANS, verifier=judge).to_dict()
     assert report["summary"]["asides"] == [
-        {"kind": "remark", "text": "No worries, you are not alone."}
+        {"kind": "remark", "text": "No worries, you are not alone."},
+        {"kind": "remark", "text": "No worries about that [S0]."},
     ]
     assert [detail["claim"] for detail in report["details"]] == ["The sky is blue."]
+
+
+def test_what_cites_an_unknown_id_is_a_claim_though_the_verifier_finds_none_in_it() -> None:
+    judge = Discerning(with_evidence(0.97, 0.05))
+    report = detect_hallucination("The sky is blue [S0]. No worries [S9].", SPANS, verifier=judge)
+    assert [str(detail.status) for detail in report.details] == ["passed", "unknown_citations"]
 
 
 def test_an_answer_of_remarks_alone_is_not_verified() -> None:

@@ -94,7 +94,7 @@ class InputRow:
             name["id"] = self.id
         name["input_sha256"] = self.sha256
         if isinstance(self.content, Example):
-            name["answer"] = self.content.answer
+            name |= {"question": self.content.question, "answer": self.content.answer}
         if isinstance(verdict, Detection):
             return {**name, **verdict.to_dict()}
         return {**name, "error": {"type": type(verdict).__name__, "message": str(verdict)}}

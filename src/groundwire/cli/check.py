@@ -97,7 +97,8 @@ def check(
             it.
         batch: Check every row of a file: JSON Lines, a JSON array, CSV, TSV or Parquet, gzip or
             not. A row has sources (a text or a list), an answer, and perhaps a question and an id.
-        columns: The column of --batch that holds a field, if it has another name; can be repeated.
+        columns: The column of --batch that holds a field (sources, answer, question or id), if it
+            has another name; can be repeated.
         output: The file for the results of --batch, a JSON row each.
             [default: standard output]
         resume: Continue an --output that was cut short.

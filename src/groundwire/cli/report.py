@@ -65,8 +65,5 @@ def _refuse_shared(paths: Mapping[str, Path | None]) -> None:
     """Refuse to replace the file of results, or to write two reports into one file."""
     seen: dict[Path, str] = {}
     for name, path in paths.items():
-        if path is None:
-            continue
-        other = seen.setdefault(path.resolve(), name)
-        if other != name:
+        if path is not None and (other := seen.setdefault(path.resolve(), name)) != name:
             raise click.UsageError(f"{other} and {name} are the same file, {path}: name another.")

@@ -73,12 +73,12 @@ def as_row(data: object) -> Mapping[str, Any]:
 
 
 def row_id(data: Mapping[str, Any], key: str = "id") -> RowId:
-    """Read the id of a row; ``None`` if it has none.
+    """Read the id of a row under ``key``, in capitals or not; ``None`` if it has none.
 
     Raises:
         RowError: If the id is neither a text, nor a finite number, nor ``null``.
     """
-    match data.get(key):
+    match data.get(find_key(data, (key,)) or key):
         case (None | str()) as name:
             return name
         case (int() | float()) as number if not isinstance(number, bool) and math.isfinite(number):

@@ -97,7 +97,7 @@ class JudgedRow(JsonRecord):
         context_id: Id of the sources; answers to the same sources share it. Empty if the row could
             not be read; a hash of the input row in a row of ``check --batch``.
         columns: Further columns of the row in the data, by name.
-        question: The question; ``None`` without one, and in a row of ``check --batch``.
+        question: The question; ``None`` without one.
         answer: The text of the answer; empty if the row could not be read, or for any error in a
             row of ``check --batch``.
         sources: ``id``, length in ``chars`` and ``sha256`` of each source. The texts stay in the
@@ -151,13 +151,14 @@ class JudgedRow(JsonRecord):
             KeyError: If the data are not such a row; TypeError and AttributeError mean the same.
         """
         error = data.get("error")
-        keys = ("row", "line", "id", "answer", BATCH_KEY, "error")
+        keys = ("row", "line", "id", "question", "answer", BATCH_KEY, "error")
         detection = {name: value for name, value in data.items() if name not in keys}
         return cls(
             row=data["row"],
             id=str(data.get("id", data["row"])),
             task="",
             context_id=data[BATCH_KEY],
+            question=data.get("question"),
             answer="" if error else data["answer"],
             known=str(Known.NOTHING),
             hallucinated=None,

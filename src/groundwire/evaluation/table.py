@@ -1,5 +1,6 @@
 """Lays out the scores of an evaluation as text, in per cent."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import isnan
 from typing import Any
@@ -9,8 +10,10 @@ from groundwire.evaluation.no_verdict import counts_without_verdict
 from groundwire.render.html import render_text
 from groundwire.text.screen import one_line
 
-#: Highest number of failed rows that are shown.
+#: Highest number of errors of failed rows that are shown, and of further rows with a like error.
 _MAX_FAILURES = 5
+#: Matches what may differ in errors that are alike: file and line at the beginning, and quotes.
+_DIFFERS = re.compile(r"^.{1,400}?:\d+: |'[^']*'")
 #: Limit on the characters that are shown of a task's name or of an id.
 _MAX_NAME = 40
 
@@ -59,15 +62,22 @@ def row_of(name: str, group: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def failures_to_text(scores: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each of the first failed rows, then the number of further ones, if any.
+    """Yield each of the first errors with its first rows, then the number of other failed rows.
 
     ``scores`` are data of :meth:`.no_verdict.RowCounts.to_dict`.
     """
-    for failure in scores["failures"][:_MAX_FAILURES]:
-        id_, message = one_line(str(failure["id"])), one_line(failure["message"])
-        yield f"  row {failure['row']:,}, id {id_[:_MAX_NAME]}: {message}"
-    if (n := scores["n_failed"]) > _MAX_FAILURES:
-        yield f"  and {n - _MAX_FAILURES:,} more"
+    alike: dict[str, list[Mapping[str, Any]]] = {}
+    for failure in scores["failures"]:
+        alike.setdefault(_DIFFERS.sub("", failure["message"]), []).append(failure)
+    shown = [*alike.values()][:_MAX_FAILURES]
+    for first, *others in shown:
+        id_, message = one_line(str(first["id"])), one_line(first["message"])
+        yield f"  row {first['row']:,}, id {id_[:_MAX_NAME]}: {message}"
+        if others:
+            rows = ", ".join(f"{each['row']:,}" for each in others[:_MAX_FAILURES])
+            yield f"    and {len(others):,} more like it, the first in row {rows}"
+    if n := scores["n_failed"] - sum(map(len, shown)):
+        yield f"  and {n:,} more"
 
 
 def aligned(rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)) -> Iterator[str]:

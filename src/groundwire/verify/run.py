@@ -97,9 +97,9 @@ def run(
 
 
 def _without_remarks(job: _Job, judge: Verifier) -> tuple[_Job, tuple[tuple[AsideKind, str], ...]]:
-    """Turn uncited claims of an answer into asides if the verifier finds that they claim nothing.
+    """Turn claims of an answer into asides if the verifier finds that they claim nothing.
 
-    Claims beyond ``max_claims`` are left as they are.
+    Claims beyond ``max_claims``, and claims that cite an unknown id, are left as they are.
 
     Returns:
         The job without these claims, and the asides. Nothing changes for a trace, or if the
@@ -111,9 +111,7 @@ def _without_remarks(job: _Job, judge: Verifier) -> tuple[_Job, tuple[tuple[Asid
     claims_nothing = getattr(judge, "claims_nothing", None)
     if claims_nothing is None or not isinstance(job.subject, AnswerSubject):
         return job, ()
-    remarks = {
-        claim.idx for claim in job.scored if not claim.has_citations and claims_nothing(claim.text)
-    }
+    remarks = {c.idx for c in job.scored if not c.unknown and claims_nothing(c.text)}
     if len(remarks) == len(job.claims):
         raise NotVerifiedError("no_claims", NO_CLAIMS)
     kept = tuple(claim for claim in job.claims if claim.idx not in remarks)

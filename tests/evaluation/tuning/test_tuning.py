@@ -235,7 +235,7 @@ def test_what_it_takes_is_more_than_there_is_only_where_too_few_test(n_grounded:
 
 def test_rows_that_tell_of_no_threshold_are_told() -> None:
     failures = [
-        {"row": n, "id": f"i{n}", "type": "RowError", "message": "bad"} for n in range(1, 8)
+        {"row": n, "id": f"i{n}", "type": "RowError", "message": f"bad {n}"} for n in range(1, 8)
     ]
     told = RowCounts(n=20, n_unreadable=6, n_failed_checks=1, n_unlabelled=3, _failures=failures)
     read = sample_of(Header(detector=READER, data={}), judged(rows()))
@@ -244,7 +244,7 @@ def test_rows_that_tell_of_no_threshold_are_told() -> None:
     assert "6 rows could not be read" in text
     assert "1 check failed" in text
     assert "3 rows have no label" in text
-    assert "  row 5, id i5: bad\n  and 2 more\n" in text
+    assert "  row 5, id i5: bad 5\n  and 2 more\n" in text
     data = found.to_dict()
     assert (data["n"], data["n_failed"], data["n_unreadable"]) == (20, 7, 6)
     assert data["failures"] == failures

@@ -19,7 +19,7 @@ _FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})", re.MULTILINE)
 _LINK = re.compile(r"\[([^\[\]]*)\]\(([^()\s]+)\)")
 _URL = re.compile(r"https?://[^\s<>()\[\]]+")
 _PLACE = re.compile(r"\b(?:pages?|pp?\.|section|chapter|line|no\.) ?\d{1,4}\b", re.IGNORECASE)
-_DEFINITION = re.compile(r"\[\^?[^\[\]\n]{1,64}\]:?|[¹²³⁴-⁹]")
+_DEFINITION = re.compile(r"(?:\d{1,2}[.)] )?\[\^?[^\[\]\n]{1,64}\]:?|[¹²³⁴-⁹]")
 _IMPORT = re.compile(
     r"(?:import|from|using|use|require|#include|package)\b[\w\s.,*{}'\"/@<>;:-]*|"
     r"(?:const|let|var)\s+\w+\s*=\s*require\(['\"][\w./@-]+['\"]\);?"
@@ -123,17 +123,17 @@ class AsideFinder:
         if self._is_code:
             return AsideKind.CODE if self._is_plain_code(shape.text) else None
         text = _without(shape.text, segment)
-        if self._is_source_text(shape, segment, text):
+        cited = {id_ for citation in segment.citations for id_ in citation.ids}
+        if self._is_source_text(shape, text, cited):
             return AsideKind.SOURCES
         if shape.is_header:
             cells = [cell for each in text.split("|") if (cell := each.strip(MARKS))]
             return AsideKind.TABLE_HEADER if all(map(self._phrases.is_title, cells)) else None
-        if segment.citations or len(text) > _MAX_ASIDE_CHARS:
+        if len(text) > _MAX_ASIDE_CHARS or not self._names(cited):
             return None
-        if not shape.is_item and (
-            kind := self._phrases.kind_of(text) or self._phrases.farewell(shape.text)
-        ):
-            return kind
+        kind = self._phrases.kind_of(text) or self._phrases.farewell(shape.text)
+        if cited or (kind and not shape.is_item):
+            return None if shape.is_item else kind
         if self._is_signed and shape.begins_line and len(text.split()) <= 5 and is_name(text):
             return AsideKind.CLOSING
         if shape.leads and self._phrases.is_intro(text):
@@ -141,31 +141,27 @@ class AsideFinder:
         if not shape.is_item and shape.begins_line and self._phrases.is_question(text):
             return AsideKind.CLOSING
         is_new = self._asks and not self._has_claim
-        is_heading = (shape.is_title and self._phrases.is_title(text, is_new=is_new)) or (
-            shape.is_bare and self._phrases.is_title(text, is_bare=True)
-        )
+        is_marked = shape.is_title and self._phrases.is_title(text, is_new=is_new)
+        is_heading = is_marked or (shape.is_bare and self._phrases.is_title(text, is_bare=True))
         return AsideKind.HEADING if is_heading else None
 
-    def _is_source_text(self, shape: Shape, segment: Segment, text: str) -> bool:
+    def _is_source_text(self, shape: Shape, text: str, cited: Collection[str]) -> bool:
         """Return whether a text is the title or an entry of a list of sources."""
         label, colon, rest = text.strip(MARKS + "()[]").partition(":")
         titles = words_in(label)
         is_titled = bool(titles) and set(titles) <= _SOURCE_TITLES
-        if is_titled and not segment.citations and not any(map(str.isalnum, rest)):
+        if is_titled and not cited and not any(map(str.isalnum, rest)):
             return True
         if is_titled and colon:
-            return self._is_entry(shape.text.partition(":")[2], segment)
+            return self._is_entry(shape.text.partition(":")[2], cited)
         definition = _DEFINITION.match(shape.text)
         marker = definition[0] if definition and shape.begins_line else ""
         is_listed = self._is_source_list and (shape.is_item or bool(marker))
         # A footnote such as "[^1]: ..." or "¹ ..." needs no list of sources above it.
-        return (is_listed or marker[-1:] not in ("", "]")) and self._is_entry(shape.text, segment)
+        return (is_listed or marker[-1:] not in ("", "]")) and self._is_entry(shape.text, cited)
 
-    def _is_entry(self, text: str, segment: Segment) -> bool:
+    def _is_entry(self, text: str, cited: Collection[str]) -> bool:
         """Return whether a text only names sources, by id, address or title."""
-        cited = {id_ for citation in segment.citations for id_ in citation.ids}
-        if not self._names(cited):
-            return False
         text = _LINK.sub(lambda link: f" {link[1]} {link[2]} ", text)
         urls = [url.rstrip(".,;:") for url in _URL.findall(text)]
         rest = re.sub("[⁴-⁹¹²³^]", " ", _PLACE.sub(" ", _URL.sub(" ", text)))
@@ -175,9 +171,10 @@ class AsideFinder:
         # taken for the place of that source. In other entries, each address must be in a source, or
         # in an earlier claim's citation.
         is_of_one = len(listed) - len(others) == 1 and "," not in text
-        if not is_of_one and not all(url in self._links or self._known.writes(url) for url in urls):
+        is_placed = is_of_one or all(url in self._links or self._known.writes(url) for url in urls)
+        if not is_placed or not self._names(cited) or len(others) > 12:
             return False
-        return len(others) <= 12 and all(not asserts(w) and self._known.admits(w) for w in others)
+        return all(not asserts(word) and self._known.admits(word) for word in others)
 
     def _names(self, ids: Iterable[str]) -> bool:
         """Return whether each id is that of a source, or may be a position (``S0``, ``1``)."""

@@ -21,14 +21,15 @@ def least_odds(text: str) -> float | None:
     project!", so that no wrong claim reached the limit for its form.
 
     Returns:
-        ``None`` if the form shows a claim: code, an address, or no end mark, as in an item of a
-        list. 1 for any other text that has a number and is not a question. For the rest, 0 if the
-        text ends with a mark such as "!" or "?", or has a word such as "I" or "you"; otherwise 1.
+        ``None`` if the form shows a claim: "Yes" or "No", which state what was asked, code, an
+        address, or no end mark, as in an item of a list. 1 for any other text that has a number and
+        is not a question. For the rest, 0 if the text ends with a mark such as "!" or "?", or has a
+        word such as "I" or "you"; otherwise 1.
     """
     end = _END.search(text)
-    if end is None or _CODE.search(text):
+    found = [word.casefold().replace("’", "'") for word in WORD.findall(text)]
+    if end is None or _CODE.search(text) or {"yes", "no"}.issuperset(found):
         return None
     has_number = "?" not in end[0] and (any(map(str.isdigit, text)) or quantities(text))
-    talks = any(word[0].casefold().replace("’", "'") in _TALKERS for word in WORD.finditer(text))
-    is_usual = talks or end[0].strip(MARKS + ")") not in (".", "")
+    is_usual = not _TALKERS.isdisjoint(found) or end[0].strip(MARKS + ")") not in (".", "")
     return 0.0 if is_usual and not has_number else 1.0

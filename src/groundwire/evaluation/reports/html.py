@@ -109,17 +109,15 @@ def _counts(scores: Mapping[str, Any]) -> dict[RowKind, int]:
     Hallucinated answers without a verdict count as false negatives; grounded answers without a
     verdict are not counted.
     """
-    n, n_hallucinated, n_flagged = (
-        scores[name] for name in ("n_scored", "n_hallucinated", "n_flagged")
-    )
+    n_hallucinated = scores["n_hallucinated"]
     n_found = round((scores["example"]["recall"] or 0) * n_hallucinated)
-    n_wrongly = n_flagged - n_found
+    n_wrongly = scores["n_flagged"] - n_found
     return {
         RowKind.TRUE_POSITIVE: n_found,
         RowKind.FALSE_NEGATIVE: n_hallucinated - n_found,
         RowKind.FALSE_POSITIVE: n_wrongly,
-        # At least 0: if all checks failed, n is 0, but hallucinated answers count as missed.
-        RowKind.TRUE_NEGATIVE: max(n - n_hallucinated - n_wrongly, 0),
+        # At least 0: if all checks failed, n_scored is 0, but hallucinated answers count as missed.
+        RowKind.TRUE_NEGATIVE: max(scores["n_scored"] - n_hallucinated - n_wrongly, 0),
     }
 
 
