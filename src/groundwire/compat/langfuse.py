@@ -2,12 +2,15 @@
 
 from groundwire.compat.verdict import Verdict
 from groundwire.errors import needs_extra
+from groundwire.explain.repair import Repair
 
 with needs_extra("Scores for Langfuse", "langfuse"):
     from langfuse import Langfuse, get_client
 
 #: Names of the two scores in Langfuse.
 STATUS, SCORE = "groundedness", "groundedness_score"
+#: The name under which Langfuse shows a correction of an output.
+CORRECTION = "output"
 
 
 def record_scores(
@@ -16,14 +19,15 @@ def record_scores(
     trace_id: str | None = None,
     observation_id: str | None = None,
     score_id: str | None = None,
+    repair: Repair | None = None,
     with_reason: bool = True,
     client: Langfuse | None = None,
 ) -> None:
     """Write a verdict as scores of an observation or a whole trace.
 
     The score ``groundedness`` is a category: ``passed``, ``failed`` or ``not checked``. The score
-    ``groundedness_score`` is a number, and missing if the answer was not checked. Langfuse's client
-    sends both in the background.
+    ``groundedness_score`` is a number, and missing if the answer was not checked. A repaired answer
+    is written as the correction of the output. Langfuse's client sends all in the background.
 
     Args:
         verdict: The verdict.
@@ -31,6 +35,7 @@ def record_scores(
         observation_id: Id of the observation; by default that of the current span or, if
             ``trace_id`` is given, no observation: the scores are those of the whole trace.
         score_id: Prefix of the scores' ids; writing scores with the same prefix replaces them.
+        repair: The repair of the same answer.
         with_reason: Whether the scores have the reason as their comment, which quotes the answer
             and its evidence.
         client: The client; by default that of ``langfuse.get_client``.
@@ -48,13 +53,17 @@ def record_scores(
             "within a span, or give trace_id."
         )
     comment = verdict.reason if with_reason else None
-    values: dict[str, str | float | None] = {STATUS: verdict.status, SCORE: verdict.score}
-    for name, value in values.items():
+    values: list[tuple[str, str, str | float | None]] = [
+        (STATUS, "CATEGORICAL", verdict.status),
+        (SCORE, "NUMERIC", verdict.score),
+        (CORRECTION, "CORRECTION", repair.answer if repair and repair.after else None),
+    ]
+    for name, data_type, value in values:
         if value is not None:
             client.create_score(
                 name=name,
                 value=value,
-                data_type="CATEGORICAL" if isinstance(value, str) else "NUMERIC",
+                data_type=data_type,
                 trace_id=trace_id,
                 observation_id=observation_id,
                 score_id=f"{score_id}-{name}" if score_id else None,

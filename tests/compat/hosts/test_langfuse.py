@@ -7,6 +7,7 @@ from uuid import uuid4
 import pytest
 
 from groundwire.compat.verdict import Checks
+from groundwire.explain.repair import Repair
 from tests.compat.hosts.facts import QUESTION, RIGHT, TOWER, WRONG
 from tests.compat.hosts.page import needs, snippet
 from tests.gateway.wire import Script, ScriptedUpstream
@@ -97,6 +98,19 @@ def test_the_snippet_scores_the_current_span(langfuse: Langfuse, server: Scripte
     assert (found["traceId"], found["observationId"]) == (span.trace_id, span.id)
     with pytest.raises(ValueError, match="no current span"):
         record(WRONG, [TOWER], client=langfuse)
+
+
+def test_a_repaired_answer_is_a_correction_of_the_output(
+    langfuse: Langfuse, server: ScriptedUpstream, trace: str
+) -> None:
+    before, after = (
+        Checks().answer(text, sources=[TOWER]).checked.detection for text in (WRONG, RIGHT)
+    )
+    repaired = Repair(before=before, after=after)
+    for made in (repaired, Repair(before=before)):
+        record(WRONG, [TOWER], client=langfuse, trace_id=trace, repair=made)
+    found = scores(langfuse, server, trace)["output"]
+    assert (found["value"], found["dataType"]) == (RIGHT, "CORRECTION")
 
 
 def test_ids_can_be_given_and_reasons_left_out(
