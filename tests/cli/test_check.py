@@ -393,7 +393,7 @@ def test_a_source_that_is_no_text_is_told_with_the_way_out(
 def test_repair_shows_the_changes_and_the_repaired_answer(run: CommandLine) -> None:
     result = run("check", "--source", FACT, "--answer", WRONG, "--repair")
     assert (
-        "repair    10-11\n  - 9\n  + 2.1\n  from S0 10-21\n\n  Paris has 2.1 million"
+        "repair    10-19\n  - 9 million\n  + 2.1 million\n  from S0 10-21\n\n  Paris has 2.1 million"
         in result.stdout
     )
     assert "outcome   hallucinated: " in result.stdout
@@ -411,6 +411,6 @@ def test_repair_as_json_has_both_detections(run: CommandLine) -> None:
     result = run("check", "--source", FACT, "--answer", WRONG, "--repair", "--json")
     data = json.loads(result.stdout)
     assert data["answer"] == FACT
-    assert [(edit["old"], edit["new"]) for edit in data["edits"]] == [("9", "2.1")]
+    assert [(edit["old"], edit["new"]) for edit in data["edits"]] == [("9 million", "2.1 million")]
     for detection in (data["before"], data["after"]):
         schema().validate(detection)

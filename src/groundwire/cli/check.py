@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from groundwire.cli.console import COLOR, ColorChoice, show_colored
-from groundwire.cli.detectors import AnyDetector, DetectorChoice, Setup
+from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.inputs import (
     RESULT_FILE,
     TEXT_FILE,
@@ -20,6 +20,7 @@ from groundwire.cli.progress import waiting
 from groundwire.cli.status import exit_status
 from groundwire.detection.example import Example
 from groundwire.detection.values import Detection
+from groundwire.evaluation.loading import AnyDetector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +163,9 @@ def check(
     ctx.exit(exit_status([detection.outcome]))
 
 
-def detected(setup: Setup, choice: DetectorChoice, example: Example) -> tuple[Detector, Detection]:
+def detected(
+    setup: Setup, choice: DetectorChoice, example: Example
+) -> tuple[AnyDetector, Detection]:
     """Load the chosen detector and check an answer; return both the detector and the check."""
     with waiting(sum(len(source.text) for source in example.sources)):
         detector = setup.load(choice)

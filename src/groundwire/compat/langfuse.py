@@ -1,5 +1,7 @@
 """Writes verdicts as scores of Langfuse."""
 
+from typing import Any
+
 from groundwire.compat.verdict import Verdict
 from groundwire.errors import needs_extra
 from groundwire.explain.repair import Repair
@@ -60,13 +62,12 @@ def record_scores(
     ]
     for name, data_type, value in values:
         if value is not None:
-            client.create_score(
-                name=name,
-                value=value,
-                data_type=data_type,
-                trace_id=trace_id,
-                observation_id=observation_id,
-                score_id=f"{score_id}-{name}" if score_id else None,
-                comment=comment,
-                metadata={"outcome": str(verdict.checked.outcome)},
-            )
+            about: dict[str, Any] = {
+                "data_type": data_type,
+                "trace_id": trace_id,
+                "observation_id": observation_id,
+                "score_id": f"{score_id}-{name}" if score_id else None,
+                "comment": comment,
+                "metadata": {"outcome": str(verdict.checked.outcome)},
+            }
+            client.create_score(name=name, value=value, **about)

@@ -136,7 +136,9 @@ class WordVectors:
         Raises:
             ModelError: If ``reader-base`` is not installed.
         """
-        table = np.memmap(find_reader(READER_BASE).folder / CROSS_WORDS, np.int8, "r")
+        base = find_reader(READER_BASE)
+        assert base is not None  # it is the name of a reader
+        table = np.memmap(base.folder / CROSS_WORDS, np.int8, "r")
         pieces = WordPieces(find_model().folder / "tokenizer.json")
         return cls(table.reshape(VOCABULARY, -1), pieces)
 
@@ -151,7 +153,7 @@ class WordVectors:
 
 def _unit(vectors: Vectors) -> Vectors:
     length = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return vectors / np.maximum(length, 1e-9)
+    return np.asarray(vectors / np.maximum(length, 1e-9), np.float32)
 
 
 @dataclass(frozen=True, slots=True)

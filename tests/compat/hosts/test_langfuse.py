@@ -106,6 +106,7 @@ def test_a_repaired_answer_is_a_correction_of_the_output(
     before, after = (
         Checks().answer(text, sources=[TOWER]).checked.detection for text in (WRONG, RIGHT)
     )
+    assert before is not None
     repaired = Repair(before=before, after=after)
     for made in (repaired, Repair(before=before)):
         record(WRONG, [TOWER], client=langfuse, trace_id=trace, repair=made)

@@ -38,6 +38,8 @@ from groundwire_training.sets import LabelledContext
 
 #: Lines of evidence in which words are looked for.
 _LINES = 6
+#: Wrong answers of a record that the detector reads.
+_WRONG = 3
 #: Candidates of a claim that are not right, at most.
 _OTHERS = 500
 #: Weight of the penalty on large weights.
@@ -237,7 +239,7 @@ def main() -> None:
     vectors = WordVectors.load()
     claims = [
         found
-        for record in track(judged[:half] + written[:half], "ranking", disable=None)
+        for record in track(judged[:half] + written[:half], "ranking")
         for case in cases(record, rng)
         if (case.is_wrong or rng.random() < 0.5) and (found := ranked(case, vectors, rng))
     ]
@@ -247,8 +249,9 @@ def main() -> None:
     detector = Detector.load()
     rows = [
         row
-        for record in track(judged[: options.records], "reading", disable=None)
-        for case in cases(record, rng)
+        for record in track(judged[: options.records], "reading")
+        for n, case in enumerate(cases(record, rng, _WRONG))
+        if case.is_wrong or n == 1
         for row in decisions(case, detector)
     ]
     weights["decision"] = fit_decision(rows)
