@@ -26,7 +26,8 @@ def test_a_wrong_value_becomes_that_of_the_evidence(detector: Detector) -> None:
     assert found.after.outcome is Outcome.GROUNDED
 
 
-def test_a_wrong_name_becomes_that_of_the_evidence(detector: Detector) -> None:
+def test_a_wrong_name_becomes_that_of_the_evidence() -> None:
+    detector = FixedDetector(contradicted=["Anna Berger", "Peter Novak"])
     source = "Maria Schmidt wrote the report in May. Peter Novak checked it."
     found = repair(detector, sources=[source], answer="Anna Berger wrote the report in May.")
     assert found.answer == "Maria Schmidt wrote the report in May."
@@ -72,13 +73,14 @@ def test_only_a_grounded_answer_is_returned(detector: FixedDetector) -> None:
 
 def test_a_sentence_that_is_surely_wrong_goes_with_its_marker(detector: Detector) -> None:
     answer = "- The tower was opened in 1889.\n- Penguins paint it every spring with pink honey."
-    found = repair(detector, sources=[TOWER], answer=answer)
+    found = repair(detector, sources=[TOWER], answer=answer, may_remove=True)
     assert found.answer == "- The tower was opened in 1889."
+    assert repair(detector, sources=[TOWER], answer=answer).edits == ()
 
 
 def test_a_sentence_stays_if_the_next_one_leans_on_it(detector: Detector) -> None:
     answer = "Penguins paint the tower every spring. They were opened in 1889."
-    found = repair(detector, sources=[TOWER], answer=answer)
+    found = repair(detector, sources=[TOWER], answer=answer, may_remove=True)
     assert found.edits == ()
 
 

@@ -3,7 +3,7 @@
 No language model writes anything. The words that fit best in the place of a marked span are ranked
 (:mod:`groundwire.explain.replacements`), and the detector reads the claim with each of the best. A
 replacement is made if it is probably the right one; a claim that the detector is sure is wrong, and
-that cannot be mended, is taken out. The repaired answer is checked again as a whole.
+that cannot be mended, may be taken out. The repaired answer is checked again as a whole.
 """
 
 import json
@@ -42,8 +42,8 @@ _SURE = 0.75
 _REMOVED = 0.81
 #: How much the log-odds of the doubt that is left lower the rank of a replacement.
 _DOUBT_WEIGHT = 0.3
-#: The most that the lead over the next replacement counts.
-_MOST_GAP = 6.0
+#: The least lead over the next replacement in rank, and the most that it counts.
+_MIN_GAP, _MOST_GAP = 1.0, 6.0
 #: A sentence that begins so leans on the sentence before it.
 _LEANING = re.compile(
     r"(?:he|she|it|they|this|that|these|those|such|his|her|its|their|there|but|and|so|also|however"
@@ -113,6 +113,7 @@ def repair(
     sources: Iterable[SourceLike],
     answer: str,
     question: str | None = None,
+    may_remove: bool = False,
 ) -> Repair:
     """Check an answer, and repair it if something in it is not supported.
 
@@ -121,6 +122,8 @@ def repair(
         sources: See :meth:`groundwire.Detector.detect`, as for the other arguments.
         answer: The text to check and to repair.
         question: The user's question.
+        may_remove: Whether a claim that is surely wrong, and in which no words can be replaced, is
+            taken out. Of right answers, one in fifty loses a sentence so.
 
     Returns:
         The repair. Nothing is changed if the answer is not ``hallucinated``, if one of its claims
@@ -132,16 +135,19 @@ def repair(
     """
     example = Example.of(sources=sources, answer=answer, question=question)
     before = detector.detect(sources=example.sources, answer=answer, question=question)
-    return repair_detected(detector, example, before)
+    return repair_detected(detector, example, before, may_remove=may_remove)
 
 
-def repair_detected(detector: Checks, example: Example, before: Detection) -> Repair:
+def repair_detected(
+    detector: Checks, example: Example, before: Detection, *, may_remove: bool = False
+) -> Repair:
     """Repair an answer that is checked already; see :func:`repair`.
 
     Args:
         detector: The detector that checked the answer.
         example: The sources, the question and the answer.
         before: The check.
+        may_remove: Whether a claim that is surely wrong may be taken out.
     """
     failed = Repair(before=before)
     if before.outcome is not Outcome.HALLUCINATED:
@@ -150,7 +156,9 @@ def repair_detected(detector: Checks, example: Example, before: Detection) -> Re
     edits: list[Edit] = []
     for claim, following in pairwise([*before.claims, None]):
         if claim is not None and claim.spans:
-            edit = mender.edit(claim) or _removal(before.answer, claim, following)
+            edit = mender.edit(claim)
+            if edit is None and may_remove:
+                edit = _removal(before.answer, claim, following)
             if edit is None:
                 return failed
             edits.append(edit)
@@ -255,7 +263,7 @@ class Mender:
         decision = weights()["decision"]
         seen = features_of(fits[0], fits[1:], span.probability or 1.0)
         odds = decision["bias"] + sum(w * x for w, x in zip(decision["of"], seen, strict=True))
-        if odds < log_odds(_SURE):
+        if odds < log_odds(_SURE) or seen[1] < _MIN_GAP:
             return None
         change = fits[0].change
         start, end = claim.start + change.start, claim.start + change.end
