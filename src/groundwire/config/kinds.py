@@ -277,6 +277,8 @@ def some_of(values: Sequence[str]) -> Read:
 
     def read(raw: Any) -> str:  # noqa: ANN401
         parts = raw.split(",") if isinstance(raw, str) else raw
+        if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+            raise KindError(legal)
         words = [part.strip().lower() for part in parts]
         if words == ["none"]:
             return "none"

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,7 +144,7 @@ class Gate:
             )
         try:
             head = PromptHead.read(manifest.folder / HEAD)
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, BadZipFile) as error:
             raise errors.ModelError(
                 f"{manifest.folder / HEAD} cannot be read: {error}. Train it again: "
                 "groundwire train gate."
