@@ -36,7 +36,7 @@ from groundwire.explain.replacements import Candidates, Replacement, WordVectors
 #: The detector reads this many replacements of a span.
 _MOST_READ = 16
 #: A replacement is made if this is the least probability that it is the right one.
-_SURE = 0.75
+_SURE = 0.6
 #: A claim is taken out if a span of it has at least this P(not supported): there, 2 % of grounded
 #: answers are flagged.
 _REMOVED = 0.81
