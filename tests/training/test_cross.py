@@ -15,6 +15,7 @@ import torch
 from groundwire.detection.evidence import WordWeights
 from groundwire.engine.architecture import MPNET
 from groundwire.engine.cross_encoder import CROSS_GRAPH, CROSS_WORDS
+from groundwire.engine.features import NEUTRAL, TABLE_ROWS
 from groundwire.engine.models import Manifest, find_model
 from groundwire.engine.runtime import Graph
 from groundwire.engine.tokenizer import WordPieces
@@ -166,6 +167,33 @@ def test_the_graph_says_what_the_model_says(
     manifest = Manifest.read(tmp_path / "int8")
     assert manifest.name == "reader-base"
     assert {CROSS_GRAPH, CROSS_WORDS} <= set(manifest.files)
+
+
+def test_a_row_with_large_values_costs_the_others_no_precision(
+    record: LabelledContext, loader: Loader, tmp_path: Path
+) -> None:
+    model = small_model().eval()
+    with torch.no_grad():  # the features of [CLS] are those of no other word piece
+        model.feat.weight[int(NEUTRAL[0])] += 300.0
+    for kind in ("fp32", "int8"):
+        package_cross(
+            model.state_dict(),
+            SIZES,
+            tmp_path / kind,
+            version="1",
+            knows_remarks=False,
+            int8=kind == "int8",
+        )
+    one = examples_of(record, loader, None)[0]
+    features = np.full_like(one.features, TABLE_ROWS - 1)
+    features[0] = NEUTRAL
+    end = int((one.labels != IGNORED).sum()) + 1
+    inputs = {"ids": one.ids, "roles": one.roles, "features": features, "claim_end": [end]}
+    exact, rounded = (
+        Graph(tmp_path / kind / CROSS_GRAPH, threads=1)._session.run(["logits"], inputs)[0]
+        for kind in ("fp32", "int8")
+    )
+    np.testing.assert_allclose(rounded, exact, atol=0.05)
 
 
 class Interrupting(Logged):

@@ -1,8 +1,9 @@
 """Exports PyTorch weights as the ONNX graphs that are deployed, in fp32 or int8.
 
 A graph is built node by node rather than traced. So it is small and readable, and has no fixed
-shapes. It also has two features that tracing would not give: one softmax over past and own scores
-without joining the keys, and int8 weights with a scale for each column. The graph of the reader:
+shapes. It also has features that tracing would not give: one softmax over past and own scores
+without joining the keys, and products in int8 with a scale for each column of the weights, and in
+the cross-encoder for each row of the input. The graph of the reader:
 
 ============== ========================= =====================================================
 Input          Shape, type               Meaning
@@ -47,10 +48,13 @@ ENCODER_PIECES = 256
 
 
 class _Graph:
-    """A graph under construction: its nodes and weights."""
+    """A graph under construction: its nodes and weights.
 
-    def __init__(self, sizes: Architecture) -> None:
-        self.sizes = sizes
+    ``by_rows`` says whether the products in int8 have a scale for each row of their input.
+    """
+
+    def __init__(self, sizes: Architecture, *, by_rows: bool = False) -> None:
+        self.sizes, self.by_rows = sizes, by_rows
         self.nodes: list[onnx.NodeProto] = []
         self.weights: list[onnx.TensorProto] = []
         self._known: set[str] = set()
@@ -130,7 +134,7 @@ def build_cross(weights: dict[str, Tensor], sizes: Architecture, *, int8: bool) 
         int8: As in :func:`build`.
     """
     w = {name: tensor.detach().float().cpu().numpy() for name, tensor in weights.items()}
-    g = _Graph(sizes)
+    g = _Graph(sizes, by_rows=True)
     scalars = [g.weight(f"scalar_{n}", np.array(n, np.int64)) for n in (0, 1)]
     g.add("Shape", ["ids"], "n_own", start=0, end=1)
     g.add("Squeeze", ["n_own"], "length")
@@ -370,20 +374,33 @@ def _residual(
 
 
 def _linear(g: _Graph, x: str, name: str, matrix: NDArray[np.float32], *, int8: bool) -> str:
-    """Add a node for ``x @ matrix.T``, without bias; return the name of its output."""
+    """Add nodes for ``x @ matrix.T``, without bias; return the name of their output.
+
+    In int8 the product quantises ``x`` with one scale for all rows. In the larger base some rows,
+    such as that of [CLS], have values many times as large as others, and would leave the others few
+    of the 256 steps. So with ``by_rows`` each row is divided by its largest value before, and
+    multiplied by it after. In MiniLM no rows stand out, and that would only cost time.
+    """
+    product = name + "_product"
     if not int8:
-        return g.add("MatMul", [x, g.weight(name + ".weight", matrix.T)], name + "_product")
+        return g.add("MatMul", [x, g.weight(name + ".weight", matrix.T)], product)
+    if g.by_rows:
+        g.add("Abs", [x], name + "_sizes")
+        g.add("ReduceMax", [name + "_sizes"], name + "_largest", axes=[-1], keepdims=1)
+        least = g.weight("least", np.array(1e-9, np.float32))  # for a row of zeros
+        largest = g.add("Max", [name + "_largest", least], name + "_divisors")
+        x = g.add("Div", [x, largest], name + "_rows")
     columns, scales = quantise(matrix, axis=1)
-    return g.add(
-        "DynamicQuantizeMatMul",
-        [
-            x,
-            g.weight(name + ".weight", columns.T),
-            g.weight(name + ".scales", scales[:, 0]),
-            g.weight(name + ".zeros", np.zeros(len(scales), np.int8)),
-        ],
-        name + "_product",
-    )
+    inputs = [
+        x,
+        g.weight(name + ".weight", columns.T),
+        g.weight(name + ".scales", scales[:, 0]),
+        g.weight(name + ".zeros", np.zeros(len(scales), np.int8)),
+    ]
+    if not g.by_rows:
+        return g.add("DynamicQuantizeMatMul", inputs, product)
+    g.add("DynamicQuantizeMatMul", inputs, name + "_rows_product")
+    return g.add("Mul", [name + "_rows_product", largest], product)
 
 
 def _head(g: _Graph, w: dict[str, NDArray[np.float32]], name: str, x: str, out: str) -> None:
