@@ -33,6 +33,20 @@ def test_a_wrong_name_becomes_that_of_the_evidence() -> None:
     assert found.answer == "Maria Schmidt wrote the report in May."
 
 
+def test_two_mistakes_in_a_claim_are_two_changes() -> None:
+    detector = FixedDetector(contradicted=["1950", "500 m"])
+    answer = "The tower was opened in 1950 and is 500 m tall."
+    found = repair(detector, sources=[TOWER], answer=answer)
+    assert found.answer == "The tower was opened in 1889 and is 330 m tall."
+    assert [(edit.old, edit.new) for edit in found.edits] == [("1950", "1889"), ("500 m", "330 m")]
+
+
+def test_a_claim_with_four_mistakes_is_not_mended() -> None:
+    detector = FixedDetector(contradicted=["1950", "500 m", "castle", "burnt"])
+    found = repair(detector, sources=[TOWER], answer="The castle burnt in 1950 and is 500 m tall.")
+    assert found.edits == ()
+
+
 def test_an_answer_without_a_mistake_is_not_changed(detector: Detector) -> None:
     found = repair(detector, sources=[TOWER], answer="The tower was opened in 1889.")
     assert (found.before.outcome, found.after, found.edits) == (Outcome.GROUNDED, None, ())

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
-from itertools import pairwise
+from itertools import pairwise, product
 from math import log
 from typing import Any, Protocol
 
@@ -33,8 +33,9 @@ from groundwire.errors import GroundwireError
 from groundwire.explain.nearby import SourceLines
 from groundwire.explain.replacements import Candidates, Replacement, WordVectors
 
-#: The detector reads this many replacements of a span.
-_MOST_READ = 16
+#: The number of replacements of each span that the detector reads, by the number of spans of a
+#: claim: it reads all combinations, 16 at most.
+_MOST_READ = {1: 16, 2: 4, 3: 2}
 #: A replacement is made if this is the least probability that it is the right one.
 _SURE = 0.6
 #: A claim is taken out if a span of it has at least this P(not supported): there, 2 % of grounded
@@ -156,12 +157,12 @@ def repair_detected(
     edits: list[Edit] = []
     for claim, following in pairwise([*before.claims, None]):
         if claim is not None and claim.spans:
-            edit = mender.edit(claim)
-            if edit is None and may_remove:
-                edit = _removal(before.answer, claim, following)
-            if edit is None:
+            found = mender.edits(claim)
+            if may_remove and not found:
+                found = _removal(before.answer, claim, following)
+            if not found:
                 return failed
-            edits.append(edit)
+            edits += found
     repaired = "".join(_pieces(example.answer, edits))
     if not repaired.strip():
         return failed
@@ -179,11 +180,11 @@ def _pieces(answer: str, edits: Iterable[Edit]) -> Iterator[str]:
     yield answer[at:]
 
 
-def _removal(answer: str, claim: Claim, following: Claim | None) -> Edit | None:
-    """Return the change that takes out a claim which is surely wrong, and on which none leans."""
+def _removal(answer: str, claim: Claim, following: Claim | None) -> list[Edit]:
+    """Return the change that takes out a claim, if it is surely wrong and none leans on it."""
     is_sure = all((span.probability or 0.0) >= _REMOVED for span in claim.spans)
     if not is_sure or (following is not None and _LEANING.match(following.text)):
-        return None
+        return []
     start, end = claim.start, claim.end
     line = answer.rfind("\n", 0, start) + 1
     if any(letter.isalnum() for letter in answer[line:start]):
@@ -192,45 +193,47 @@ def _removal(answer: str, claim: Claim, following: Claim | None) -> Edit | None:
         end = len(answer) - len(answer[end:].lstrip(" "))
     else:
         start = max(0, line - 1)  # a list marker goes with the only claim of its line
-    return Edit(start=start, end=end, old=answer[start:end], new="")
+    return [Edit(start=start, end=end, old=answer[start:end], new="")]
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How well a replacement fits: what decides whether it is made.
+    """One way to mend a claim: a replacement for each of its spans, and how well they fit.
 
     Attributes:
-        change: The replacement.
-        score: Its score among the candidates.
+        changes: The replacements, in the order of the spans.
+        scores: Their scores among the candidates.
         doubt: The detector's highest P(not supported) in the changed claim, in [0, 1].
     """
 
-    change: Replacement
-    score: float
+    changes: tuple[Replacement, ...]
+    scores: tuple[float, ...]
     doubt: float
 
     @property
     def rank(self) -> float:
-        """The score, lowered by the doubt."""
-        return self.score - _DOUBT_WEIGHT * log_odds(self.doubt)
+        """The sum of the scores, lowered by the doubt."""
+        return sum(self.scores) - _DOUBT_WEIGHT * log_odds(self.doubt)
 
 
-def features_of(best: Fit, others: Iterable[Fit], marked: float) -> tuple[float, ...]:
+def features_of(
+    best: Fit, others: Iterable[Fit], marked: float, *, index: int = 0
+) -> tuple[float, ...]:
     """Return what the probability that a replacement is right depends on.
 
     Args:
-        best: The replacement.
-        others: Other replacements that leave nothing marked, of lower rank.
+        best: The way that is judged.
+        others: Other ways that leave nothing marked, of lower rank.
         marked: P(not supported) of the span before.
+        index: Which of the replacements is judged.
     """
-    text = best.change.text.casefold()
+    text = best.changes[index].text.casefold()
     rivals = (
         best.rank - other.rank
         for other in others
-        if text not in (each := other.change.text.casefold()) and each not in text
+        if text not in (each := other.changes[index].text.casefold()) and each not in text
     )
-    gap = min((_MOST_GAP, *rivals))
-    return best.score, gap, log_odds(best.doubt), log_odds(marked)
+    return best.scores[index], min((_MOST_GAP, *rivals)), log_odds(best.doubt), log_odds(marked)
 
 
 def log_odds(probability: float) -> float:
@@ -254,25 +257,45 @@ class Mender:
         examples = [replace(self._example, answer=text) for text in texts]
         return list(self._detector.detect_batch(examples))
 
-    def edit(self, claim: Claim) -> Edit | None:
-        """Return the replacement after which a claim has no marks, if one is likely right."""
-        span = claim.spans[0]
-        fits = self.fits(claim, span)
-        if not fits:
-            return None
-        decision = weights()["decision"]
-        seen = features_of(fits[0], fits[1:], span.probability or 1.0)
-        odds = decision["bias"] + sum(w * x for w, x in zip(decision["of"], seen, strict=True))
-        if odds < log_odds(_SURE) or seen[1] < _MIN_GAP:
-            return None
-        change = fits[0].change
-        start, end = claim.start + change.start, claim.start + change.end
-        old = claim.text[change.start : change.end]
-        evidence = (change.place,) if change.place else ()
-        return Edit(start=start, end=end, old=old, new=change.text, evidence=evidence)
+    def edits(self, claim: Claim) -> list[Edit]:
+        """Return the replacements after which a claim has no marks, if each is likely right."""
+        fits = self.fits(claim)
+        if not fits or not all(
+            _is_right(features_of(fits[0], fits[1:], span.probability or 1.0, index=n))
+            for n, span in enumerate(claim.spans)
+        ):
+            return []
+        return [
+            Edit(
+                start=claim.start + change.start,
+                end=claim.start + change.end,
+                old=claim.text[change.start : change.end],
+                new=change.text,
+                evidence=(change.place,) if change.place else (),
+            )
+            for change in fits[0].changes
+        ]
 
-    def fits(self, claim: Claim, span: Span) -> list[Fit]:
-        """Return replacements after which a claim has no marks, those of highest rank first."""
+    def fits(self, claim: Claim) -> list[Fit]:
+        """Return the ways after which a claim has no marks, that of highest rank first."""
+        n = _MOST_READ.get(len(claim.spans), 0)
+        ranked = [self._ranked(claim, span)[:n] for span in claim.spans]
+        ways = {
+            text: way for way in product(*ranked) if (text := _applied(claim.text, way)) is not None
+        }
+        fits = [
+            Fit(
+                tuple(change for change, _ in way),
+                tuple(score for _, score in way),
+                max((each.probability or 0.0 for each in found.claims), default=1.0),
+            )
+            for way, found in zip(ways.values(), self.read([*ways]), strict=True)
+            if isinstance(found, Detection) and found.outcome is Outcome.GROUNDED
+        ]
+        return sorted(fits, key=lambda fit: -fit.rank)
+
+    def _ranked(self, claim: Claim, span: Span) -> list[tuple[Replacement, float]]:
+        """Return the replacements of a span that change the claim, best first, with scores."""
         held = self._lines.held(span, claim, ComparedText(claim.text))
         candidates = Candidates.of(held, self._vectors)
         scores = candidates.features @ np.array(weights()["features"])
@@ -281,15 +304,25 @@ class Mender:
             change = candidates.replacements[n]
             text = change.applied(claim.text)
             if text.casefold() != claim.text.casefold():
-                best.setdefault(text, (change, scores[n]))
-            if len(best) == _MOST_READ:
-                break
-        fits = [
-            Fit(change, score, max((c.probability or 0.0 for c in found.claims), default=1.0))
-            for (change, score), found in zip(best.values(), self.read([*best]), strict=True)
-            if isinstance(found, Detection) and found.outcome is Outcome.GROUNDED
-        ]
-        return sorted(fits, key=lambda fit: -fit.rank)
+                best.setdefault(text, (change, float(scores[n])))
+        return [*best.values()]
+
+
+def _applied(claim: str, way: Iterable[tuple[Replacement, float]]) -> str | None:
+    """Return the claim with several replacements; ``None`` if two of them overlap."""
+    before = len(claim)
+    for change in sorted((change for change, _ in way), key=lambda each: -each.start):
+        if change.end > before:
+            return None
+        claim, before = change.applied(claim), change.start
+    return claim
+
+
+def _is_right(seen: tuple[float, ...]) -> bool:
+    """Return whether a replacement is probably the right one, and no other fits nearly as well."""
+    decision = weights()["decision"]
+    odds = decision["bias"] + sum(w * x for w, x in zip(decision["of"], seen, strict=True))
+    return bool(odds >= log_odds(_SURE)) and seen[1] >= _MIN_GAP
 
 
 @cache

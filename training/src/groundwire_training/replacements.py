@@ -198,11 +198,11 @@ def decisions(case: Case, detector: Detector) -> Iterator[tuple[tuple[float, ...
     example = Example(sources=sources, question=question, answer=case.answer)
     mender = repair.Mender(detector, example)
     for claim in found.claims:
-        for span in claim.spans[:1]:
+        for span in claim.spans if len(claim.spans) == 1 else ():
             is_here = span.start < case.slot[1] and case.slot[0] < span.end
-            fits = mender.fits(claim, span)
+            fits = mender.fits(claim)
             if fits and (is_here or not case.is_wrong):
-                text = fits[0].change.applied(claim.text)
+                text = fits[0].changes[0].applied(claim.text)
                 changed = case.answer[: claim.start] + text + case.answer[claim.end :]
                 seen = repair.features_of(fits[0], fits[1:], span.probability or 1.0)
                 yield seen, case.is_wrong and case.is_mended(changed)
