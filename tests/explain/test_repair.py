@@ -85,17 +85,17 @@ def test_only_a_grounded_answer_is_returned(detector: FixedDetector) -> None:
     assert (found.after, found.edits, found.answer) == (None, (), answer)
 
 
-def test_a_sentence_that_is_surely_wrong_goes_with_its_marker(detector: Detector) -> None:
-    answer = "- The tower was opened in 1889.\n- Penguins paint it every spring with pink honey."
-    found = repair(detector, sources=[TOWER], answer=answer, may_remove=True)
-    assert found.answer == "- The tower was opened in 1889."
-    assert repair(detector, sources=[TOWER], answer=answer).edits == ()
+def test_a_value_within_another_one_is_another_value() -> None:
+    sources = ["The tower has 3 floors.", "The tower has 33 floors."]
+    detector = FixedDetector(contradicted=["12"])
+    assert repair(detector, sources=sources, answer="The tower has 12 floors.").edits == ()
 
 
-def test_a_sentence_stays_if_the_next_one_leans_on_it(detector: Detector) -> None:
-    answer = "Penguins paint the tower every spring. They were opened in 1889."
-    found = repair(detector, sources=[TOWER], answer=answer, may_remove=True)
-    assert found.edits == ()
+def test_without_probabilities_nothing_is_changed() -> None:
+    detector = Detector.load("similarity:hash", threads=1)
+    answer = "Penguins paint the tower every spring with pink honey."
+    found = repair(detector, sources=[TOWER], answer=answer)
+    assert (found.before.outcome, found.edits) == (Outcome.HALLUCINATED, ())
 
 
 @pytest.mark.parametrize("answer", ["The tower was opened in 1950.", "The roof is red."])

@@ -70,6 +70,17 @@ def test_a_value_is_never_cut(vectors: WordVectors) -> None:
     texts = {each.text for each in found.replacements}
     assert "12 May 1889" in texts
     assert "12 May" not in texts
+    source = "In 1950 it paid 3 million euros."
+    found = Candidates.of(held("It paid a lot in 1887.", "a lot in 1887", source), vectors)
+    texts = {each.text for each in found.replacements}
+    assert "1950 it paid 3 million euros" in texts
+    assert not any(text.endswith("paid 3") for text in texts)
+
+
+def test_a_full_stop_within_a_name_ends_no_clause(vectors: WordVectors) -> None:
+    source = "The bridge was opened by John F. Kennedy in May."
+    found = Candidates.of(held("Karl Huber opened it.", "Karl Huber", source), vectors)
+    assert "John F. Kennedy" in {each.text for each in found.replacements}
 
 
 def test_no_candidate_goes_past_the_end_of_a_clause(vectors: WordVectors) -> None:
@@ -92,3 +103,10 @@ def test_texts_without_words_beside_are_read(
     found = Candidates.of(held(claim, span, *lines), vectors)
     assert found.features.shape == (len(found.replacements), len(FEATURES))
     assert np.isfinite(found.features).all()
+
+
+def test_of_a_long_line_and_a_long_span_only_a_part_is_looked_at(vectors: WordVectors) -> None:
+    claim, line = "red " * 300, " ".join(f"word{n}" for n in range(5_000))
+    found = Candidates.of(held(claim, claim.strip(), line), vectors)
+    assert 0 < len(found.replacements) < 6 * 200 * 12
+    assert all(len(each.text.split()) <= 12 for each in found.replacements)

@@ -88,7 +88,7 @@ def check(
 
     Args:
         as_json: Print the result as JSON.
-        html: Also write the result as a page of its own.
+        html: Also write the result as a page of its own; with --repair, for the repaired answer.
         repairs: Replace wrong words by words of the sources, and show the changes and the repaired
             answer. Nothing is changed unless the repaired answer is grounded.
         conversation: Check a chat as the gateway would, through all stages. FILE is JSON:
@@ -150,16 +150,19 @@ def check(
 
     example = single.example()
     detector, detection = detected(setup, choice, example)
-    if html is not None:
-        page = render.to_html(detection, question=example.question, sources=example.sources)
-        html.write_text(page, encoding="utf-8")
+    repaired = None
     if repairs:
         from groundwire.explain.repair import repair_detected
 
         repaired = repair_detected(detector, example, detection)
+        detection = repaired.after or detection
+    if html is not None:
+        page = render.to_html(detection, question=example.question, sources=example.sources)
+        html.write_text(page, encoding="utf-8")
+    if repaired is not None:
         show_colored(repaired, render.repair_to_terminal, as_json=as_json, color=color)
-        ctx.exit(exit_status([(repaired.after or detection).outcome]))
-    show_colored(detection, render.to_terminal, as_json=as_json, color=color)
+    else:
+        show_colored(detection, render.to_terminal, as_json=as_json, color=color)
     ctx.exit(exit_status([detection.outcome]))
 
 

@@ -67,7 +67,7 @@ def record_scores(
                 "trace_id": trace_id,
                 "observation_id": observation_id,
                 "score_id": f"{score_id}-{name}" if score_id else None,
-                "comment": comment,
+                "comment": comment if name != CORRECTION else None,
                 "metadata": {"outcome": str(verdict.checked.outcome)},
             }
             client.create_score(name=name, value=value, **about)

@@ -2,23 +2,23 @@
 
 No language model writes anything. The words that fit best in the place of a marked span are ranked
 (:mod:`groundwire.explain.replacements`), and the detector reads the claim with each of the best. A
-replacement is made if it is probably the right one; a claim that the detector is sure is wrong, and
-that cannot be mended, may be taken out. The repaired answer is checked again as a whole.
+replacement is made if it is probably the right one. The repaired answer is checked again as a
+whole.
 """
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
-from itertools import pairwise, product
+from itertools import product
 from math import log
 from typing import Any, Protocol
 
 import numpy as np
 
 from groundwire.detection.comparison.aligned_span import ComparedText
+from groundwire.detection.comparison.words import words_of
 from groundwire.detection.example import Example, SourceLike
 from groundwire.detection.values import (
     Claim,
@@ -33,24 +33,15 @@ from groundwire.errors import GroundwireError
 from groundwire.explain.nearby import SourceLines
 from groundwire.explain.replacements import Candidates, Replacement, WordVectors
 
-#: The number of replacements of each span that the detector reads, by the number of spans of a
-#: claim: it reads all combinations, 16 at most.
+#: How many replacements of each span are tried, by the number of spans of the claim. The detector
+#: reads all their combinations, at most 16.
 _MOST_READ = {1: 16, 2: 4, 3: 2}
-#: A replacement is made if this is the least probability that it is the right one.
+#: The least probability of being the right one at which a replacement is made.
 _SURE = 0.6
-#: A claim is taken out if a span of it has at least this P(not supported): there, 2 % of grounded
-#: answers are flagged.
-_REMOVED = 0.81
 #: How much the log-odds of the doubt that is left lower the rank of a replacement.
 _DOUBT_WEIGHT = 0.3
 #: The least lead over the next replacement in rank, and the most that it counts.
 _MIN_GAP, _MOST_GAP = 1.0, 6.0
-#: A sentence that begins so leans on the sentence before it.
-_LEANING = re.compile(
-    r"(?:he|she|it|they|this|that|these|those|such|his|her|its|their|there|but|and|so|also|however"
-    r"|instead|then|both|another|the (?:former|latter|other|same)|i|we|you|my|our|your)\b",
-    re.IGNORECASE,
-)
 
 
 class Checks(Protocol):
@@ -73,7 +64,7 @@ class Edit(JsonRecord):
         start: Offset of the first changed character in the answer before the repair.
         end: Offset after the last changed character.
         old: The words that are taken out.
-        new: The words that are put in; empty if a sentence is only taken out.
+        new: The words that are put in.
         evidence: The places of the new words in the sources.
     """
 
@@ -114,7 +105,6 @@ def repair(
     sources: Iterable[SourceLike],
     answer: str,
     question: str | None = None,
-    may_remove: bool = False,
 ) -> Repair:
     """Check an answer, and repair it if something in it is not supported.
 
@@ -123,8 +113,6 @@ def repair(
         sources: See :meth:`groundwire.Detector.detect`, as for the other arguments.
         answer: The text to check and to repair.
         question: The user's question.
-        may_remove: Whether a claim that is surely wrong, and in which no words can be replaced, is
-            taken out. Of right answers, one in fifty loses a sentence so.
 
     Returns:
         The repair. Nothing is changed if the answer is not ``hallucinated``, if one of its claims
@@ -136,36 +124,30 @@ def repair(
     """
     example = Example.of(sources=sources, answer=answer, question=question)
     before = detector.detect(sources=example.sources, answer=answer, question=question)
-    return repair_detected(detector, example, before, may_remove=may_remove)
+    return repair_detected(detector, example, before)
 
 
-def repair_detected(
-    detector: Checks, example: Example, before: Detection, *, may_remove: bool = False
-) -> Repair:
+def repair_detected(detector: Checks, example: Example, before: Detection) -> Repair:
     """Repair an answer that is checked already; see :func:`repair`.
 
     Args:
         detector: The detector that checked the answer.
         example: The sources, the question and the answer.
         before: The check.
-        may_remove: Whether a claim that is surely wrong may be taken out.
     """
     failed = Repair(before=before)
-    if before.outcome is not Outcome.HALLUCINATED:
+    wrong = [claim for claim in before.claims if claim.spans]
+    is_known = all(span.probability is not None for span in before.spans)
+    if before.outcome is not Outcome.HALLUCINATED or not is_known:
         return failed
     mender = Mender(detector, example)
     edits: list[Edit] = []
-    for claim, following in pairwise([*before.claims, None]):
-        if claim is not None and claim.spans:
-            found = mender.edits(claim)
-            if may_remove and not found:
-                found = _removal(before.answer, claim, following)
-            if not found:
-                return failed
-            edits += found
+    for claim in wrong:
+        found = mender.edits(claim)
+        if not found:
+            return failed
+        edits += found
     repaired = "".join(_pieces(example.answer, edits))
-    if not repaired.strip():
-        return failed
     after = mender.read([repaired])[0]
     if not isinstance(after, Detection) or after.outcome is not Outcome.GROUNDED:
         return failed
@@ -180,25 +162,9 @@ def _pieces(answer: str, edits: Iterable[Edit]) -> Iterator[str]:
     yield answer[at:]
 
 
-def _removal(answer: str, claim: Claim, following: Claim | None) -> list[Edit]:
-    """Return the change that takes out a claim, if it is surely wrong and none leans on it."""
-    is_sure = all((span.probability or 0.0) >= _REMOVED for span in claim.spans)
-    if not is_sure or (following is not None and _LEANING.match(following.text)):
-        return []
-    start, end = claim.start, claim.end
-    line = answer.rfind("\n", 0, start) + 1
-    if any(letter.isalnum() for letter in answer[line:start]):
-        start = len(answer[:start].rstrip(" "))
-    elif answer[end:].split("\n", 1)[0].strip():
-        end = len(answer) - len(answer[end:].lstrip(" "))
-    else:
-        start = max(0, line - 1)  # a list marker goes with the only claim of its line
-    return [Edit(start=start, end=end, old=answer[start:end], new="")]
-
-
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """One way to mend a claim: a replacement for each of its spans, and how well they fit.
+    """A replacement for each span of a claim, and how well they fit together.
 
     Attributes:
         changes: The replacements, in the order of the spans.
@@ -219,21 +185,26 @@ class Fit:
 def features_of(
     best: Fit, others: Iterable[Fit], marked: float, *, index: int = 0
 ) -> tuple[float, ...]:
-    """Return what the probability that a replacement is right depends on.
+    """Return the inputs of the decision: score, lead over the next, doubt left, doubt before.
 
     Args:
-        best: The way that is judged.
-        others: Other ways that leave nothing marked, of lower rank.
+        best: The combination that is judged.
+        others: Other combinations that leave nothing marked, of lower rank.
         marked: P(not supported) of the span before.
         index: Which of the replacements is judged.
     """
-    text = best.changes[index].text.casefold()
+    words = _words(best.changes[index].text)
     rivals = (
         best.rank - other.rank
         for other in others
-        if text not in (each := other.changes[index].text.casefold()) and each not in text
+        if words not in (each := _words(other.changes[index].text)) and each not in words
     )
     return best.scores[index], min((_MOST_GAP, *rivals)), log_odds(best.doubt), log_odds(marked)
+
+
+def _words(text: str) -> str:
+    """Return the words with a space around each, so that no word is found within another."""
+    return f" {' '.join(word.lower for word in words_of(text))} "
 
 
 def log_odds(probability: float) -> float:
@@ -248,8 +219,11 @@ class Mender:
     One mender reads the sources' lines and the words' vectors once for all spans.
     """
 
-    def __init__(self, detector: Checks, example: Example) -> None:
+    def __init__(
+        self, detector: Checks, example: Example, weights: Mapping[str, Any] | None = None
+    ) -> None:
         self._detector, self._example = detector, example
+        self._weights = weights or _weights()
         self._lines, self._vectors = SourceLines(example.sources), _vectors()
 
     def read(self, texts: Sequence[str]) -> list[Detection | GroundwireError]:
@@ -261,7 +235,7 @@ class Mender:
         """Return the replacements after which a claim has no marks, if each is likely right."""
         fits = self.fits(claim)
         if not fits or not all(
-            _is_right(features_of(fits[0], fits[1:], span.probability or 1.0, index=n))
+            self._is_right(features_of(fits[0], fits[1:], doubt_of(span), index=n))
             for n, span in enumerate(claim.spans)
         ):
             return []
@@ -277,28 +251,36 @@ class Mender:
         ]
 
     def fits(self, claim: Claim) -> list[Fit]:
-        """Return the ways after which a claim has no marks, that of highest rank first."""
-        n = _MOST_READ.get(len(claim.spans), 0)
-        ranked = [self._ranked(claim, span)[:n] for span in claim.spans]
-        ways = {
-            text: way for way in product(*ranked) if (text := _applied(claim.text, way)) is not None
-        }
+        """Return the combinations that leave nothing marked, that of highest rank first."""
+        if len(claim.spans) not in _MOST_READ:
+            return []
+        n = _MOST_READ[len(claim.spans)]
+        ways: dict[str, tuple[tuple[Replacement, float], ...]] = {}
+        for way in product(*(self._ranked(claim, span)[:n] for span in claim.spans)):
+            if (text := _applied(claim.text, way)) is not None:
+                ways.setdefault(text, way)
         fits = [
             Fit(
                 tuple(change for change, _ in way),
                 tuple(score for _, score in way),
-                max((each.probability or 0.0 for each in found.claims), default=1.0),
+                max(map(doubt_of, found.claims), default=1.0),
             )
             for way, found in zip(ways.values(), self.read([*ways]), strict=True)
             if isinstance(found, Detection) and found.outcome is Outcome.GROUNDED
         ]
         return sorted(fits, key=lambda fit: -fit.rank)
 
+    def _is_right(self, seen: tuple[float, ...]) -> bool:
+        """Return whether a replacement is probably right, and no other fits nearly as well."""
+        decision, lead = self._weights["decision"], seen[1]
+        odds = decision["bias"] + sum(w * x for w, x in zip(decision["of"], seen, strict=True))
+        return bool(odds >= log_odds(_SURE)) and lead >= _MIN_GAP
+
     def _ranked(self, claim: Claim, span: Span) -> list[tuple[Replacement, float]]:
         """Return the replacements of a span that change the claim, best first, with scores."""
         held = self._lines.held(span, claim, ComparedText(claim.text))
         candidates = Candidates.of(held, self._vectors)
-        scores = candidates.features @ np.array(weights()["features"])
+        scores = candidates.features @ np.array(self._weights["features"])
         best: dict[str, tuple[Replacement, float]] = {}
         for n in np.argsort(-scores).tolist():
             change = candidates.replacements[n]
@@ -306,6 +288,11 @@ class Mender:
             if text.casefold() != claim.text.casefold():
                 best.setdefault(text, (change, float(scores[n])))
         return [*best.values()]
+
+
+def doubt_of(found: Span | Claim) -> float:
+    """Return P(not supported) of a span or claim; 1 if there is none."""
+    return 1.0 if found.probability is None else found.probability
 
 
 def _applied(claim: str, way: Iterable[tuple[Replacement, float]]) -> str | None:
@@ -318,21 +305,13 @@ def _applied(claim: str, way: Iterable[tuple[Replacement, float]]) -> str | None
     return claim
 
 
-def _is_right(seen: tuple[float, ...]) -> bool:
-    """Return whether a replacement is probably the right one, and no other fits nearly as well."""
-    decision = weights()["decision"]
-    odds = decision["bias"] + sum(w * x for w, x in zip(decision["of"], seen, strict=True))
-    return bool(odds >= log_odds(_SURE)) and seen[1] >= _MIN_GAP
-
-
 @cache
 def _vectors() -> WordVectors:
     return WordVectors.load()
 
 
 @cache
-def weights() -> Mapping[str, Any]:
-    """Return the weights that training fitted: of the features, and of what decides."""
+def _weights() -> Mapping[str, Any]:
     found: Mapping[str, Any] = json.loads(
         resources.files(__package__).joinpath("replacements.json").read_text("utf-8")
     )

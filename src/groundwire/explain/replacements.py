@@ -38,8 +38,8 @@ FEATURES = (
     "more words",
     "fewer words",
     "share of the claim in the line",
-    "said elsewhere in the claim",
-    "words of the claim",
+    "words said elsewhere in the claim",
+    "words of the replaced part",
     "values of one kind",
     "share of the span",
     "words beyond the span",
@@ -49,6 +49,8 @@ FEATURES = (
 )
 #: A run may have this many words more than the words that it replaces.
 _MORE_WORDS = 3
+#: Most words of a run, and of a line, that are looked at, so that long texts take no minutes.
+_MOST_IN_RUN, _MOST_IN_LINE = 12, 200
 #: Words of the claim before the span, and after it, that may be replaced together with it.
 _BEFORE, _AFTER = 1, 2
 #: Parts of a span are replaced alone if it has at most this many words.
@@ -56,7 +58,7 @@ _MOST_PARTS = 6
 #: Classes of words: a function word, another word, a word of a name, a word of a value.
 _FUNCTION, _OTHER, _NAME, _VALUE = range(4)
 #: Text that no run of words contains.
-_BETWEEN_CLAUSES = re.compile(r"[.;:!?]\s|[\n|\"{}]")
+_BETWEEN_CLAUSES = re.compile(r"[.;:!?]\s|[\n|\"{}\[\]<>]")
 _BREAK_BEFORE = re.compile(r"(?:^|[.,;:()|\"\n])\s*$")
 _BREAK_AFTER = re.compile(r"\s*(?:$|[.,;:()|\"\n])")
 
@@ -99,7 +101,7 @@ class Candidates:
         """Find the runs of words of the lines that may stand in the place of a span's words."""
         claim = _Text(held.claim, vectors)
         parts = _parts(claim, held)
-        longest = max((part.n_words for part in parts), default=0) + _MORE_WORDS
+        longest = min(max((p.n_words for p in parts), default=0) + _MORE_WORDS, _MOST_IN_RUN)
         found: list[Replacement] = []
         features = [np.empty((0, len(FEATURES)))]
         for line in (_Text(line, vectors) for line in held.lines if line.words):
@@ -160,7 +162,7 @@ def _unit(vectors: Vectors) -> Vectors:
 class _Run:
     """Some words of a text in a row: the indices of the first and the last, and the place.
 
-    ``values`` are the members of the value that the run contains or cuts, such as a range.
+    ``values`` are the members of the values, such as ranges, that the run contains or cuts.
     """
 
     first: int
@@ -217,25 +219,30 @@ class _Text:
     def run(self, first: int, last: int) -> _Run:
         """Return the run from one word to another; a value at an end of it is taken whole."""
         start, end = self.words[first].start, self.words[last].end
-        for value_start, value_end, members in self.values:
-            if value_start < end and start < value_end:
-                if self.classes[first] == _VALUE:
-                    start = min(start, value_start)
-                if self.classes[last] == _VALUE:
-                    end = max(end, value_end)
-                return _Run(first, last, start, end, members)
-        return _Run(first, last, start, end, [])
+        found = [value for value in self.values if value[0] < end and start < value[1]]
+        if self.classes[first] == _VALUE:
+            start = min(start, found[0][0])
+        if self.classes[last] == _VALUE:
+            end = max(end, found[-1][1])
+        return _Run(first, last, start, end, [each for value in found for each in value[2]])
 
     def runs(self, longest: int) -> list[_Run]:
         """Return all runs of at most ``longest`` words that lie within a clause."""
         found = []
-        for first in range(len(self.words)):
-            for last in range(first, min(first + longest, len(self.words))):
+        n_words = min(len(self.words), _MOST_IN_LINE)
+        for first in range(n_words):
+            for last in range(first, min(first + longest, n_words)):
                 run = self.run(first, last)
-                if _BETWEEN_CLAUSES.search(self.text, run.start, run.end):
+                marks = _BETWEEN_CLAUSES.finditer(self.text, run.start, run.end)
+                if not all(self._is_within(mark.start()) for mark in marks):
                     break
                 found.append(run)
         return found
+
+    def _is_within(self, place: int) -> bool:
+        """Return whether a full stop belongs to a name or a value, as in "St. Pancras"."""
+        values = [(start, end) for start, end, _ in self.values]
+        return any(start <= place < end - 1 for start, end in [*self.names, *values])
 
     def breaks(self, run: _Run) -> tuple[bool, bool]:
         """Return whether a clause, or a part of one, ends before a run and after it."""
@@ -273,7 +280,7 @@ class _Runs:
     runs: list[_Run]
 
     def fitting(self, claim: _Text, part: _Run) -> "_Runs":
-        """Return the runs that are not too long, with ends of the class of the part's ends."""
+        """Return the runs that may replace a part: not much longer, with ends of a like class."""
         theirs, ours = self.line.classes, claim.classes
         is_function = ours[part.first] == _FUNCTION, ours[part.last] == _FUNCTION
         is_value = part.n_words == 1 and ours[part.first] == _VALUE
@@ -343,7 +350,7 @@ class _Runs:
         is_broken: bool,
         breaks: NDArray[np.bool_],
     ) -> NDArray[np.float64]:
-        """Return how alike the words beside are: 1 if there is none on both sides, 0 if on one."""
+        """Return how alike the words beside are: 1 if both have none, 0 if only one has none."""
         n_words = len(self.line.words)
         breaks = breaks | (indices < 0) | (indices >= n_words)
         if is_broken or not 0 <= index < len(claim.words):

@@ -1,20 +1,21 @@
 """Fits the weights by which :mod:`groundwire.explain.repair` chooses replacements.
 
-``python -m groundwire_training.replacements --data DIR [--records N] [--out FILE]``, where DIR has
-``slots/``, as for training the reader. First the candidates are ranked: in claims of slot-annotated
-answers, where a slot's place is taken for the marked span, the replacement that gives the right
-claim shall have the highest score; in right claims it is the words that stand there. Then the
-detector marks spans of answers with one wrong slot and of right ones, and a logistic regression
-gives the probability that the best replacement is the right one.
+``python -m groundwire_training.replacements --data DIR [--ranked N] [--records N] [--out FILE]``,
+where DIR has ``slots/``, as for training the reader. First the candidates are ranked: in claims of
+slot-annotated answers, where a slot's place is taken for the marked span, the replacement that
+gives the right claim shall have the highest score; in right claims it is the words that stand
+there. Then the detector marks spans of answers with one wrong slot and of right ones, and a
+logistic regression gives the probability that the best replacement is the right one.
 """
 
 import argparse
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -118,7 +119,8 @@ def ranked(case: Case, vectors: WordVectors, rng: random.Random) -> Ranked | Non
     if held is None:
         return None
     found = Candidates.of(held, vectors)
-    claim, start = held.claim.text, case.answer.index(held.claim.text)
+    claim = held.claim.text
+    start = case.answer.rindex(claim, 0, case.slot[0] + len(claim))
     longer = len(case.right) - len(case.answer)
     wanted = said(case.right[start : start + len(claim) + longer])
     slot = {*said(case.right[case.slot[0] : case.slot[1] + longer])}
@@ -191,12 +193,14 @@ def fit_ranking(claims: Sequence[Ranked]) -> list[float]:
     return [round(weight, 4) for weight in (weights.detach() / scale).tolist()]
 
 
-def decisions(case: Case, detector: Detector) -> Iterator[tuple[tuple[float, ...], bool]]:
+def decisions(
+    case: Case, detector: Detector, weights: Mapping[str, Any]
+) -> Iterator[tuple[tuple[float, ...], bool]]:
     """Yield, for each marked span with a replacement, what decides about it, and if it is right."""
     sources, question = case.record.sources, case.record.question
     found = detector.detect(sources=sources, question=question, answer=case.answer)
     example = Example(sources=sources, question=question, answer=case.answer)
-    mender = repair.Mender(detector, example)
+    mender = repair.Mender(detector, example, weights)
     for claim in found.claims:
         for span in claim.spans if len(claim.spans) == 1 else ():
             is_here = span.start < case.slot[1] and case.slot[0] < span.end
@@ -204,7 +208,7 @@ def decisions(case: Case, detector: Detector) -> Iterator[tuple[tuple[float, ...
             if fits and (is_here or not case.is_wrong):
                 text = fits[0].changes[0].applied(claim.text)
                 changed = case.answer[: claim.start] + text + case.answer[claim.end :]
-                seen = repair.features_of(fits[0], fits[1:], span.probability or 1.0)
+                seen = repair.features_of(fits[0], fits[1:], repair.doubt_of(span))
                 yield seen, case.is_wrong and case.is_mended(changed)
 
 
@@ -243,16 +247,14 @@ def main() -> None:
         for case in cases(record, rng)
         if (case.is_wrong or rng.random() < 0.5) and (found := ranked(case, vectors, rng))
     ]
-    weights: dict[str, object] = {"features": fit_ranking(claims), "decision": {}}
-    options.out.write_text(json.dumps(weights, indent=1) + "\n", encoding="utf-8")
-    repair.weights.cache_clear()
+    weights: dict[str, object] = {"features": fit_ranking(claims)}
     detector = Detector.load()
     rows = [
         row
         for record in track(judged[: options.records], "reading")
         for n, case in enumerate(cases(record, rng, _WRONG))
         if case.is_wrong or n == 1
-        for row in decisions(case, detector)
+        for row in decisions(case, detector, weights)
     ]
     weights["decision"] = fit_decision(rows)
     options.out.write_text(json.dumps(weights, indent=1) + "\n", encoding="utf-8")
