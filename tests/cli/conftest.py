@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from groundwire.cli import cli
 from groundwire.cli.detectors import DetectorChoice, Setup
-from groundwire.evaluation.loading import AnyDetector
+from groundwire.detection.any_detector import AnyDetector
 from tests.fakes import FixedDetector
 
 

@@ -14,10 +14,10 @@ from jsonschema import Draft202012Validator
 
 from groundwire.cli.batch import InputRow, judge_rows
 from groundwire.cli.detectors import DetectorChoice
+from groundwire.detection.any_detector import AnyDetector
 from groundwire.detection.example import Example
 from groundwire.detection.values import Detection
 from groundwire.errors import GroundwireError, UnknownModelError
-from groundwire.evaluation.loading import AnyDetector
 from groundwire.text.files.reading import count_lines
 from tests.cli.conftest import CommandLine
 from tests.fakes import FIXED, FixedDetector

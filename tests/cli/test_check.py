@@ -9,12 +9,12 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from groundwire.cli.detectors import DetectorChoice
+from groundwire.detection.any_detector import AnyDetector
 from groundwire.detection.example import SourceWarning
 from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.detector import Detector
 from groundwire.engine.models import BASE_PACKAGE
 from groundwire.errors import MissingExtraError, SettingError
-from groundwire.evaluation.loading import AnyDetector
 from tests.cli.conftest import CommandLine
 from tests.fakes import FixedDetector
 

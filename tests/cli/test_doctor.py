@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from groundwire.evaluation.loading import AnyDetector
+from groundwire.detection.any_detector import AnyDetector
 from tests.cli.conftest import CommandLine
 from tests.engine.test_models import write_model
 from tests.fakes import FixedDetector

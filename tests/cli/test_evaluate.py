@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from groundwire.evaluation.loading import AnyDetector
+from groundwire.detection.any_detector import AnyDetector
 from groundwire.evaluation.results_file import read_judged
 from tests.cli.conftest import CommandLine
 from tests.evaluation.datasets.tables import csv_text, json_lines, write

@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from groundwire.detection.any_detector import AnyDetector
 from groundwire.detection.values import DetectorInfo
 from groundwire.evaluation.confusion import ComparedAnswer, detection_in
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
@@ -14,7 +15,6 @@ from groundwire.evaluation.datasets.labelled import LabelledAnswer
 from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.judged_row import Header, JudgedRow
 from groundwire.evaluation.judging import judge_block
-from groundwire.evaluation.loading import AnyDetector
 from tests.evaluation.labelled import labelled
 from tests.fakes import FIXED, FixedDetector
 

@@ -26,6 +26,17 @@ def test_a_wrong_value_becomes_that_of_the_evidence(detector: Detector) -> None:
     assert found.after.outcome is Outcome.GROUNDED
 
 
+def test_the_main_example_of_the_readme_is_repaired_as_it_says() -> None:
+    source = (
+        "The Eiffel Tower was built 1887-1889 and is 330 meters tall. It stands in Paris, France."
+    )
+    answer = "It was built in 1950 and stands 500 meters tall in Paris, France."
+    with Detector.load("reader-base", threads=1) as base:
+        question = "When was the Eiffel Tower built?"
+        found = repair(base, sources=[source], answer=answer, question=question)
+    assert found.answer == "It was built in 1887-1889 and stands 330 meters tall in Paris, France."
+
+
 def test_a_wrong_name_becomes_that_of_the_evidence() -> None:
     detector = FixedDetector(contradicted=["Anna Berger", "Peter Novak"])
     source = "Maria Schmidt wrote the report in May. Peter Novak checked it."

@@ -19,6 +19,7 @@ from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.inputs import is_file
 from groundwire.cli.progress import count_rows, progress
 from groundwire.cli.status import ExitStatus, exit_status
+from groundwire.detection.any_detector import AnyDetector
 from groundwire.detection.example import Example
 from groundwire.detection.rows import ROW_KEYS, MissingColumnError, RowError, RowId, row_id
 from groundwire.detection.values import Detection, DetectorInfo, Outcome
@@ -27,7 +28,7 @@ from groundwire.evaluation.datasets.files import table_lines
 from groundwire.evaluation.datasets.lines import Line, json_lines
 from groundwire.evaluation.datasets.lines import count_rows as n_rows_of
 from groundwire.evaluation.datasets.mapping import ColumnMapping
-from groundwire.evaluation.loading import AnyDetector, DifferentDetectorError
+from groundwire.evaluation.loading import DifferentDetectorError
 from groundwire.text.files.reading import STDIN, fingerprint
 from groundwire.text.files.writing import Writer, drop_cut_line, not_results
 from groundwire.text.screen import one_line

@@ -18,9 +18,9 @@ from groundwire.cli.inputs import (
 from groundwire.cli.options import command, is_given, names_of, option
 from groundwire.cli.progress import waiting
 from groundwire.cli.status import exit_status
+from groundwire.detection.any_detector import AnyDetector
 from groundwire.detection.example import Example
 from groundwire.detection.values import Detection
-from groundwire.evaluation.loading import AnyDetector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ import click
 
 from groundwire.cli.inputs import NAME
 from groundwire.cli.options import option
+from groundwire.detection.any_detector import AnyDetector
 from groundwire.detection.values import read_operating_point
-from groundwire.evaluation.loading import AnyDetector
 
 if TYPE_CHECKING:
     from groundwire.config import Config

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
+from groundwire.detection.any_detector import AnyDetector
 from groundwire.detection.values import Detection, Outcome, fields_as_data
 from groundwire.errors import GroundwireError
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnswer
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.judged_row import JudgedRow
-from groundwire.evaluation.loading import AnyDetector
 
 #: Rows that are judged together, by one call.
 Block = Sequence[AnyRow]

@@ -1,31 +1,9 @@
-"""The interface of detectors that evaluation and commands use."""
+"""The error of results that another detector has begun."""
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Protocol
 
-from groundwire.detection.example import Example, SourceLike
-from groundwire.detection.values import Detection, DetectorInfo
-from groundwire.errors import GroundwireError, InputError
-
-
-class AnyDetector(Protocol):
-    """A detector, as evaluation and commands use it."""
-
-    @property
-    def info(self) -> DetectorInfo:
-        """Description of the detector, such as its name, revision and threshold."""
-        ...
-
-    def detect(
-        self, *, sources: Iterable[SourceLike], answer: str, question: str | None = None
-    ) -> Detection:
-        """Check one answer."""
-        ...
-
-    def detect_batch(self, examples: Iterable[Example]) -> Iterator[Detection | GroundwireError]:
-        """Check answers in order; yield each detection, or the error if the check fails."""
-        ...
+from groundwire.detection.values import DetectorInfo
+from groundwire.errors import InputError
 
 
 class DifferentDetectorError(InputError):

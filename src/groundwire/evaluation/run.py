@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
+from groundwire.detection.any_detector import AnyDetector
 from groundwire.evaluation.datasets.files import AnyRow, FailedRow
 from groundwire.evaluation.judged_row import Header, ResultsError
 from groundwire.evaluation.judging import Block, judge_block
-from groundwire.evaluation.loading import AnyDetector
 from groundwire.evaluation.results_file import RowWriter, resume
 from groundwire.text.files.reading import MAX_BLOCK_BYTES, MAX_BLOCK_ROWS
 

@@ -13,10 +13,11 @@ from functools import cache
 from importlib import resources
 from itertools import product
 from math import log
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from groundwire.detection.any_detector import AnyDetector
 from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.comparison.words import words_of
 from groundwire.detection.example import Example, SourceLike
@@ -42,18 +43,6 @@ _SURE = 0.6
 _DOUBT_WEIGHT = 0.3
 #: The least lead over the next replacement in rank, and the most that it counts.
 _MIN_GAP, _MOST_GAP = 1.0, 6.0
-
-
-class Checks(Protocol):
-    """The methods of a detector that a repair uses."""
-
-    def detect(  # noqa: D102
-        self, *, sources: Iterable[SourceLike], answer: str, question: str | None = None
-    ) -> Detection: ...
-
-    def detect_batch(  # noqa: D102
-        self, examples: Iterable[Example]
-    ) -> Iterator[Detection | GroundwireError]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +89,7 @@ class Repair(JsonRecord):
 
 
 def repair(
-    detector: Checks,
+    detector: AnyDetector,
     *,
     sources: Iterable[SourceLike],
     answer: str,
@@ -127,7 +116,7 @@ def repair(
     return repair_detected(detector, example, before)
 
 
-def repair_detected(detector: Checks, example: Example, before: Detection) -> Repair:
+def repair_detected(detector: AnyDetector, example: Example, before: Detection) -> Repair:
     """Repair an answer that is checked already; see :func:`repair`.
 
     Args:
@@ -220,7 +209,7 @@ class Mender:
     """
 
     def __init__(
-        self, detector: Checks, example: Example, weights: Mapping[str, Any] | None = None
+        self, detector: AnyDetector, example: Example, weights: Mapping[str, Any] | None = None
     ) -> None:
         self._detector, self._example = detector, example
         self._weights = weights or _weights()

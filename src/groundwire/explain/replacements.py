@@ -1,7 +1,7 @@
 """Ranks words of the evidence by how well they would stand in the place of wrong words.
 
 Every run of a few words in the lines of evidence is a candidate. Its score is a weighted sum of
-what can be seen of both places: the words around them, how alike the words are, whether both are
+features of both places: the words around them, how alike the words are, whether both are
 values of one kind or names. The weights are learned from answers whose wrong words are known
 (``training/src/groundwire_training/replacements.py``).
 """
@@ -26,7 +26,7 @@ from groundwire.engine.tokenizer import WordPieces
 from groundwire.text.quantities import Quantity
 
 Vectors = NDArray[np.float32]
-#: What is seen of a candidate, in the order of the columns of :attr:`Candidates.features`.
+#: The features of a candidate, in the order of the columns of :attr:`Candidates.features`.
 FEATURES = (
     "words around",
     "word before",
@@ -86,11 +86,11 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The replacements that are possible, and what is seen of each.
+    """The replacements that are possible, and the features of each.
 
     Attributes:
         replacements: The replacements.
-        features: Numbers of each replacement, shape ``(n, len(FEATURES))``.
+        features: A row for each replacement, shape ``(n, len(FEATURES))``.
     """
 
     replacements: list[Replacement]
@@ -295,7 +295,7 @@ class _Runs:
         return _Runs(self.line, chosen)
 
     def features(self, claim: _Text, part: _Run, held: Held) -> NDArray[np.float64]:
-        """Return what is seen of the runs in the place of a part, shape ``(n, len(FEATURES))``."""
+        """Return the features of the runs in the place of a part, shape ``(n, len(FEATURES))``."""
         line, n = self.line, len(self.runs)
         if not n:
             return np.empty((0, len(FEATURES)))

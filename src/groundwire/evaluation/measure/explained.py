@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from itertools import tee
 from typing import TYPE_CHECKING
 
+from groundwire.detection.any_detector import AnyDetector
 from groundwire.detection.example import Example, Source, SourceLike, read_sources
 from groundwire.detection.values import Detection, DetectorInfo
 from groundwire.errors import GroundwireError
-from groundwire.evaluation.loading import AnyDetector
 from groundwire.pipeline.explaining import as_explained
 
 if TYPE_CHECKING:

@@ -1,0 +1,27 @@
+"""The interface of detectors that commands, evaluation and repair use."""
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from groundwire.detection.example import Example, SourceLike
+from groundwire.detection.values import Detection, DetectorInfo
+from groundwire.errors import GroundwireError
+
+
+class AnyDetector(Protocol):
+    """A detector, as commands, evaluation and repair use it."""
+
+    @property
+    def info(self) -> DetectorInfo:
+        """Description of the detector, such as its name, revision and threshold."""
+        ...
+
+    def detect(
+        self, *, sources: Iterable[SourceLike], answer: str, question: str | None = None
+    ) -> Detection:
+        """Check one answer."""
+        ...
+
+    def detect_batch(self, examples: Iterable[Example]) -> Iterator[Detection | GroundwireError]:
+        """Check answers in order; yield each detection, or the error if the check fails."""
+        ...
