@@ -50,7 +50,8 @@ class ServeOptions:
         file: The configuration; environment variables win over it, and options over both.
         preset: strict: block all answers that are not found to be grounded, including answers
             without evidence and answers that could not be checked. Other options win over it.
-        action: What is done about hallucinated answers: none, log, flag, header, body or block.
+        action: What is done about hallucinated answers: none, log, flag, header, body,
+            repair or block.
             [default: log]
         release: When a stream passes on text that may have to be blocked: sentence (once the
             sentence is judged) or deferred (at the end).  [default: sentence]
@@ -292,8 +293,8 @@ def _checks(config: "Config") -> str:
     if not own.enabled:
         tenants = [name for name, each in config.tenants.items() if each.enabled]
         return f"off, but for {', '.join(tenants)}" if tenants else "off"
-    released = f", released by {config.gateway.release}" if own.action == "block" else ""
-    if config.gateway.release == "deferred" and own.action == "block":
+    released = f", released by {config.gateway.release}" if config.policy.action.withholds else ""
+    if released and config.gateway.release == "deferred":
         released = ", released at the end"
     if own.preset != "none":
         released += f", preset {own.preset}"

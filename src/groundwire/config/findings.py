@@ -8,7 +8,7 @@ from groundwire.detection.similarity import THRESHOLD
 from groundwire.detection.values import Label, Outcome
 from groundwire.engine.models import EMBEDDERS, ENCODER, find_model, find_reader
 from groundwire.errors import ConfigError, ModelError
-from groundwire.policy.policy import Action, HallucinationPlugin, Overrides, decide, reach, resolve
+from groundwire.policy.policy import HallucinationPlugin, Overrides, decide, reach, resolve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +92,8 @@ def _refuses_most(
     decisions with these plugins.
     """
     policy = resolve(config.policy, plugins=plugins, tenant=own)
-    blocks = decide(policy, Outcome.HALLUCINATED, label=Label.UNSUPPORTED) is Action.BLOCK
-    if not blocks or (policy.explain and config.explain.drops_entailed):
+    action = decide(policy, Outcome.HALLUCINATED, label=Label.UNSUPPORTED)
+    if not action.withholds or (policy.explain and config.explain.drops_entailed):
         return ""  # the explainer drops wrong findings, namely those that the evidence entails
     try:
         detector, threshold = _similarity_of(config, own)
@@ -103,7 +103,7 @@ def _refuses_most(
     if threshold < least:
         return ""
     return (
-        f"action block with the detector {detector} at {threshold:g} withholds nearly every "
+        f"action {action} with the detector {detector} at {threshold:g} withholds nearly every "
         f"answer, right or wrong: at 0.7 it marked {share} of 100 right answers when it was "
         "measured. Set detector.name: reader, which tells them apart, or an action that withholds "
         "nothing, such as flag."
@@ -115,7 +115,11 @@ def _passing_unchecked(config: Config, tenants: Mapping[str, Overrides]) -> Iter
     plugins = [each.plugin for each in config.decisions]
     policies = [resolve(config.policy, plugins=[each]) for each in (None, *plugins)]
     policies += [resolve(config.policy, tenant=own) for own in tenants.values()]
-    blocking = [each for each in policies if Action.BLOCK in reach(each, has_evidence=True)]
+    blocking = [
+        each
+        for each in policies
+        if any(action.withholds for action in reach(each, has_evidence=True))
+    ]
     path = "gateway.unchecked_endpoints"
     if blocking and config.value(path) == "mark":
         yield Finding(
@@ -126,7 +130,7 @@ def _passing_unchecked(config: Config, tenants: Mapping[str, Overrides]) -> Iter
             "auto, which refuses these endpoints where answers may be withheld.",
         )
     path, on_error = "check.on_error", config.policy.on_error
-    passing = [each for each in blocking if decide(each, Outcome.UNAVAILABLE) is not Action.BLOCK]
+    passing = [each for each in blocking if not decide(each, Outcome.UNAVAILABLE).withholds]
     if any(each.on_error is on_error for each in passing) and _where(config, path):
         yield Finding(
             code="failed_checks_pass",

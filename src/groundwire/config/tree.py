@@ -79,7 +79,8 @@ class Check:
         enabled: Whether answers are checked.
         action: The action on a hallucinated answer: none, log and flag deliver it unchanged (log
             records it, flag also counts it apart), header adds response headers, body puts a
-            warning before the text, block withholds it.
+            warning before the text, repair replaces wrong words by words of the evidence and else
+            withholds the answer, block withholds it.
         contradicted_action: The action on an answer that the evidence contradicts, if it is
             stronger than action; null: as action.
         unverified_action: The action if there is no evidence; null: as action, at most header.
@@ -87,7 +88,7 @@ class Check:
             null: as action, at most header.
         on_error: The reaction to a check that failed: allow (the answer passes, and the failure is
             logged), warn (the answer passes, with warning headers if the action is header or
-            stronger), block, or auto (block if the action is block, else warn).
+            stronger), block, or auto (block if the action is repair or block, else warn).
         min_severity: Findings of a lower severity are at most logged.
         include_details: Whether the warning of the action body lists the findings.
         false_block_budget: A promise: a tenant's policy blocks at most this share of right answers.
@@ -315,7 +316,8 @@ class Gateway:
         release: When a stream sends text that may be withheld. sentence: each sentence once it is
             judged; deferred: all text at the end.
         unchecked_endpoints: What is done about endpoints that write text and are not checked: mark
-            the response, refuse the request, or auto (refuse if the action is block, else mark).
+            the response, refuse the request, or auto (refuse if the action is repair or block,
+            else mark).
         max_body_bytes: A larger request is refused.
         max_response_bytes: A larger answer is refused if it must be checked before it is sent.
         max_held_chars: The most characters of a stream that are held back.

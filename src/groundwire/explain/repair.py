@@ -7,13 +7,13 @@ whole.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from itertools import product
 from math import log
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -43,6 +43,10 @@ _SURE = 0.6
 _DOUBT_WEIGHT = 0.3
 #: The least lead over the next replacement in rank, and the most that it counts.
 _MIN_GAP, _MOST_GAP = 1.0, 6.0
+
+
+#: Checks examples in order, and yields a detection or an error for each.
+Read: TypeAlias = Callable[[Iterable[Example]], Iterable[Detection | GroundwireError]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,31 +128,30 @@ def repair_detected(detector: AnyDetector, example: Example, before: Detection) 
         example: The sources, the question and the answer.
         before: The check.
     """
-    failed = Repair(before=before)
-    wrong = [claim for claim in before.claims if claim.spans]
-    is_known = all(span.probability is not None for span in before.spans)
-    if before.outcome is not Outcome.HALLUCINATED or not is_known:
-        return failed
-    mender = Mender(detector, example)
-    edits: list[Edit] = []
-    for claim in wrong:
-        found = mender.edits(claim)
-        if not found:
-            return failed
-        edits += found
-    repaired = "".join(_pieces(example.answer, edits))
-    after = mender.read([repaired])[0]
+    mender = Mender(detector.detect_batch, example)
+    edits = mender.repairs(before)
+    after = mender.read([edited(example.answer, edits)])[0] if edits else None
     if not isinstance(after, Detection) or after.outcome is not Outcome.GROUNDED:
-        return failed
-    return Repair(before=before, after=after, edits=tuple(edits))
+        return Repair(before=before)
+    return Repair(before=before, after=after, edits=edits)
 
 
-def _pieces(answer: str, edits: Iterable[Edit]) -> Iterator[str]:
-    at = 0
+def edited(text: str, edits: Iterable[Edit], *, start: int = 0) -> str:
+    """Return a text with the changes of a repair.
+
+    Args:
+        text: The answer, or a part of it.
+        edits: The changes in the answer, in reading order. If a part has only the end of a change,
+            the changed words are left out of it: the part before has the new ones.
+        start: Offset of the part in the answer.
+    """
+    end, at, out = start + len(text), start, ""
     for edit in edits:
-        yield answer[at : edit.start] + edit.new
-        at = edit.end
-    yield answer[at:]
+        if edit.start < end and edit.end > start:
+            out += text[at - start : max(edit.start - start, 0)]
+            out += edit.new if edit.start >= start else ""
+            at = min(edit.end, end)
+    return out + text[at - start :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,20 +208,47 @@ def log_odds(probability: float) -> float:
 class Mender:
     """Finds replacements for the spans of an answer.
 
-    One mender reads the sources' lines and the words' vectors once for all spans.
+    One mender reads the sources' lines once for all spans, and repairs each claim once, although
+    a streamed answer is reviewed many times.
     """
 
     def __init__(
-        self, detector: AnyDetector, example: Example, weights: Mapping[str, Any] | None = None
+        self, read: Read, example: Example, weights: Mapping[str, Any] | None = None
     ) -> None:
-        self._detector, self._example = detector, example
+        """Prepare to repair an answer.
+
+        Args:
+            read: Checks changed texts, with the threshold that holds for the answer.
+            example: The sources and the question; its answer is not used.
+            weights: The weights of the ranking and of the decision; by default the shipped ones.
+        """
+        self._read, self._example = read, example
         self._weights = weights or _weights()
-        self._lines, self._vectors = SourceLines(example.sources), _vectors()
+        self._lines = SourceLines(example.sources)
+        self._known: dict[tuple[int, str], list[Edit]] = {}
 
     def read(self, texts: Sequence[str]) -> list[Detection | GroundwireError]:
         """Check some texts as answers of their own."""
-        examples = [replace(self._example, answer=text) for text in texts]
-        return list(self._detector.detect_batch(examples))
+        return list(self._read(replace(self._example, answer=text) for text in texts))
+
+    def repairs(self, detection: Detection) -> tuple[Edit, ...]:
+        """Return the changes after which no claim has marks; none if one cannot be repaired.
+
+        The changed answer is not checked as a whole.
+        """
+        is_known = all(span.probability is not None for span in detection.spans)
+        if detection.outcome is not Outcome.HALLUCINATED or not is_known:
+            return ()
+        found: list[Edit] = []
+        for claim in detection.claims:
+            if claim.spans:
+                key = claim.start, claim.text
+                if key not in self._known:
+                    self._known[key] = self.edits(claim)
+                if not self._known[key]:
+                    return ()
+                found += self._known[key]
+        return tuple(found)
 
     def edits(self, claim: Claim) -> list[Edit]:
         """Return the replacements after which a claim has no marks, if each is likely right."""
@@ -268,7 +298,7 @@ class Mender:
     def _ranked(self, claim: Claim, span: Span) -> list[tuple[Replacement, float]]:
         """Return the replacements of a span that change the claim, best first, with scores."""
         held = self._lines.held(span, claim, ComparedText(claim.text))
-        candidates = Candidates.of(held, self._vectors)
+        candidates = Candidates.of(held, _vectors())
         scores = candidates.features @ np.array(self._weights["features"])
         best: dict[str, tuple[Replacement, float]] = {}
         for n in np.argsort(-scores).tolist():

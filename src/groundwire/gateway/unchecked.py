@@ -1,7 +1,7 @@
 """Decides whether requests to unchecked endpoints are refused, or their responses are marked."""
 
 from groundwire.config import Config
-from groundwire.policy.policy import Action, Overrides, reach, resolve
+from groundwire.policy.policy import Overrides, reach, resolve
 
 MARK, REFUSE = "mark", "refuse"
 
@@ -22,4 +22,4 @@ def decision_for(own: Overrides, config: Config) -> str:
     plugins = (None, *(each.plugin for each in config.decisions))
     policy = resolve(config.policy, plugins=plugins, tenant=own)
     reachable = [reach(policy, has_evidence=some) for some in (True, False)]
-    return REFUSE if any(Action.BLOCK in each for each in reachable) else MARK
+    return REFUSE if any(action.withholds for each in reachable for action in each) else MARK

@@ -32,11 +32,13 @@ class CheckResult:
         detection: The detection, or ``None``.
         failure: The class name of the error because of which the check failed, or ``None``.
         structured: The structured answer from whose text the detection was made, or ``None``.
+        is_whole: Whether the detection is of the whole answer, rather than of its beginning.
     """
 
     detection: Detection | None = None
     failure: str | None = None
     structured: StructuredText | None = None
+    is_whole: bool = True
 
     @classmethod
     def failed(cls, error: Exception) -> Self:
@@ -202,7 +204,8 @@ class Flow:
             # No claim was judged yet, and more text follows: any outcome would be misleading.
             return self._review(self._conclude(read_answer(""), CheckResult()), 0)
         answer = read_answer(self._text[: snapshot.judged_to])
-        checked = self._conclude(answer, CheckResult(detection=snapshot.detection))
+        found = CheckResult(detection=snapshot.detection, is_whole=False)
+        checked = self._conclude(answer, found)
         return self._review(checked, snapshot.judged_to, clear_to=snapshot.clear_to)
 
     def _review(self, checked: Checked, judged_to: int, *, clear_to: int | None = None) -> Review:

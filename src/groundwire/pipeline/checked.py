@@ -1,11 +1,12 @@
 """The results of checked answers: frozen values, and their JSON form."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 from groundwire.detection.values import Claim, Detection, FrozenMapping, Outcome, Reason, worst
 from groundwire.explain import Explanation
+from groundwire.explain.repair import Edit
 from groundwire.pipeline.context import CheckPath, RequestContext
 from groundwire.pipeline.conversation.response import Answer, AnswerKind
 from groundwire.policy.policy import Action, Policy, Ruling, decide
@@ -33,6 +34,8 @@ class Checked:
             read as leaves.
         unexplained: The class name of the error because of which the explainer has no verdict on
             some findings, or ``None``.
+        edits: The changes that repair the answer, in reading order; empty unless the action is
+            ``repair``.
         timings_ms: Wall time by stage in milliseconds, including stages of the request. Equality
             and hash ignore it.
     """
@@ -46,6 +49,7 @@ class Checked:
     reason: str | None = None
     unexplained: str | None = None
     pointers: tuple[str, ...] = ()
+    edits: tuple[Edit, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
@@ -66,19 +70,23 @@ class Checked:
         """The action that the policy requires."""
         return self.ruling.action
 
+    def blocked(self) -> Self:
+        """Return the result with the action ``block``, for an answer that cannot be repaired."""
+        return replace(self, ruling=replace(self.ruling, action=Action.BLOCK), edits=())
+
     @property
     def n_clear(self) -> int:
         """The number of characters, from the beginning of the answer, that may be shown.
 
         All characters, unless the action is ``block``. Then at most those before the first claim
-        for which the policy requires blocking.
+        for which the policy requires blocking or a repair.
         """
         if self.action is not Action.BLOCK:
             return len(self.answer.text)
         policy, found = self.context.policy, self.detection
-        if found is None or decide(policy, Outcome.PARTIAL) is Action.BLOCK:
+        if found is None or decide(policy, Outcome.PARTIAL).withholds:
             return 0  # evidence that was not read may concern any claim
-        asks = (_asks_to_block(policy, claim) for claim in found.claims)
+        asks = (_asks_to_withhold(policy, claim) for claim in found.claims)
         first = next((i for i, is_asked in enumerate(asks) if is_asked), 0)
         clear = found.claims[first - 1].end if first else 0
         # Of a structured answer only prose can be shown in part: half a JSON document is useless.
@@ -102,18 +110,19 @@ class Checked:
             "dropped": [each.to_dict() for each in self.dropped],
             "unexplained": self.unexplained,
             "pointers": list(self.pointers),
+            "edits": [each.to_dict() for each in self.edits],
             "timings_ms": dict(self.timings_ms),
         }
 
 
-def _asks_to_block(policy: Policy, claim: Claim) -> bool:
+def _asks_to_withhold(policy: Policy, claim: Claim) -> bool:
     rulings = [
         decide(policy, Outcome.HALLUCINATED, label=span.label, severity=span.severity)
         for span in claim.spans
     ]
     if claim.reason is not None:
         rulings.append(decide(policy, _OUTCOMES.get(claim.reason, Outcome.PARTIAL)))
-    return Action.BLOCK in rulings
+    return any(ruling.withholds for ruling in rulings)
 
 
 _OUTCOMES = {Reason.DETECTOR_FAILED: Outcome.UNAVAILABLE, Reason.NO_EVIDENCE: Outcome.UNVERIFIED}

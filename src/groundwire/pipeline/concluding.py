@@ -1,12 +1,13 @@
 """The last step of a check: from the findings in an answer to the action."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from groundwire.detection.similarity import without_short
 from groundwire.detection.source_limits import account_for
 from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.explain import Explained
+from groundwire.explain.repair import Edit, Mender, edited
 from groundwire.pipeline.answer_stream import CheckResult
 from groundwire.pipeline.checked import Checked
 from groundwire.pipeline.context import DUE, CheckPath, RequestContext
@@ -14,7 +15,7 @@ from groundwire.pipeline.conversation.response import Answer, AnswerKind
 from groundwire.pipeline.explaining import Remembered, as_explained
 from groundwire.pipeline.policy_resolver import Decider
 from groundwire.pipeline.timings import timed, with_total
-from groundwire.policy.policy import rule, rule_outcome
+from groundwire.policy.policy import Action, rule, rule_outcome
 
 log = logging.getLogger(__name__)
 
@@ -23,11 +24,13 @@ log = logging.getLogger(__name__)
 class Concluder:
     """Makes the results for one answer, at its end and while it arrives.
 
+    ``mender`` repairs the answer; without it, the action ``repair`` becomes ``block``.
     ``ignores_short``: whether an answer can be grounded although some of its sentences are too
     short for the similarity detector to compare them.
     """
 
     context: RequestContext
+    mender: Mender | None
     decider: Decider
     explainer: Remembered | None
     ignores_short: bool
@@ -35,9 +38,32 @@ class Concluder:
     def __call__(self, answer: Answer, found: CheckResult) -> Checked:
         """Explain the findings and apply the policy; after an error, the check counts as failed."""
         try:
-            return self._conclude(answer, found)
+            checked = self._conclude(answer, found)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
-            return self._conclude(answer, CheckResult.failed(error))
+            checked = self._conclude(answer, CheckResult.failed(error))
+        if checked.action is not Action.REPAIR:
+            return checked
+        edits = () if found.structured else self._edits(checked, is_whole=found.is_whole)
+        return replace(checked, edits=edits) if edits else checked.blocked()
+
+    def _edits(self, checked: Checked, *, is_whole: bool) -> tuple[Edit, ...]:
+        """Return the changes that repair an answer; none if it cannot be repaired.
+
+        A whole answer is checked again with the changes, and must be grounded.
+        """
+        detection, lost = checked.detection, self.context.conversation.lost
+        if self.mender is None or detection is None or lost or checked.answer.n_skipped:
+            return ()
+        try:
+            edits = self.mender.repairs(detection)
+            if edits and is_whole:
+                after = self.mender.read([edited(checked.answer.text, edits)])[0]
+                is_right = isinstance(after, Detection) and after.outcome is Outcome.GROUNDED
+                return edits if is_right else ()
+        except Exception as error:  # noqa: BLE001 - whatever went wrong, nothing was repaired
+            log.warning("An answer could not be repaired: %s", type(error).__name__)
+            return ()
+        return edits
 
     def _conclude(self, answer: Answer, found: CheckResult) -> Checked:
         context = self.context

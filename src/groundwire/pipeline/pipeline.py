@@ -4,13 +4,15 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from groundwire.detection.example import Source
+from groundwire.detection.example import Example, Source
 from groundwire.detection.source_limits import account_for, limit_by
 from groundwire.detection.values import DetectorInfo
 from groundwire.detector import Detector
 from groundwire.errors import ConfigError, DetectionError, SettingError
+from groundwire.explain.repair import Mender
 from groundwire.pipeline.answer_stream import CheckResult, Flow, read_answer
 from groundwire.pipeline.asker import Asker, AskerArguments
 from groundwire.pipeline.checked import Checked, CheckedResponse
@@ -216,6 +218,7 @@ class Pipeline:
             tenant=asker.tenant,
             overrides=asker.overrides,
             request=asker.request,
+            can_edit=asker.can_edit,
             limits=resolve_limits(self._limits, asker.overrides),
             detector=self._named(asker),
             **known,
@@ -454,7 +457,7 @@ class Pipeline:
         self.close()
 
     def _flow(self, context: RequestContext, *, reads_ahead: bool) -> Flow:
-        conversation, opened = context.conversation, None
+        conversation, opened, mender = context.conversation, None, None
         found = CheckResult(failure=context.failure)
         if context.path in DUE and context.failure is None:
             try:
@@ -466,13 +469,23 @@ class Pipeline:
                     tenant=context.tenant,
                     reads_ahead=reads_ahead,
                 )
+                if context.can_edit:
+                    read = partial(
+                        detector.detect_batch, operating_point=point, tenant=context.tenant
+                    )
+                    example = Example(
+                        sources=conversation.sources, answer="", question=conversation.question
+                    )
+                    mender = Mender(read, example)
             except Exception as error:  # noqa: BLE001 - the check was due, and so is unavailable
                 found = CheckResult.failed(error)
-        return Flow(opened, self._concluder(context), found=found, conversation=conversation)
+        conclude = self._concluder(context, mender)
+        return Flow(opened, conclude, found=found, conversation=conversation)
 
-    def _concluder(self, context: RequestContext) -> Concluder:
+    def _concluder(self, context: RequestContext, mender: Mender | None = None) -> Concluder:
         return Concluder(
             context=context,
+            mender=mender,
             decider=self._decider,
             explainer=None if self.explainer is None else Remembered(self.explainer),
             ignores_short=self._ignores_short,

@@ -18,7 +18,9 @@ class Action(StrEnum):
     """The actions on an answer, from the weakest to the strongest.
 
     ``log`` and ``flag`` leave the answer as it is, and differ only in what is recorded; ``header``
-    adds response headers, ``body`` a warning before the text; ``block`` withholds the answer.
+    adds response headers, ``body`` a warning before the text; ``repair`` replaces wrong words by
+    words of the evidence, and becomes ``block`` if that is not possible; ``block`` withholds the
+    answer.
     """
 
     NONE = "none"
@@ -26,12 +28,18 @@ class Action(StrEnum):
     FLAG = "flag"
     HEADER = "header"
     BODY = "body"
+    REPAIR = "repair"
     BLOCK = "block"
 
     @property
     def strength(self) -> int:
-        """Place of the action in the order of strength: 0 for ``none``, 5 for ``block``."""
+        """Place of the action in the order of strength: 0 for ``none``, 6 for ``block``."""
         return _place(self)
+
+    @property
+    def withholds(self) -> bool:
+        """Whether an answer may have to be withheld: the action is ``repair`` or ``block``."""
+        return self in (Action.REPAIR, Action.BLOCK)
 
 
 class OnError(StrEnum):
@@ -39,7 +47,7 @@ class OnError(StrEnum):
 
     ALLOW = "allow"  # the policy's action, but at most log, so that the answer passes
     WARN = "warn"  # the policy's action, but at most header, so that the answer passes
-    AUTO = "auto"  # block if the policy's action is block, else as warn
+    AUTO = "auto"  # block if the policy's action is repair or block, else as warn
     BLOCK = "block"
 
 
@@ -308,7 +316,7 @@ def _default(policy: Policy, own: Action | None) -> Action:
 
 def _on_error(policy: Policy) -> Action:
     is_auto = policy.on_error is OnError.AUTO
-    if policy.on_error is OnError.BLOCK or (is_auto and policy.action is Action.BLOCK):
+    if policy.on_error is OnError.BLOCK or (is_auto and policy.action.withholds):
         return Action.BLOCK
     most = Action.LOG if policy.on_error is OnError.ALLOW else Action.HEADER
     return weaker(policy.action, most)

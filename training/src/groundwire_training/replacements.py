@@ -200,7 +200,7 @@ def decisions(
     sources, question = case.record.sources, case.record.question
     found = detector.detect(sources=sources, question=question, answer=case.answer)
     example = Example(sources=sources, question=question, answer=case.answer)
-    mender = repair.Mender(detector, example, weights)
+    mender = repair.Mender(detector.detect_batch, example, weights)
     for claim in found.claims:
         for span in claim.spans if len(claim.spans) == 1 else ():
             is_here = span.start < case.slot[1] and case.slot[0] < span.end

@@ -19,6 +19,7 @@ from groundwire.control.audit.event import AuditEvent, EventType
 from groundwire.control.audit.findings import AnswerFindings
 from groundwire.control.audit.quoted import AuditText, Keeping, Quotes, hashed
 from groundwire.detection.values import Detection, Outcome, Reason
+from groundwire.explain.repair import Edit
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
@@ -197,6 +198,8 @@ def _found_payload(
     if answer.pointers and keeping.text is not AuditText.HASH:
         name = Quotes(keeping, max_chars=0).name
         payload["unsupported_pointers"] = tuple(map(name, answer.pointers[:MAX_TEXTS]))
+    if answer.edits:
+        payload["edits"] = _edits(answer.edits[:MAX_TEXTS], detection, keeping)
     judged = {
         "nli_contradictions": findings.n_contradictions,
         "max_severity": findings.max_severity,
@@ -220,6 +223,23 @@ def _texts(detection: Detection, keeping: Keeping) -> dict[str, tuple[str | None
         "ungrounded_claims": tuple(quotes.part(answer, each) for each in claims),
         "unsupported_spans": tuple(quotes.part(answer, each) for each in spans),
     }
+
+
+def _edits(
+    edits: Sequence[Edit], detection: Detection, keeping: Keeping
+) -> tuple[dict[str, int | str | None], ...]:
+    """Return the changes that repaired an answer; if only hashes are kept, without their words."""
+    quotes = Quotes(keeping, max_chars=MAX_CHARS)
+    answer = quotes.read(detection.answer)
+    return tuple(
+        {
+            "start": each.start,
+            "end": each.end,
+            "old": quotes.piece(answer, each.start, each.end),
+            "new": quotes.text(each.new),
+        }
+        for each in edits
+    )
 
 
 def _outcome_payload(answer: Checked) -> dict[str, Any]:

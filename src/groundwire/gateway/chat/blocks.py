@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Any, TypeVar
 
+from groundwire.explain.repair import Edit, edited
 from groundwire.gateway.chat.chunks import (
     TEXTS,
     Chunk,
@@ -232,6 +233,7 @@ class HeldBlocks(ABC):
         n_chars: Characters of text that have arrived.
         n_sent: Characters of text that have been sent.
         n_bytes: Bytes of the events that are held.
+        edits: The changes that repair the text that may be sent, in reading order.
     """
 
     withholds: bool
@@ -240,6 +242,7 @@ class HeldBlocks(ABC):
     n_chars: int = 0
     n_sent: int = 0
     n_bytes: int = 0
+    edits: tuple[Edit, ...] = ()
     _n_late: int = 0
     _steps: deque[_Step] = field(default_factory=deque)
     _warning: str | None = None
@@ -248,6 +251,8 @@ class HeldBlocks(ABC):
 
     #: The field of an event that holds the number of its block.
     number = "index"
+    #: Whether answers can be repaired: no event repeats the text of another.
+    can_edit = True
 
     # Methods that each dialect defines.
 
@@ -341,6 +346,7 @@ class HeldBlocks(ABC):
             begin = max(first.start, self.n_sent) - first.start
             self.n_sent = upto
             text = first.event.part.text[begin : upto - first.start]
+            text = edited(text, self.edits, start=first.start + begin)
             out.append(self._write(self._with_text(first.event, text), is_ours=True))
         return out
 
@@ -409,8 +415,9 @@ class HeldBlocks(ABC):
         begin = max(step.start, self.n_sent)
         is_reduced = self.withholds and step.event.leaves is Leaves.WITH_TEXT
         data, raw = step.event.known if is_reduced else step.event.data, step.raw
-        if step.start < begin < step.end:
-            text = step.event.part.text[begin - step.start :]
+        old = step.event.part.text[begin - step.start :]
+        text = edited(old, self.edits, start=begin)
+        if step.start < begin < step.end or text != old:
             data, raw = self._with_text(step.event, text), None
         self.n_sent = max(self.n_sent, step.end)
         if extension is not None:

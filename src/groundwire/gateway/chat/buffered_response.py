@@ -3,13 +3,16 @@
 import asyncio
 import json
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from starlette.responses import Response
 
 from groundwire.errors import InvalidConversationError
+from groundwire.explain.repair import edited
 from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.body_warning import warning_text
 from groundwire.gateway.chat.chunks import unambiguous
@@ -27,6 +30,11 @@ log = logging.getLogger(__name__)
 #: that other requests need not wait.
 LARGE_BYTES = 2**20
 
+#: Fields of a body that hold the text of an answer; each holds the whole text, or one part of it.
+_TEXTS = frozenset(("content", "text", "output_text"))
+#: Fields beside a text that quote it or count in it, with their values for a repaired text.
+_ABOUT_TEXT: Mapping[str, Any] = MappingProxyType({"logprobs": None, "annotations": []})
+
 #: Headers about the bytes of a body, which are wrong once the body is changed.
 _OF_BYTES = frozenset(
     {"content-encoding", "content-length", "content-md5", "content-digest", "digest", "etag"}
@@ -39,7 +47,7 @@ class CheckedBody:
 
     Attributes:
         raw: The bytes that the upstream sent; they may be compressed.
-        data: The body as JSON data; ``None`` if it cannot be read.
+        data: The body as JSON data, with repaired answers; ``None`` if it cannot be read.
         answers: The results for the answers; one ``unavailable`` result if the body cannot be read.
         is_upstream_error: Whether the body is an error of the upstream, without answers.
     """
@@ -66,8 +74,33 @@ async def check_body(
         failed = checks.unavailable(unread, type(error).__name__)
         return CheckedBody(raw=raw, data=None, answers=(failed,))
     is_error = not answers and dialect.is_error(data)
-    checked = await checks.check(answers)
-    return CheckedBody(raw=raw, data=data, answers=checked, is_upstream_error=is_error)
+    checked = []
+    for each in await checks.check(answers):
+        repaired = _repaired(data, each) if each.edits else data
+        # If the text is in several parts, it is nowhere as a whole, and nothing was replaced.
+        checked.append(each.blocked() if each.edits and repaired == data else each)
+        data = repaired
+    return CheckedBody(raw=raw, data=data, answers=tuple(checked), is_upstream_error=is_error)
+
+
+def _repaired(data: Any, checked: Checked) -> Any:  # noqa: ANN401 - JSON data
+    """Return JSON data with the repaired text of an answer wherever its whole text is."""
+    old, new = checked.answer.text, edited(checked.answer.text, checked.edits)
+
+    def change(value: Any) -> Any:  # noqa: ANN401 - JSON data
+        if isinstance(value, list):
+            return [change(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        changed = {
+            key: new if key in _TEXTS and each == old else change(each)
+            for key, each in value.items()
+        }
+        if changed == value:
+            return value
+        return changed | {key: each for key, each in _ABOUT_TEXT.items() if changed.get(key)}
+
+    return change(data)
 
 
 def _read(
@@ -85,13 +118,14 @@ def _read(
 
 
 def marked(reply: UpstreamReply, body: CheckedBody, dialect: Dialect) -> Response:
-    """Return the upstream's response for the client, with headers and warnings about the results.
+    """Return the response for the client, with repairs, and headers and warnings about the results.
 
     No answer has the action ``block``: the caller refuses a response with such an answer.
     """
     warnings = [warning_text(answer) for answer in body.answers]
     headers, raw = reply.headers, body.raw
-    if any(warnings) and body.data is not None:
+    is_changed = any(warnings) or any(answer.edits for answer in body.answers)
+    if is_changed and body.data is not None:
         data = dialect.with_warnings(body.data, warnings)
         headers, raw = of_new_body(reply), json.dumps(data, separators=(",", ":")).encode()
     marks = [*vsr_headers(body.answers), *outcome_headers(body.answers)]

@@ -216,9 +216,15 @@ class ReleasedStream:
     def _reviewed(self, index: int, review: Review) -> None:
         if self._outbox.is_sealed:
             return
-        self._clear(index, review.clear_to)
-        if review.checked.action is Action.BLOCK:
-            self._block({index: review.checked})
+        checked = self._editable(review.checked)
+        self._held.answer(index).edits = checked.edits
+        self._clear(index, min(review.clear_to, checked.n_clear))
+        if checked.action is Action.BLOCK:
+            self._block({index: checked})
+
+    def _editable(self, checked: Checked) -> Checked:
+        """Return a result, as blocked if its answer is repaired and this stream cannot do that."""
+        return checked if self._held.can_edit or not checked.edits else checked.blocked()
 
     def _clear(self, index: int, upto: int) -> None:
         self._clear_to[index] = max(self._clear_to.get(index, 0), upto)
@@ -230,7 +236,7 @@ class ReleasedStream:
 
     async def _settle(self, index: int) -> None:
         """Wait for the result of a complete answer, and release the answer or block it."""
-        checked = await self._answers[index].finish()
+        checked = self._editable(await self._answers[index].finish())
         if self._release.withholds and checked.action is Action.BLOCK:
             self._clear(index, checked.n_clear)
             self._block({index: checked})
@@ -240,6 +246,7 @@ class ReleasedStream:
     def _let_go(self, index: int, checked: Checked) -> None:
         self._passed.add(index)
         held, is_deferred = self._held.answer(index), self._release is Release.DEFERRED
+        held.edits = checked.edits
         text = held.settle(warning=warning_text(checked), in_front=is_deferred)
         # If the record cannot be written, a deferred answer must not be sent at all.
         put = self._put_last if is_deferred else self._outbox.put
@@ -274,7 +281,8 @@ class ReleasedStream:
         self._finish(self._held.tail(is_done=self._is_done))
 
     async def _settle_together(self) -> None:
-        checked = {each.answer.index: each for each in await self._answers.finish()}
+        done = map(self._editable, await self._answers.finish())
+        checked = {each.answer.index: each for each in done}
         withheld = {i: each for i, each in checked.items() if each.action is Action.BLOCK}
         if withheld:
             self._block(withheld)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from groundwire.explain.repair import Edit, edited
 from groundwire.gateway.chat.chunks import HEAD, Chunk, DeltaPart
 from groundwire.gateway.chat.known_fields import (
     are_of,
@@ -59,6 +60,7 @@ class HeldAnswer:
         n_held: Characters that are held: of text, and of other fields such as tool calls.
         n_bytes: Bytes of the events that are held.
         is_finished: Whether the upstream has sent the answer's ``finish_reason``.
+        edits: The changes that repair the text that may be sent, in reading order.
     """
 
     index: int
@@ -68,6 +70,7 @@ class HeldAnswer:
     n_held: int = 0
     n_bytes: int = 0
     is_finished: bool = False
+    edits: tuple[Edit, ...] = ()
     _pieces: deque[_Piece] = field(default_factory=deque)
     _late: list[bytes] = field(default_factory=list)
 
@@ -154,11 +157,15 @@ class HeldAnswer:
         begin = max(piece.start, self.n_sent)
         self.n_held -= upto - begin
         self.n_sent = upto
-        if begin == piece.start and upto == piece.end:
+        old = piece.text[begin - piece.start : upto - piece.start]
+        text = edited(old, self.edits, start=begin)
+        if begin == piece.start and upto == piece.end and text == old:
             return piece.event
         data = self.stream.read(piece.event)
         whole = data["choices"][0]
-        delta = {"content": piece.text[begin - piece.start : upto - piece.start]}
+        if edited(piece.text, self.edits, start=piece.start) != piece.text:
+            whole = {**whole, "logprobs": None}  # they quote the words that are replaced
+        delta = {"content": text}
         if begin == piece.start and "role" in whole["delta"]:
             delta["role"] = whole["delta"]["role"]
         if upto == piece.end:
@@ -183,6 +190,9 @@ class HeldStream:
         usage: The token counts that the upstream sent last, except for counts with text, which are
             ignored; ``None`` if there are no counts.
     """
+
+    #: Whether answers can be repaired: no event repeats the text of another.
+    can_edit = True
 
     def __init__(self, head: Mapping[str, Any], *, trace_id: str, withholds: bool) -> None:
         """Prepare an empty buffer; the upstream's chunks later replace the fields of ``head``."""

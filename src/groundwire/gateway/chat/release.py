@@ -24,7 +24,7 @@ class Release(StrEnum):
             settles: Whether the end of a response waits for its audit records.
         """
         strongest = max(actions, key=lambda action: action.strength, default=Action.NONE)
-        if strongest is Action.BLOCK:
+        if strongest.withholds:
             return cls(wish)
         if strongest is Action.BODY and wish == cls.DEFERRED:
             return cls.DEFERRED  # so that the warning can stand before the text

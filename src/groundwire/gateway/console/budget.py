@@ -153,7 +153,7 @@ async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
     policies = _policies(visit, tenant)
     # A finding counts as blocked if one of the policies blocks it.
     blocking = [
-        kind for kind in _FINDINGS if any(_action(each, *kind) is Action.BLOCK for each in policies)
+        kind for kind in _FINDINGS if any(_action(each, *kind).withholds for each in policies)
     ]
     return await asyncio.to_thread(
         FalseBlocks.of,
@@ -161,7 +161,7 @@ async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
         detector,
         # If the policies block no finding, the page shows the effect of blocking all findings.
         blocking=blocking or _FINDINGS,
-        blocks_incomplete=any(decide(each, Outcome.PARTIAL) is Action.BLOCK for each in policies),
+        blocks_incomplete=any(decide(each, Outcome.PARTIAL).withholds for each in policies),
     )
 
 

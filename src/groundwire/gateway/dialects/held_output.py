@@ -31,6 +31,7 @@ class HeldOutput(HeldBlocks):
     _put_in: tuple[int, Mapping[str, Any]] | None = None  # number and item of the added warning
 
     number = "output_index"
+    can_edit = False  # later events repeat the texts of earlier ones
 
     def _moved(self, data: Mapping[str, Any], *, is_ours: bool) -> Mapping[str, Any]:
         # `slots=True` makes a new class, in which super() without arguments fails.

@@ -244,7 +244,8 @@ class HeldMessage(HeldBlocks):
     _is_ended: bool = False
 
     def _with_text(self, event: BlockEvent, text: str) -> Mapping[str, Any]:
-        return {**event.known, "delta": {"type": "text_delta", "text": text}}
+        name = "delta" if "delta" in event.known else "content_block"
+        return {**event.known, name: {**event.known[name], "text": text}}
 
     def _leaving(self, data: Mapping[str, Any]) -> None:
         match data.get("type"):

@@ -1,0 +1,164 @@
+"""The action ``repair``: wrong words give way to the evidence's, or the answer is withheld."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groundwire import Detector
+from groundwire.engine.models import BASE_PACKAGE
+from tests.gateway.chats import WRONG, Gateway, gateway, without_ids
+from tests.gateway.dialects.spoken import ALL, Chat, Messages, Responses, Spoken, data_of
+from tests.gateway.wire import Script, chunk, event
+
+pytest.importorskip(BASE_PACKAGE, reason="pip install ./models/reader-base")
+pytestmark = pytest.mark.merge
+
+SOURCED = {"metadata": {"grounding.sources": ["The tower was opened in 1889. It is 330 m tall."]}}
+BAD = ["The tower was", " opened in 19", "50. It is", " 330 m tall."]
+REPAIRED = "The tower was opened in 1889. It is 330 m tall."
+#: A wrong sentence that no words of the evidence make right.
+UNREPAIRABLE = ["The tower is 330 m tall. Ann", f" wrote of {WRONG} tin foxes."]
+MODES = {
+    "sentence": "check: {action: repair}",
+    "deferred": "check: {action: repair}\ngateway: {release: deferred}",
+    "settled": "check: {action: repair}\naudit: {durability: before_response}",
+}
+CHAT = Chat()
+EACH = pytest.mark.parametrize("spoken", ALL, ids=lambda each: each.path)
+
+
+@pytest.fixture(scope="module")
+def running(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[dict[str, Gateway]]:
+    with ExitStack() as stack:
+        yield {
+            mode: stack.enter_context(
+                gateway(tmp_path_factory.mktemp("gateway"), yaml, detector=Detector.load(threads=1))
+            )
+            for mode, yaml in MODES.items()
+        }
+
+
+def streamed(own: Gateway, spoken: Spoken, events: list[bytes]) -> bytes:
+    own.upstream.script(Script.sse(events))
+    with own.asking(spoken.request(stream=True, **SOURCED), path=spoken.path) as answer:
+        assert answer.status_code == 200
+        return answer.read()
+
+
+@EACH
+def test_a_wrong_answer_is_repaired(running: dict[str, Gateway], spoken: Spoken) -> None:
+    own = running["sentence"]
+    own.upstream.script(Script.json(spoken.body("".join(BAD))))
+    answer = own.post_to(spoken.path, spoken.request(**SOURCED))
+    assert answer.json() == spoken.body(REPAIRED)
+    assert answer.headers["x-groundwire-action"] == "repair"
+    assert answer.headers["x-groundwire-outcome"] == "hallucinated"
+
+
+@EACH
+@pytest.mark.parametrize("mode", MODES)
+def test_a_wrong_stream_is_repaired(running: dict[str, Gateway], mode: str, spoken: Spoken) -> None:
+    got = streamed(running[mode], spoken, spoken.events(BAD))
+    marks = spoken.marks_of(got)
+    assert marks is not None
+    assert WRONG not in without_ids(got.decode())
+    if isinstance(spoken, Responses):  # its last events repeat the whole text
+        assert spoken.is_refused(data_of(got))
+        assert marks["action"] == "block"
+    else:
+        assert spoken.text_of(got) == REPAIRED
+        assert (marks["outcome"], marks["action"]) == ("hallucinated", "repair")
+
+
+@EACH
+@pytest.mark.parametrize("mode", MODES)
+def test_an_answer_that_cannot_be_repaired_is_withheld(
+    running: dict[str, Gateway], mode: str, spoken: Spoken
+) -> None:
+    own = running[mode]
+    own.upstream.script(Script.json(spoken.body("".join(UNREPAIRABLE))))
+    assert own.post_to(spoken.path, spoken.request(**SOURCED)).status_code == 403
+    got = streamed(own, spoken, spoken.events(UNREPAIRABLE))
+    assert spoken.is_refused(data_of(got))
+    assert WRONG not in without_ids(got.decode())
+
+
+@EACH
+@pytest.mark.parametrize("mode", MODES)
+def test_a_right_answer_is_not_changed(
+    running: dict[str, Gateway], mode: str, spoken: Spoken
+) -> None:
+    own = running[mode]
+    own.upstream.script(Script.json(spoken.body(REPAIRED)))
+    assert own.post_to(spoken.path, spoken.request(**SOURCED)).json() == spoken.body(REPAIRED)
+    assert spoken.text_of(streamed(own, spoken, spoken.events([REPAIRED]))) == REPAIRED
+
+
+def test_a_sentence_is_repaired_before_the_next_one_arrives(running: dict[str, Gateway]) -> None:
+    own, events = running["sentence"], CHAT.events(BAD)
+    own.upstream.script(Script.sse(events))
+    with own.asking(CHAT.request(stream=True, **SOURCED)) as answer:
+        data = data_of(answer.read())
+    pieces = [piece for piece in CHAT.pieces_of(data) if piece]
+    assert pieces == ["The tower was", " opened in 1889", ".", " It is", " 330 m tall."]
+
+
+def test_one_answer_of_several_is_repaired(running: dict[str, Gateway]) -> None:
+    own, body = running["sentence"], CHAT.body("".join(BAD))
+    right = {**body["choices"][0], "index": 1, "logprobs": {"content": []}}
+    right["message"] = {"role": "assistant", "content": "The tower is 330 m tall."}
+    body["choices"] = [{**body["choices"][0], "logprobs": {"content": []}}, right]
+    own.upstream.script(Script.json(body))
+    first, second = own.post_to(CHAT.path, CHAT.request(**SOURCED)).json()["choices"]
+    assert (first["message"]["content"], first["logprobs"]) == (REPAIRED, None)
+    assert second == right
+
+
+def test_log_probabilities_of_replaced_words_are_left_out(running: dict[str, Gateway]) -> None:
+    def spelled(text: str) -> bytes:
+        logprobs = {
+            "content": [{"token": text, "logprob": -0.1, "bytes": None, "top_logprobs": []}]
+        }
+        data = chunk({"content": text})
+        data["choices"][0]["logprobs"] = logprobs
+        return event(data)
+
+    events = [*map(spelled, BAD), *CHAT.events([])]
+    got = streamed(running["sentence"], CHAT, events)
+    kept = [each["choices"][0]["logprobs"] for each in data_of(got)[:5] if each]
+    tokens = [each["content"][0]["token"] for each in kept if each]
+    assert tokens == ["The tower was", " 330 m tall."]
+    assert CHAT.text_of(got) == REPAIRED
+
+
+def test_a_text_in_several_parts_is_withheld(running: dict[str, Gateway]) -> None:
+    own, body = running["sentence"], Messages().body("")
+    body["content"] = [{"type": "text", "text": piece} for piece in BAD]
+    own.upstream.script(Script.json(body))
+    answer = own.post_to("messages", Messages().request(**SOURCED))
+    assert (answer.status_code, WRONG in without_ids(answer.text)) == (403, False)
+
+
+def test_the_audit_trail_has_the_changes(tmp_path: Path) -> None:
+    text = "".join(BAD)
+    found: dict[str, Any] = {}
+    for kept in ("full", "hash"):
+        (folder := tmp_path / kept).mkdir()
+        yaml = f"check: {{action: repair}}\naudit: {{text: {kept}}}"
+        with gateway(folder, yaml, detector=Detector.load(threads=1)) as own:
+            own.upstream.script(Script.json(CHAT.body(text)))
+            own.post_to(CHAT.path, CHAT.request(**SOURCED))
+            (event_,) = own.wait_for_events(1)
+        found[kept] = event_["payload"]
+    assert found["full"]["action"] == "repair"
+    (edit,) = found["full"]["edits"]
+    assert edit == {"start": 24, "end": 28, "old": "1950", "new": "1889"}
+    assert text[edit["start"] : edit["end"]] == edit["old"]
+    assert [each["old"] for each in found["hash"]["edits"]] == [None]
+    assert WRONG not in without_ids(json.dumps(found["hash"]))
