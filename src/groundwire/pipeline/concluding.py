@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Concluder:
-    """Makes the results for one answer, at its end and while it arrives.
+    """Turns the findings in one answer into its result, at its end and while it arrives.
 
     ``ignores_short``: whether an answer can be grounded although some of its sentences are too
     short for the similarity detector to compare them.
@@ -36,7 +36,7 @@ class Concluder:
         """Explain the findings and apply the policy; after an error, the check counts as failed."""
         try:
             return self._conclude(answer, found)
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
+        except Exception as error:  # noqa: BLE001 - after any error, the check counts as failed
             return self._conclude(answer, CheckResult.failed(error))
 
     def _conclude(self, answer: Answer, found: CheckResult) -> Checked:
@@ -83,7 +83,7 @@ class Concluder:
 def _explain(explainer: Remembered, context: RequestContext, detection: Detection) -> Explained:
     try:
         return explainer.explain(detection, context.conversation.sources)
-    except Exception as error:  # noqa: BLE001 - whatever went wrong, the spans stay marked
+    except Exception as error:  # noqa: BLE001 - after any error, the spans stay marked
         log.warning("Findings could not be explained: %s", type(error).__name__)
         return Explained.failed(detection, type(error).__name__)
 

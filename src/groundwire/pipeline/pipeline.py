@@ -1,4 +1,4 @@
-"""Joins the stages: evidence, gate, decisions, detector, explainer, policy."""
+"""Joins the stages of a check: evidence, gate, decisions, detector, explainer, policy."""
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
@@ -54,8 +54,8 @@ class Pipeline:
     """Checks the answers to chat requests. Any number of threads may share a pipeline.
 
     Attributes:
-        gate: The gate; ``None``: every prompt calls for a check.
-        explainer: The explainer; ``None``: findings are not explained.
+        gate: Tells whether a prompt calls for a check; ``None``: every prompt does.
+        explainer: Explains findings; ``None``: findings are not explained.
     """
 
     def __init__(
@@ -98,7 +98,8 @@ class Pipeline:
             metadata_only: Whether only sources in ``metadata["grounding.sources"]`` are evidence.
             final_tools: Tools whose arguments are the final answer, beside those of known
                 frameworks.
-            evidence_names: Names of evidence in prompts, beside the built-in ones.
+            evidence_names: Names that mark evidence in prompts, such as ``<kb_hit>``, beside the
+                built-in ones.
             ignores_short: Whether an answer can be grounded although some of its sentences are too
                 short for the similarity detector to compare them, as in DVARA.
         """
@@ -124,8 +125,8 @@ class Pipeline:
 
         Args:
             config: The configuration.
-            tenants: Id of a tenant → its own settings, in place of those in the configuration; the
-                mapping may change later.
+            tenants: Id of a tenant → its own settings, in place of the tenants in the
+                configuration. The mapping may change later.
 
         Raises:
             ConfigError: If a setting does not suit its model; the error names the setting.
@@ -222,7 +223,7 @@ class Pipeline:
         )
 
     def unopened(self, failure: str, **asked: Unpack[AskerArguments]) -> RequestContext:
-        """Return the context of a request that :meth:`open` could not read, or took too long to.
+        """Return the context of a request that :meth:`open` could not read, or not in time.
 
         Answers to the request cannot be checked. The policy is the strictest one, because it is
         unknown which decision applies.
@@ -272,7 +273,7 @@ class Pipeline:
             result = self.gate.classify(conversation.question)
             if longer is not None and not result.needs_fact_check:
                 result = self.gate.classify(longer)
-        except Exception as error:  # noqa: BLE001 - a gate that fails means: check
+        except Exception as error:  # noqa: BLE001 - if the gate fails, the answer is checked
             log.warning("The gate failed, the answer is checked: %s", type(error).__name__)
             return GateReport(status=GateStatus.FAILED, reason=type(error).__name__)
         status = GateStatus.BYPASSED if is_bypassed else GateStatus.ASKED
@@ -466,7 +467,7 @@ class Pipeline:
                     tenant=context.tenant,
                     reads_ahead=reads_ahead,
                 )
-            except Exception as error:  # noqa: BLE001 - the check was due, and so is unavailable
+            except Exception as error:  # noqa: BLE001 - after any error, the check is unavailable
                 found = CheckResult.failed(error)
         return Flow(opened, self._concluder(context), found=found, conversation=conversation)
 
