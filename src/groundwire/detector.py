@@ -200,7 +200,7 @@ class Detector:
         else:
             from groundwire.engine.token_classifier import TokenClassifierBackend
 
-            verify(find_model())  # the tables of this model serve to find the evidence to quote
+            verify(find_model())  # its word tables are used to find the evidence to quote
             backend = TokenClassifierBackend.load(
                 name, revision=revision, device=device, threads=threads, max_length=max_length
             )
@@ -412,8 +412,8 @@ class Detector:
         """Begin to check an answer that is still being written.
 
         The sources are indexed now. With ``reads_ahead``, the backend may also begin to read them
-        in the background; pass ``reads_ahead=False`` if the answer is already written. All else is
-        as in :meth:`detect`.
+        in the background; pass ``reads_ahead=False`` if the answer is already written. The other
+        arguments and the errors are those of :meth:`detect`.
         """
         if question is not None:
             require_text(question, "question")
@@ -447,7 +447,8 @@ class Detector:
             index_s=perf_counter() - started,
             source_ids=[source.id for source in sources],
             question=question,
-            # Readers and the embedded encoder know only English, other models may know more.
+            # Readers and the embedded encoder know only English; other models may know more
+            # languages.
             reads_english_only=isinstance(backend, Reader) or backend.name == "similarity",
         )
 

@@ -1,4 +1,4 @@
-"""Groundwire's own errors, in one family. Some rooms have subclasses of their own.
+"""The exception classes of Groundwire. Some packages define further subclasses.
 
 ::
 
@@ -17,7 +17,7 @@
     │   ├── UnpinnedModelError (ValueError)   a hub model has no pinned revision
     │   ├── CorruptModelError            a file is missing, or is not the one in the manifest
     │   └── MissingExtraError (ImportError)   an optional dependency is not installed
-    ├── GateError (RuntimeError)         the gate failed, so the answer should be checked
+    ├── GateError (RuntimeError)         the gate could not tell whether an answer needs a check
     └── DetectionError (RuntimeError)    a check was due and failed
         └── UnreadableError              claim or evidence has no words that the model can read
 """
@@ -73,7 +73,7 @@ class InvalidTextError(InputError):
 
 
 class InvalidSourceError(InputError):
-    """A source cannot be read, or has the id of a source with another text.
+    """A source cannot be read, or has the same id as a source with another text.
 
     ``index`` is the position of the source; ``None`` if the sources as a whole are invalid.
     """
@@ -119,7 +119,7 @@ class LimitExceededError(InputError):
 
 
 class DatasetError(InputError):
-    """A table of answers or questions does not follow its format, or a file of it is missing.
+    """A table of answers or questions has an invalid format, or one of its files is missing.
 
     ``line`` is the number of the invalid line, from 1; ``None`` if the problem is not in one line.
     """
@@ -230,7 +230,7 @@ def needs_extra(what: str, extra: str) -> Iterator[None]:
     """Turn an ``ImportError`` in the block into the error that names the extra to install.
 
     Args:
-        what: The part of Groundwire that needs the imported packages, as subject of a sentence.
+        what: The part of Groundwire that needs the imported packages: the subject of the message.
         extra: Name of the extra that installs them.
 
     Raises:
@@ -243,7 +243,10 @@ def needs_extra(what: str, extra: str) -> Iterator[None]:
 
 
 class GateError(GroundwireError, RuntimeError):
-    """The gate failed on a prompt, so the answer to the prompt should be checked."""
+    """The gate, which predicts whether the answer to a prompt needs a check, failed.
+
+    The answer should then be checked.
+    """
 
     def __init__(self, n_chars: int, problem: str) -> None:
         super().__init__(n_chars, problem)

@@ -67,7 +67,7 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(scope="session")
 def groundwire_detector() -> Detects | None:
-    """The detector of ``grounded``; ``None`` is the default reader.
+    """The detector of ``grounded``; ``None`` means that of :meth:`groundwire.Detector.load`.
 
     Override this fixture to use another detector.
     """

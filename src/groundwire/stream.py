@@ -109,8 +109,9 @@ class Stream:
             for origin in origins.values()
             if reads_english_only and is_foreign(origin.text)
         )
-        # In this order: the number of characters so far; the offset up to which claims are judged;
-        # the offset up to which each segment is known to be a claim or an aside.
+        # ``_n_chars`` is the number of characters so far, ``_judged_to`` the offset up to which
+        # claims are judged, and ``_decided_to`` the offset up to which each segment is known to be
+        # a claim or an aside.
         self._n_chars = self._judged_to = self._decided_to = 0
         self._pending: list[Segment] = []
         self._claims: list[Claim] = []
@@ -118,8 +119,8 @@ class Stream:
         self._seconds = {"index": index_s, "read": 0.0}
         self._detection: Detection | None = None
         self._is_closed = self._is_broken = False
-        # Totals and the highest probability of the claims so far, so that a snapshot need not
-        # compute them from all claims again.
+        # Totals and the highest probability of the claims so far. Without them, a snapshot would
+        # have to go through all claims again.
         self._n_visible = self._n_read = 0
         self._highest: float | None = None
         self._reasons: Counter[Reason] = Counter()
@@ -379,7 +380,7 @@ class Stream:
         if conflict is not None:
             label = conflict.label
         elif scores.has_probabilities and self._finder.shares_nothing(claim):
-            label = Label.UNSUPPORTED  # evidence on another subject contradicts nothing
+            label = Label.UNSUPPORTED  # evidence on another subject cannot contradict the claim
         return Span(
             start=span.start,
             end=span.end,

@@ -34,7 +34,7 @@ class Detects(Protocol):
 
 
 class SharedDetector:
-    """Loads the default reader when it is first used, and keeps it for later calls."""
+    """Loads the default detector when it is first used, and keeps it for later calls."""
 
     def __init__(self) -> None:
         #: Operating point for calls that name none; ``None`` means the detector's own.
@@ -44,7 +44,7 @@ class SharedDetector:
 
     @property
     def detector(self) -> Detects:
-        """The default reader, which is loaded if it was not used before."""
+        """The default detector, which is loaded at the first access."""
         with self._lock:
             if self._detector is None:
                 from groundwire.detector import Detector  # imports numpy and onnxruntime: 200 ms
@@ -53,7 +53,7 @@ class SharedDetector:
             return self._detector
 
 
-#: Has the default detector and operating point of :func:`assert_grounded`.
+#: Holds the default detector and the default operating point of :func:`assert_grounded`.
 SHARED = SharedDetector()
 
 

@@ -61,7 +61,7 @@ class FailedError(click.ClickException):
 
     exit_code = ExitStatus.FAILED
 
-    def show(self, file: Any = None) -> None:  # noqa: ANN401  # as click declares it
+    def show(self, file: Any = None) -> None:  # noqa: ANN401  # the type that click declares
         """Print ``error: message`` on standard error."""
         from groundwire.render import visible  # the message may quote untrusted names and paths
 
@@ -108,14 +108,14 @@ class Commands(SuggestingGroup):
         info_name: str | None,
         args: list[str],
         parent: click.Context | None = None,
-        **extra: Any,  # noqa: ANN401  # as click declares it
+        **extra: Any,  # noqa: ANN401  # the type that click declares
     ) -> click.Context:
-        """Parse the command line; failures, also of printing ``--help``, become messages."""
+        """Parse the command line; show failures as messages, also those of printing ``--help``."""
         with _showing_failures():
             return super().make_context(info_name, args, parent, **extra)
 
-    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  # as click declares it
-        """Run the command; its failures become messages."""
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  # the type that click declares
+        """Run the command; show its failures as messages."""
         with _showing_failures():
             return super().invoke(ctx)
 

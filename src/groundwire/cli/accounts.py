@@ -1,6 +1,6 @@
 """``groundwire accounts``: lists and changes the accounts of people who sign in to the console.
 
-It works on the database itself, so it needs no running gateway.
+The command works on the database itself, so it needs no running gateway.
 """
 
 import click

@@ -71,7 +71,8 @@ class InputRow:
 
     Attributes:
         number: Number of the row, counted from 1; a header and blank lines are not counted.
-        line: Number of the row's first line in the file; in a JSON array or Parquet, ``number``.
+        line: Number of the row's first line in the file; in a JSON array or Parquet, the same as
+            ``number``.
         id: Id of the row, if it has one.
         sha256: :func:`fingerprint` of the row's content in the file.
         content: The example to check, or the error of a row that cannot be read.
@@ -313,7 +314,7 @@ def judge_rows(
     )
     for row in rows:
         yield row, next(verdicts) if isinstance(row.content, Example) else row.content
-    next(verdicts, None)  # raises the error that ended the input, if one did
+    next(verdicts, None)  # raises the error that stopped the reading of `rows`, if there was one
 
 
 def input_lines(path: Path, columns: ColumnMapping) -> Iterator[Line]:

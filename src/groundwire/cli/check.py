@@ -169,7 +169,7 @@ def check(
 def detected(
     setup: Setup, choice: DetectorChoice, example: Example
 ) -> tuple[AnyDetector, Detection]:
-    """Load the chosen detector and check an answer; return both the detector and the check."""
+    """Load the chosen detector and check an answer; return the detector and the detection."""
     with waiting(sum(len(source.text) for source in example.sources)):
         detector = setup.load(choice)
         return detector, detector.detect(

@@ -57,7 +57,7 @@ def wants_color(choice: ColorChoice) -> bool:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace a file by a text; if that fails, the old file stays as it was."""
+    """Write a text to a file; if that fails, an old file of this name stays as it was."""
     with replacing(path) as stream:
         stream.write(text)
 

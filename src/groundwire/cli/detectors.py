@@ -72,7 +72,7 @@ def load_detector(choice: DetectorChoice) -> AnyDetector:
 
 def load_pipeline(config: "Config") -> "Pipeline":
     """Load the pipeline of a configuration."""
-    from groundwire.pipeline import Pipeline  # imported here, as in load_detector: it is slow
+    from groundwire.pipeline import Pipeline  # imported here, since this import is slow
 
     return Pipeline.load(config)
 

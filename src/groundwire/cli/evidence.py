@@ -28,7 +28,7 @@ class NamedType(click.ParamType):  # type: ignore[type-arg] # not generic in old
     def __init__(self, of: FilePath | None = None) -> None:
         self._of = of
 
-    def convert(  # noqa: D102  # as click declares it
+    def convert(  # noqa: D102  # overrides a method of click
         self, value: str, param: click.Parameter | None, ctx: click.Context | None
     ) -> Named:
         sid, equals, rest = value.partition("=")

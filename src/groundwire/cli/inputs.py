@@ -94,7 +94,7 @@ def read_text_option(text: str | None, path: Path | None, option: str) -> str | 
 
 
 def refuse_file_name(text: str, option: str) -> None:
-    """Refuse the name of a file, also after an ``@``, as the value of an option for a text."""
+    """Raise a UsageError if the text of an option is the name of a file, also after an ``@``."""
     name = text.removeprefix("@")
     if is_file(name):
         raise click.UsageError(
@@ -107,14 +107,14 @@ def is_file(text: str, folder: Path = Path()) -> bool:
     """Return whether a text is the name of a file, in the current folder or in ``folder``."""
     if len(text) >= _MAX_NAME_CHARS:
         return False
-    # Unlike Path.is_file, this raises nothing for texts that cannot be names.
+    # Unlike Path.is_file, os.path.isfile raises no error for texts that cannot be names.
     return os.path.isfile(text) or os.path.isfile(folder / text)  # noqa: PTH113
 
 
 def read_sources(texts: Sequence[str], paths: Sequence[Path]) -> list[Source]:
     """Read the sources that options give.
 
-    The ids of texts are ``S0``, ``S1``...; the ids of files are their :func:`unique_names`. A file
+    The ids of texts are ``S0``, ``S1``...; those of files are made by :func:`unique_names`. A file
     with a list of documents or texts gives a source for each item, with the id of the document, or
     an empty id if the item has none.
 

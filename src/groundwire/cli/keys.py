@@ -1,6 +1,6 @@
-"""``groundwire keys``: makes, lists and revokes keys in the database itself.
+"""``groundwire keys``: makes, lists and revokes the gateway's keys in the database itself.
 
-It needs no running gateway, so somebody who has lost the last admin key can make another.
+The command needs no running gateway, so somebody who has lost the last admin key can make another.
 """
 
 from collections.abc import Callable

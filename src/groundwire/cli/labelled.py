@@ -1,4 +1,4 @@
-"""Gives commands a file of results, from judging data now or from an earlier run."""
+"""Provides commands with a results file, from an earlier run or from judging answers now."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -38,7 +38,7 @@ class Labelled:
     choice: DetectorChoice
 
     def check(self, ctx: click.Context) -> None:
-        """Refuse options that do not go together."""
+        """Raise a UsageError if options do not go together."""
         if (self.data is None) == (self.results is None):
             raise click.UsageError(
                 "Give labelled answers with --data, or with --results what groundwire evaluate "

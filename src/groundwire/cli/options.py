@@ -63,7 +63,7 @@ def option(
     type: Any = None,  # noqa: ANN401 - a type of click's
     *,
     setting: str = "",
-    **settings: Any,  # noqa: ANN401 - of click.option
+    **settings: Any,  # noqa: ANN401 - arguments of click.option
 ) -> Any:  # noqa: ANN401 - the default of a parameter of any type
     """Declare an option as the default of a parameter.
 
@@ -91,7 +91,7 @@ def command(
     name: str | None = None,
     *,
     under: click.Group | None = None,
-    **settings: Any,  # noqa: ANN401 - of click.command
+    **settings: Any,  # noqa: ANN401 - arguments of click.command
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Make a command of a function that declares its options.
 
@@ -112,7 +112,8 @@ def command(
 
 def commands(**settings: Any) -> Callable[[Callable[..., Any]], SuggestingGroup]:  # noqa: ANN401
     """Make a group of commands from a function; the parameters are those of :func:`command`."""
-    return command(cls=SuggestingGroup, **settings)  # type: ignore[return-value] # it returns a cls
+    # With ``cls``, click makes a group in place of a plain command.
+    return command(cls=SuggestingGroup, **settings)  # type: ignore[return-value]
 
 
 def _without_epilog(source: Callable[..., Any]) -> str:
@@ -120,7 +121,9 @@ def _without_epilog(source: Callable[..., Any]) -> str:
 
 
 def _epilog(function: Callable[..., Any]) -> str | None:
-    """Return a docstring from ``Examples:`` or ``Exit status:`` on; ``None`` if it has neither.
+    """Return the end of a docstring, from ``Examples:`` or ``Exit status:`` on.
+
+    ``None`` if the docstring has neither.
 
     The text is marked so that click does not join its lines.
     """
@@ -133,7 +136,7 @@ def _epilog(function: Callable[..., Any]) -> str | None:
 def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a function the options that its signature declares.
 
-    It also gets click's context if its first parameter is named ``ctx``.
+    The function also gets click's context if its first parameter is named ``ctx``.
     """
     text, _ = described(_without_epilog(function))
 
@@ -154,7 +157,7 @@ def names_of(options: type) -> tuple[str, ...]:
 
 
 def is_given(ctx: click.Context, name: str) -> bool:
-    """Return whether the command line has the option of a parameter."""
+    """Return whether the option of a parameter was given on the command line."""
     return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 

@@ -11,10 +11,10 @@ import click
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
-#: Minimum number of seconds between two lines of progress; a last line need not wait.
+#: Minimum number of seconds between two lines of progress; a last line is printed without delay.
 LINE_EVERY_S = 10.0
 
-#: While a check reads sources of at least this many characters, a terminal shows the time.
+#: While a check reads sources of at least this many characters, a terminal shows the elapsed time.
 LONG_CHARS = 2_000_000
 
 #: A function that is called after each row, with the number of rows that are done, including those
@@ -26,7 +26,7 @@ Report = Callable[[int], None]
 def progress(
     count: Callable[[], int | None], *, is_interactive: bool, hint: str = ""
 ) -> Iterator[Report]:
-    """Show how many rows are judged while the block runs; if Ctrl-C ends it, print the number.
+    """Show how many rows are judged while the block runs; after Ctrl-C, print the final number.
 
     Args:
         count: Returns the number of rows in the input; ``None`` if it is unknown. It is called

@@ -157,7 +157,7 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
     from groundwire.gateway.logs import log_to_stderr
     from groundwire.gateway.server import Beside, Server, is_reachable, listen
 
-    # The findings are printed below, so they need no Python warnings.
+    # The findings about the configuration are printed below, so Python need not warn of them.
     warnings.simplefilter("ignore", ConfigWarning)
     tell = say if config.log.format == "text" else log_lines
     with ExitStack() as stack:
@@ -194,8 +194,8 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
             where = _address(config.admin.host, admins)
             beside = Beside(admin_app, config, admins, address=where)
         server = Server(app, config, says=tell, address=address, beside=beside)
-        # Imported code stays for good. So the garbage collector, which holds up all requests while
-        # it runs, need not look at it again.
+        # Imported modules are never freed. The garbage collector holds up all requests while it
+        # runs, so it should not look at these objects again.
         gc.freeze()
         server.serve_until_told(sockets)
 

@@ -63,7 +63,8 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
     from groundwire.control.audit.redact import Redaction
     from groundwire.control.store.opening import existing_store
 
-    # What recording needs is prepared before the change: if that fails, no change is made.
+    # Keys and redaction for the audit trail are prepared before the change: if that fails, no
+    # change is made.
     keys = () if events is None else _signing_keys(config)
     redact = Redaction.of(config.audit.redact).apply
     async with existing_store(config) as store:

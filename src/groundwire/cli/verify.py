@@ -158,7 +158,8 @@ def verify(
 def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any]) -> "Verify":
     """Return the settings in effect: options win over the environment, which wins over a file.
 
-    If an option names another server, a key of the file is left out, with a warning.
+    If an option names another server than the configuration, an API key of the file is not used,
+    and a warning is printed.
     """
     # Variables of endpoints are read only if an endpoint is chosen, and an option may choose it.
     chosen = given.get("verify.verifier")

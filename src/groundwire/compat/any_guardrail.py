@@ -42,7 +42,7 @@ class Groundedness(Guardrail):
     )
 
     def __init__(self, pipeline: Pipeline | None = None) -> None:
-        """Use a pipeline; by default one with the default configuration."""
+        """Use a pipeline for the checks; by default one with the default configuration."""
         self._checks = Checks(pipeline)
 
     def validate(

@@ -1,4 +1,4 @@
-"""The embedded reader as a model for the compatible interfaces."""
+"""Groundwire's own model, the embedded reader, for the interfaces of other detectors."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -13,7 +13,7 @@ from groundwire.text.segment import segment
 if TYPE_CHECKING:
     from groundwire.detector import Detector
 
-#: Names under which the compatible interfaces load the embedded reader.
+#: Model names for which the interfaces of other detectors load the embedded reader.
 EMBEDDED = ("groundwire", "reader")
 
 
@@ -29,8 +29,8 @@ class ReadsAnswers(Protocol):
 class EmbeddedReader:
     """The embedded reader with the interface of a loaded checkpoint.
 
-    It judges all of an answer, or raises an error: the results of the compatible interfaces cannot
-    say that a part was not checked.
+    It judges all of an answer, or raises an error, because the results of other detectors'
+    interfaces cannot say that a part was not checked.
     """
 
     def __init__(self, detector: "Detector", *, threshold: float) -> None:

@@ -14,10 +14,10 @@ with needs_extra("The components for Haystack", "haystack"):
 
 
 class _Component:
-    """Base class of both components."""
+    """Base class of the two components for Haystack."""
 
     def __init__(self, pipeline: Pipeline | None = None) -> None:
-        """Use a pipeline; by default one with the default configuration."""
+        """Use a pipeline for the checks; by default one with the default configuration."""
         self._checks, self._is_default = Checks(pipeline), pipeline is None
 
     def to_dict(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ class GroundednessEvaluator(BaseEvaluator):
     """
 
     def __init__(self, *, pipeline: Pipeline | None = None) -> None:
-        """Use a pipeline; by default one with the default configuration."""
+        """Use a pipeline for the checks; by default one with the default configuration."""
         self._checks = Checks(pipeline)
 
     def _get_prompts(self) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class Groundedness(AgentHooks):
     async def on_llm_end(
         self, context: RunContextWrapper, agent: Agent, response: ModelResponse
     ) -> None:
-        """Record what the model returned besides messages, such as a web search."""
+        """Record the items that the model returned besides messages, such as a web search."""
         items = [item for item in response.to_input_items() if item.get("type") != "message"]
         if context in self._given:
             self._given[context]["input"] += items

@@ -79,7 +79,7 @@ def _messages(messages: Sequence[ModelMessage]) -> Iterator[dict[str, Any]]:
 
 
 def _content(content: object) -> str | list[dict[str, Any]]:
-    """Return the content of a message; what is not text becomes an image part without data."""
+    """Return the content of a message; items that are not text become image parts without data."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, Sequence) else [content]

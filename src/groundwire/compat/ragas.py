@@ -19,7 +19,7 @@ class Groundedness(BaseMetric):
     """
 
     def __init__(self, name: str = "groundedness", *, pipeline: Pipeline | None = None) -> None:
-        """Use a pipeline; by default one with the default configuration."""
+        """Use a pipeline for the checks; by default one with the default configuration."""
         super().__init__(name=name)
         self._checks = Checks(pipeline)
 

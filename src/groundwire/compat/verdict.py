@@ -128,7 +128,7 @@ class Checks:
     """Checks answers for a framework; one object serves any number of threads."""
 
     def __init__(self, pipeline: Pipeline | None = None) -> None:
-        """Use a pipeline.
+        """Use a pipeline for the checks.
 
         Args:
             pipeline: The pipeline; ``None`` for one with the default configuration, which is loaded

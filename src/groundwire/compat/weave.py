@@ -20,7 +20,7 @@ class Groundedness(weave.Scorer):
     """
 
     def __init__(self, *, pipeline: Pipeline | None = None, **settings: Any) -> None:  # noqa: ANN401
-        """Use a pipeline.
+        """Use a pipeline for the checks.
 
         Args:
             pipeline: The pipeline that checks; by default one with the default configuration.

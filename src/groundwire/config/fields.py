@@ -1,4 +1,4 @@
-"""Reads values and tables of a document, and collects all problems."""
+"""Reads values and tables of a configuration document, and collects all problems."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -61,7 +61,7 @@ def describe_wrong(name: str, raw: object, error: KindError) -> str:
 
 
 def describe_refused(raw: object, error: KindError) -> str:
-    """Return the message of :func:`describe_wrong` without the name of the setting."""
+    """Return the message about a wrong value, without the name of the setting."""
     meant = f"; did you mean {error.guess!r}?" if error.guess else "."
     return f"{_short(raw)} is not possible{meant} It must be {error.legal}."
 

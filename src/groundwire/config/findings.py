@@ -64,7 +64,8 @@ def findings(
 def _refusing_most(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[Finding]:
     """Find policies that withhold nearly every answer, right or wrong.
 
-    For example, with the embedder ``hash``, hardly any right sentence reaches DVARA's 0.7.
+    For example, with the embedder ``hash``, hardly any right sentence reaches DVARA's threshold of
+    0.7.
     """
     plugins = {f"decisions.{each.name}": each.plugin for each in config.decisions if each.plugin}
     policies: dict[str, HallucinationPlugin | None] = {"check.action": None, **plugins}
@@ -169,8 +170,8 @@ def _similarity_of(config: Config, own: Overrides | None) -> tuple[str, float]:
 def _high_thresholds(config: Config) -> Iterator[Finding]:
     """Find thresholds that were probably chosen for another detector.
 
-    The reader's probabilities are calibrated and so lower than those of HaluGate's detector. With a
-    threshold for that detector, the reader finds little.
+    The probabilities of the reader, the default detector, are calibrated and so lower than those of
+    HaluGate's detector. With a threshold for HaluGate's detector, the reader finds little.
     """
     threshold, name = config.detector.operating_point, config.detector.name
     if isinstance(threshold, str) or name in EMBEDDERS:

@@ -9,7 +9,7 @@ from groundwire.config.kinds import Secret, matching, secret
 #: Id of the tenant that the key ``gateway.api_key`` belongs to.
 DEFAULT_TENANT = "default"
 
-#: A key in the configuration that begins with this is given as its hash, not as text.
+#: Prefix of a key in the configuration that is given as its hash, not as text.
 HASHED = "sha256:"
 
 #: The type of a secret that is sent in an HTTP header.

@@ -186,7 +186,7 @@ class Number:
     def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:  # noqa: ANN401
         schema: dict[str, Any] = handler(core)
         if self.le is None:
-            schema.pop("maximum", None)  # _MAX_WHOLE, which is no bound of the setting
+            schema.pop("maximum", None)  # this is _MAX_WHOLE, not a bound of the setting
         return {**schema, "legal": self._legal(is_whole=schema["type"] == "integer")}
 
     def _legal(self, *, is_whole: bool) -> str:

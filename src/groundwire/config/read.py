@@ -57,9 +57,9 @@ class Config(Sections):
     """The whole configuration: all settings, signals, decisions, tenants and upstreams.
 
     Attributes:
-        listed: The upstreams that the file lists, in its order.
+        listed: The upstreams (LLM servers) that the file lists, in its order.
         signals: The rules of the signals that decisions depend on.
-        decisions: The decisions, in the order of the file.
+        decisions: The decision rules, in the order of the file.
         tenants: The settings of tenants, by id.
         tenant_keys: The keys of tenants, by id.
         origins: The origin of each setting, and of each signal, decision, tenant and upstream that
@@ -87,7 +87,7 @@ class Config(Sections):
 
     @property
     def detectors(self) -> Detectors:
-        """The detectors that tenants may name."""
+        """The detectors that tenants may choose, by name."""
         return Detectors(configured=self.detector.name, embedder=self.similarity.embedder)
 
     @property
@@ -98,7 +98,7 @@ class Config(Sections):
 
     @property
     def upstreams(self) -> tuple[Upstream, ...]:
-        """All upstreams: only that of ``upstream.url`` if it is given, or else the listed ones."""
+        """All upstreams (LLM servers): that of ``upstream.url`` alone, or else the listed ones."""
         own = self.upstream
         if own.url is None:
             return self.listed
@@ -350,7 +350,7 @@ class _Reader:
             self.problems.add(url.origin.source, f"{text} Move it to the list.")
 
     def finish(self) -> Config:
-        """Build the configuration from what was read, the preset if there is one, and defaults."""
+        """Build the configuration from the values that were read, the preset, and defaults."""
         origins = dict.fromkeys(SETTINGS, SettingOrigin())
         values = {path: setting.default for path, setting in SETTINGS.items()}
         for whose in sorted(self.formats):

@@ -152,7 +152,7 @@ class RuleReader:
         return tuple(decisions)
 
     def rules(self) -> SignalRules:
-        """Return the rules of all signals, also of built-in languages and domains in decisions."""
+        """Return the rules of all signals, with built-in ones for domains and languages in use."""
         for used in self._used:
             rules, name = self._rules[used.type], used.name
             if used.type is SignalType.LANGUAGE and name not in rules:
@@ -192,7 +192,7 @@ class RuleReader:
                 **values, label=None if label == _ANY else Label(label)
             )
         if name == signals.GENERAL:
-            return None  # no rule is needed: a prompt in no other domain is in this one
+            return None  # ``general`` needs no rule: it has the prompts that no other domain has
         description = text or signals.DOMAINS.get(name, "")
         if not description:
             self.problems.add(place, f"the domain {name!r} has no description, and needs one.")

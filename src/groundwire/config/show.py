@@ -71,7 +71,7 @@ def decision_data(decision: Decision) -> dict[str, Any]:
 
 
 def rule_data(rule: Rule | Condition) -> dict[str, Any]:
-    """Return a rule or a condition as a file has it, under ``rules``."""
+    """Return a rule or a condition as the data of the key ``rules`` of a decision."""
     if isinstance(rule, Condition):
         return {"type": str(rule.type), "name": rule.name}
     return {

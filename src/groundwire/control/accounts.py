@@ -39,17 +39,18 @@ _MAX_HASHING = 2
 _NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9._@+-]+")
 
-#: Beginning of the names of accounts without a password. Names that people choose cannot begin so.
+#: Prefix of the names of accounts without a password, whose owners sign in at a provider. Names
+#: that people choose cannot begin with this prefix.
 _FROM_PROVIDER = "oidc:"
 _HASHER = PasswordHasher()
 
 
 class AccountRole(StrEnum):
-    """The roles of people; each role has the rights of the roles before it, and more."""
+    """The roles of people in the console; each role has the rights of those above it, and more."""
 
-    VIEWER = "viewer"  # reads
-    REVIEWER = "reviewer"  # judges findings
-    ADMIN = "admin"  # changes everything
+    VIEWER = "viewer"  # may read pages
+    REVIEWER = "reviewer"  # may also judge findings
+    ADMIN = "admin"  # may also change tenants and accounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,7 @@ class Identity:
 
     @property
     def account(self) -> str:
-        """A name for a new account: from ``called``, and a hash of issuer and subject."""
+        """A name for a new account, made of ``called`` and a hash of issuer and subject."""
         called = _NOT_IN_NAMES.sub("-", self.called.lower())[:50].strip("-") or "somebody"
         return f"{_FROM_PROVIDER}{called}-{key_hash(f'{self.issuer} {self.subject}')[:8]}"
 
@@ -98,7 +99,7 @@ class SavedAccount:
 
     Attributes:
         account: The account as it is now.
-        role_before: The role of the account before; ``None`` if the account is new.
+        role_before: The role before the change; ``None`` if the account is new.
         has_new_password: Whether the account got a new password.
     """
 
@@ -155,7 +156,7 @@ class Accounts:
             is_new: ``True``: raise an error if there is an account of this name; ``False``: raise
                 an error if there is none; ``None``: make or change the account.
             is_reset: Whether the new password also replaces that of an existing account.
-            keeps_session: The token of the only session that does not end; empty: all end.
+            keeps_session: The token of the only session that does not end; empty: all sessions end.
             keeps_admin: Whether to raise an error if no admin would be left.
 
         Raises:
@@ -214,7 +215,10 @@ class Accounts:
         return account
 
     async def is_right(self, name: str, password: str) -> bool:
-        """Return whether a password is right; an unknown name takes as long as a wrong password."""
+        """Return whether the password of an account is right.
+
+        An unknown name takes as long as a wrong password, so the time reveals no names.
+        """
         return await self._verified(name, password) is not None
 
     async def _verified(self, name: str, password: str) -> str | None:
@@ -285,7 +289,7 @@ class Accounts:
 
     @cached_property
     def _dummy_hash(self) -> str:
-        """A hash to check a password with if none is stored, so that the time reveals nothing."""
+        """A hash to check a password against if none is stored, so that the time is the same."""
         return self._hasher.hash(secrets.token_urlsafe(32))
 
     def _matches(self, hashed: str, password: str) -> bool:

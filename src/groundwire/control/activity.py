@@ -99,7 +99,7 @@ class Activity:
         self._rolled_up_at = 0
 
     def answered(self, answers: Sequence[Checked], *, model: str) -> None:
-        """Count the answers of one response."""
+        """Count the answers of one response; ``model`` is the model that the client named."""
         if model not in self._models and len(self._models) >= _MAX_MODELS:
             model = _OTHER
         self._models.add(model)
@@ -148,7 +148,7 @@ class Activity:
         )
 
     async def _roll_up(self, connection: AsyncConnection, table: Table) -> None:
-        """Remove rows that are too old, and merge others into rows for longer stretches of time."""
+        """Remove rows that are too old; merge other old rows into rows for longer stretches."""
         await connection.execute(delete(table).where(table.c.slot < _slot() - KEPT_S))
         names = [column.name for column in table.primary_key if column.name != "slot"]
         for age_s, length_s in _ROLLED_UP:
@@ -177,7 +177,7 @@ class Activity:
         """Return the numbers of answers by outcome and action, for each stretch of time.
 
         Args:
-            since: The beginning, in seconds since 1970.
+            since: The beginning of the first stretch, in seconds since 1970.
             step_s: Length of a stretch of time, in seconds.
             only: ``tenant``, ``model`` or ``action`` → the value that it must have; empty: any.
         """
@@ -208,7 +208,7 @@ class Activity:
             return {row.outcome: row.n for row in found}
 
     async def times(self, since: int) -> tuple[StageTimes, ...]:
-        """Return the durations of each stage of checks, from ``since`` on, as in :meth:`totals`."""
+        """Return the durations of each stage of checks, from ``since`` (seconds since 1970) on."""
         own, stages = check_times.c, dict[str, dict[int, int]]()
         query = select(own.stage, own.range, func.sum(own.n)).where(own.slot >= since)
         async with self._store.reading() as connection:
@@ -224,7 +224,7 @@ def _slot() -> int:
 
 
 def _range_of(ms: float) -> int:
-    """Return the number of a duration's range."""
+    """Return the number, from 0, of the range into which a duration in milliseconds falls."""
     return max(0, ceil(log(max(ms, _SHORTEST_MS) / _SHORTEST_MS, _GROWTH)))
 
 
@@ -238,7 +238,8 @@ def _times(stage: str, counts: Mapping[int, int]) -> StageTimes:
 def _quantile(counts: Mapping[int, int], n_below: float) -> float:
     """Return a quantile: the geometric middle of the range in which it falls.
 
-    ``n_below`` durations are below it. ``counts`` has the ranges in ascending order.
+    ``n_below`` durations are below the quantile. ``counts`` maps the number of each range, in
+    ascending order, to its number of durations.
     """
     below = accumulate(counts.values())
     place = next(place for place, n in zip(counts, below, strict=True) if n >= n_below)

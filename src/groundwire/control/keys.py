@@ -1,4 +1,4 @@
-"""The keys of tenants and of the admin plane; only their hashes are stored.
+"""The API keys of tenants and of the admin plane; only hashes of the keys are stored.
 
 A key that a gateway makes has 32 random bytes, so its SHA-256 needs neither salt nor stretching.
 """
@@ -8,20 +8,20 @@ import secrets
 from dataclasses import dataclass
 from enum import StrEnum
 
-#: The first characters of a tenant's key that a gateway made. A configured key may begin with
-#: others.
+#: The first characters of a tenant's key that a gateway made. A configured key may begin with other
+#: characters.
 PREFIX = "gw_"
 #: The first characters of an admin key that a gateway made.
 ADMIN_PREFIX = "gwa_"
 
-#: Matches a key that a gateway made, anywhere in a text, or the beginning of one: keys have 43
-#: characters after the prefix, and 20 are enough.
+#: Matches a key that a gateway made, anywhere in a text, even if the key is cut: 20 of the 43
+#: characters after the prefix are enough.
 _MADE_HERE = re.compile(r"(?<![A-Za-z0-9])(gwa?_)[A-Za-z0-9_-]{20,}")
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of a tenant.
+    """An API key of a tenant.
 
     Attributes:
         tenant: The id of the tenant whose requests come with the key.
@@ -35,13 +35,13 @@ class Key:
 class Role(StrEnum):
     """The role of an admin key: what its owner may do on the admin plane."""
 
-    ADMIN = "admin"  # everything
-    AUDITOR = "auditor"  # read everything, and change nothing
+    ADMIN = "admin"  # may read and change everything
+    AUDITOR = "auditor"  # may read everything, but change nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdminKey:
-    """A key of the admin plane.
+    """An API key of the admin plane.
 
     Attributes:
         key_id: The id of the key in logs and events.

@@ -1,10 +1,10 @@
-"""Decides which logins to the admin plane make an event, so that many attempts make few events."""
+"""Decides which logins to the admin plane are audited, so that many attempts make few events."""
 
 from dataclasses import dataclass
 
 from cachetools import LRUCache
 
-#: Seconds after which another use of a key from the same address makes an event again.
+#: Seconds after which another use of a key from the same address makes an audit event again.
 LOGIN_S = 3600.0
 
 #: The least number of seconds between two events about failed logins from one address.

@@ -65,9 +65,9 @@ def _scores(worst: object) -> object:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckFacts:
-    """Facts about the check of an answer, from which the share of false blocks is estimated.
+    """Facts about the check of an answer, to estimate the share of right answers that are blocked.
 
-    They are stored with the labels, because the detail of the answer may be removed earlier.
+    They are stored with the labels, because the details of the check may be removed earlier.
 
     Attributes:
         detector: The name of the detector.
@@ -201,7 +201,8 @@ def agreed_spans(reviews: Sequence[Review]) -> tuple[Mark, ...] | None:
     """Return the unsupported stretches of an answer; ``None`` if its reviewers disagree.
 
     Reviewers disagree if they judge a finding differently, or if only some of them say that words
-    were missed. They need not mark the same missed words: what anybody has marked is returned.
+    were missed. They need not mark the same missed words: all words that anybody has marked are
+    returned.
     """
     first = reviews[0]
     for each in reviews[1:]:

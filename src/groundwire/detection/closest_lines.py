@@ -94,8 +94,8 @@ def closest_lines(
         is_open[best] = False
         index = places[best][0]
         n_crumb = 0 if index in crumbs else len(_crumb(evidence.passages[index]))
-        # A separator is counted for each line, although a passage has just one, after its last
-        # line.
+        # Counts a separator for each line. The input has fewer: one for each passage, after its
+        # last line. So the budget is kept.
         price = int(lengths[best]) + n_crumb + 1
         if price > left and chosen:
             continue

@@ -18,10 +18,11 @@ from groundwire.detection.passages import CutSource, Passage, PassageLine
 from groundwire.detection.values import EvidenceRef, Reason
 
 #: Default budget of :meth:`Evidence.select`: the most word pieces of passages, special tokens
-#: included, that the model reads with a claim in one look.
+#: included, that the model reads together with a claim.
 SELECTED_PIECES = 1024
-#: Least share of the best passage's score that a passage needs in the first look, and in the
-#: second. The second share is higher, because the second look can only remove a finding.
+#: A claim that the model doubts is read a second time, with the next best passages. These numbers
+#: are the least share of the best passage's score that a passage needs to be read in the first and
+#: in the second reading. The second is higher, because the second reading can only clear a claim.
 FIRST_FLOOR, SECOND_FLOOR = 0.5, 0.6
 #: No passage of a source is read if the source's best passage scores less than this share of the
 #: best score of all passages. Sources on another subject mostly score less.
@@ -31,8 +32,8 @@ SOURCE_FLOOR = 0.75
 _K1, _B, _MEAN_PIECES = 1.2, 0.4, 200.0
 _COSINE_WEIGHT = 0.15
 # Least weight of a quoted line: the summed IDF of the word pieces that the line shares with the
-# claim. A line of less weight shares only words such as "the". The best such line is quoted if no
-# line has this weight.
+# claim. A line of less weight shares only words such as "the"; if all lines weigh less, the best of
+# them is quoted.
 _LEAST_QUOTED = 1.0
 # Weight of a word of the question or the previous claim; a word of the claim itself has 1.
 _CONTEXT_WEIGHT = 0.6
@@ -77,8 +78,9 @@ class Selection:
 
     Attributes:
         first: The best-ranked passages within the budget, ascending.
-        second: The passages of the second look: the best one, and those that rank after ``first``,
-            ascending; empty if no passage that ranks after ``first`` is good enough.
+        second: The passages to read the claim with again if the first reading leaves it in doubt:
+            the best one, and those that rank after ``first``, ascending; empty if no passage that
+            ranks after ``first`` is good enough.
     """
 
     first: tuple[int, ...]
@@ -115,7 +117,7 @@ class Evidence:
     ) -> "Evidence":
         """Cut sources into passages and index them; equal sources count once.
 
-        ``cut`` cuts one source: :func:`.passages.cut_source`, or a cache of it.
+        ``cut`` cuts one source, as :func:`.passages.cut_source` does; it may use a cache.
         """
         by_key: dict[bytes, tuple[Passage, Source]] = {}
         offered_chars = indexed_chars = 0
@@ -161,8 +163,8 @@ class Evidence:
     def select(self, query: "Query", budget: int = SELECTED_PIECES) -> Selection:
         """Choose the passages that the model reads together with a claim.
 
-        ``budget`` limits the word pieces of each look, special tokens included; the first passage
-        that a look adds is taken even if it exceeds the budget.
+        ``budget`` limits the word pieces of each of the two selections, special tokens included;
+        the first passage that a selection adds is taken even if it exceeds the budget.
         """
         order, scores = self.ranked(query)
         if not len(order):
@@ -173,8 +175,8 @@ class Evidence:
         order, scores = order[is_near], scores[is_near]
         first = order[: _n_above(scores, FIRST_FLOOR)]
         n_first = self._fill(first, 0, budget)
-        # The second look reads the best passage again, since it may be the only one that names the
-        # subject of the claim.
+        # The best passage is in the second selection as well, since it may be the only one that
+        # names the subject of the claim.
         rest = budget - self.passages[order[0]].n_read
         following = order[: _n_above(scores, SECOND_FLOOR)]
         n_second = self._fill(following, n_first, rest) if n_first < len(following) else 0

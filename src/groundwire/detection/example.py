@@ -15,11 +15,12 @@ from groundwire.text.spelling import did_you_mean
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SHOWN_CHARS = 80
 
-#: Keys under which a document can have its text. The first key with a text that is not blank is
-#: used, or else the first key with any text.
+#: Keys under which a document can have its text. If a document has several of these keys, the first
+#: whose text is not blank is used, or else the first with any text.
 TEXT_KEYS = ("text", "page_content", "content", "snippet")
 
-#: A text of at least this many words under another key may be the text of a document.
+#: In a mapping without any of :data:`TEXT_KEYS`, a text of at least this many words may be the text
+#: of a document.
 _DOCUMENT_WORDS = 4
 
 
@@ -250,7 +251,7 @@ def _give_ids(sources: Sequence[Source]) -> tuple[Source, ...]:
     for i, source in enumerate(sources):
         first = given.setdefault(source.id, i)
         if source.id and source.text != sources[first].text:
-            shown = source.id[:_SHOWN_CHARS]  # it comes from the caller and may have any length
+            shown = source.id[:_SHOWN_CHARS]  # callers may pass ids of any length
             problem = f"its id {shown!r} is that of source {first}, which has another text"
             raise InvalidSourceError(i, problem, "Give each text an id of its own, or none.")
     free = (id_ for n in count(len(sources)) if (id_ := f"S{n}") not in given)

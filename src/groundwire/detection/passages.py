@@ -22,14 +22,15 @@ from groundwire.text.writing_system import is_readable
 
 #: The most word pieces of a passage, breadcrumb included. With [CLS] and [SEP] these are 256.
 PASSAGE_PIECES = 254
-#: The most word pieces of a breadcrumb.
+#: The most word pieces of a breadcrumb: the title and headings at the beginning of a passage.
 BREADCRUMB_PIECES = 40
 # Values of yes-or-no fields → their codes: 1 yes, 2 no, 4 nothing.
 _SWITCHES = {"true": 1, "yes": 1, "free": 1, "false": 2, "no": 2, "none": 4, "null": 4, "": 4}
 _SWITCH = re.compile(
     r"[^:]{1,80}:\s*u?['\"]?(true|yes|free|false|no|none|null|)['\"]?", re.IGNORECASE
 )
-#: Version of the rules for cutting. It is part of the cache key: raise it when the rules change.
+#: Version of the rules by which sources are cut into passages. It is part of the cache key: raise
+#: the version when the rules change.
 PASSAGE_RULES = 2
 
 
@@ -50,7 +51,7 @@ class WordPieces(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PassageLine:
-    """A line of a passage.
+    """A line of a passage: a sentence, a data field or a table row.
 
     Attributes:
         start: Offset of the first character in the source's text.
@@ -75,7 +76,8 @@ class Passage:
         n_breadcrumb: Number of word pieces at the beginning that belong to the breadcrumb, which is
             not evidence.
         lines: The lines of the passage, in order.
-        n_own_chars: Characters of the lines of which no earlier passage of the source has any part.
+        n_own_chars: Number of characters of those lines of which no earlier passage of the same
+            source has any part.
     """
 
     key: bytes
@@ -212,7 +214,7 @@ def _passages(title: str | None, lines: Sequence[Line], pieces: WordPieces) -> I
 
 
 class _Pack:
-    """A passage while lines are added to it; ``place`` is the group and heading of its lines."""
+    """A passage under construction; ``place`` is the group and heading of all its lines."""
 
     def __init__(self, place: tuple[int, str], crumb: NDArray[np.int32]) -> None:
         self.place, self.crumb = place, crumb
@@ -232,7 +234,8 @@ class _Pack:
             for (line, _), first in zip(self.lines, firsts, strict=False)
         )
         layout = np.array([len(self.crumb), *firsts], np.int32)
-        # The key covers the readings too, since word pieces have no case: "5 mW" is not "5 MW".
+        # The key covers the texts of the lines too: "5 mW" and "5 MW" have the same word pieces,
+        # because the tokenizer lower-cases texts.
         readings = "\n".join(line.reading for line in lines).encode()
         content = b"|".join((ids.tobytes(), layout.tobytes(), readings))
         key = blake2b(content, digest_size=16).digest()

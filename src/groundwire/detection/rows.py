@@ -56,7 +56,7 @@ def parse_row(text: str) -> Mapping[str, Any]:
         raise RowError("The row is not JSON that can be read: it is nested too deeply.") from error
     except ConstantError as error:
         raise RowError(f"The row is not JSON: {error}. Write null in its place.") from error
-    except ValueError as error:  # Python's message would advise to raise its limit of digits
+    except ValueError as error:  # Python's own message advises to raise its limit of digits
         raise RowError("The row is not JSON that can be read: a number is too long.") from error
     return as_row(data)
 

@@ -1,4 +1,4 @@
-"""Compares claims with sources by the rule of DVARA's grounding guardrail, in pure functions.
+"""Compares claims with sources by the rule of the grounding guardrail of DVARA, an LLM gateway.
 
 Claims of at least five words are compared. A claim whose cosine to its nearest source is below the
 threshold is ungrounded. ``engine/embedder.py`` makes the vectors.
@@ -14,7 +14,7 @@ from groundwire.detection.values import Detection, Outcome, Reason, Score
 
 #: A claim of fewer words is not compared. The words are those that white space separates.
 MIN_WORDS = 5
-#: DVARA's threshold, for the ``hash`` embedder. Other embedders need other thresholds.
+#: Default threshold of DVARA, for the ``hash`` embedder. Other embedders need other thresholds.
 THRESHOLD = 0.7
 
 

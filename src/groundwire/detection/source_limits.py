@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from groundwire.detection.values import Detection, Reason, decide_outcome
 
-#: Defaults of DVARA's settings ``max-sources`` and ``max-source-length``.
+#: Defaults of the settings ``max-sources`` and ``max-source-length`` of DVARA, an LLM gateway.
 MAX_SOURCES, MAX_SOURCE_CHARS = 50, 10_000
 
 _T = TypeVar("_T")

@@ -23,7 +23,7 @@ Scores: TypeAlias = NDArray[np.floating] | Sequence[float]
 
 
 class FlaggedSpan(NamedTuple):
-    """A flagged stretch ``answer[start:end]``; ``score`` is the highest of its word pieces.
+    """A flagged stretch ``answer[start:end]``; ``score`` is the highest score of its word pieces.
 
     This is a named tuple, because making a frozen dataclass takes twice as long.
     """

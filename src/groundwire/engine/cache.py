@@ -110,7 +110,7 @@ class ByteCache(Generic[V]):
             mine.set_exception(error)
             raise
         finally:
-            # After an error too, so that the next call computes the value again.
+            # The key is removed after an error too, so that the next call computes the value again.
             with self._lock:
                 del self._in_flight[key]
         mine.set_result(value)

@@ -271,7 +271,8 @@ def _fetch(model: str, commit: str, cache_dir: Path | None) -> Path:
 def _graph(folder: Path, exported: Path, task: Task) -> tuple[Path, Path]:
     """Return the ONNX graph of a checkpoint, and the folder with its ``tokenizer.json``.
 
-    What the checkpoint lacks comes from the exported folder, which is made if it does not exist.
+    A file that the checkpoint lacks is taken from the folder ``exported``, which is made if it does
+    not exist.
     """
     own = next((folder / graph for graph in _GRAPHS if (folder / graph).is_file()), None)
     has_tokenizer = (folder / "tokenizer.json").is_file()

@@ -29,7 +29,7 @@ class Frame:
     def of(cls, tokenizer: Tokenizer, config: Mapping[str, Any]) -> "Frame":
         """Find out how a tokenizer joins a pair of texts.
 
-        Its post-processor joins them, to ``[CLS] a [SEP] b [SEP]`` for BERT and
+        Its post-processor joins the texts, to ``[CLS] a [SEP] b [SEP]`` for BERT and
         ``<s> a </s></s> b </s>`` for RoBERTa. Without a post-processor that adds special tokens,
         the texts are joined as for BERT, by the ``cls_token`` and ``sep_token`` of
         ``tokenizer_config.json``.

@@ -1,6 +1,6 @@
 """Published gates: sequence classifiers that decide whether the answer to a prompt needs a check.
 
-HaluGate's Sentinel is one. ``groundwire train gate --base`` trains others.
+An example is Sentinel, the gate of HaluGate. ``groundwire train gate --base`` trains others.
 """
 
 import re

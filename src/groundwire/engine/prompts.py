@@ -1,7 +1,8 @@
-"""The gate's model: features of a prompt, and a head that maps them to P(needs a check).
+"""The model of the gate: features of a prompt, and a head that maps them to P(needs a check).
 
-The embedding shows what a prompt is about. Whether a prompt asks for facts often depends on a few
-words, so words are counted too.
+The gate decides whether the answer to a prompt needs a check. A prompt's embedding shows what the
+prompt is about. Whether a prompt asks for facts often depends on a few words, so words are counted
+too.
 """
 
 import math
@@ -25,10 +26,10 @@ N_HASHED = 1 << 15
 #: In a long prompt, words are counted in this many characters at each end only: nearly all long
 #: prompts make their request at one end.
 EDGE_CHARS = 600
-#: Weight of the embedding in each view; see :func:`_view_weights`.
+#: Weight of the embedding in each view, a class of prompts; see :func:`_view_weights`.
 _VIEWS = (5.0, 1.5, 3.0, 3.0, 3.0)
 N_VIEWS = len(_VIEWS)
-#: Number of linear maps of a head.
+#: Number of linear maps of a head; see :class:`PromptHead`.
 N_MAPS = 3
 #: Weights of the three kinds of counted features.
 _WORDS, _PARTS, _CUES = 2.0, 2.0, 3.0

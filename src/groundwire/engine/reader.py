@@ -1,4 +1,4 @@
-"""The reader, the default detector: it encodes passages, and claims attend to some of them."""
+"""The reader, the default detector: a model in which claims attend to encoded passages."""
 
 import logging
 import os
@@ -189,7 +189,10 @@ class Reader:
     def sentence_logits(
         self, hypothesis: str, evidence: Sequence[EvidenceRef]
     ) -> NDArray[np.float32]:
-        """Return the logits that :meth:`entailment` maps: supported, unsupported, contradicted."""
+        """Return the logits of supported, unsupported and contradicted before calibration.
+
+        :meth:`entailment` maps them to probabilities.
+        """
         lines = [Source(id=str(i), text=line.text) for i, line in enumerate(evidence)]
         return self.open(lines, None, threshold=1.0, tenant="").score_whole(hypothesis)
 
@@ -391,11 +394,11 @@ class ReaderSession:
     def _findings(
         self, part: ClaimPart, query: Query, selections: Sequence[Selection], before: str
     ) -> RuleFindings:
-        """Apply the rules, unless ``finds_conflicts`` is false; the findings have answer offsets.
+        """Apply the rules, unless ``finds_conflicts`` is false; offsets are those in the answer.
 
-        The rules read the passages of both looks even if the model takes only the first: a value
-        that one look lacks may be in the other. If all passages fit into one look, the rules read
-        all of them.
+        The rules read the passages of ``first`` and ``second`` of each selection even if the model
+        reads only ``first``: a value that one of them lacks may be in the other. If all passages
+        together have at most :data:`.SELECTED_PIECES` word pieces, the rules read all of them.
         """
         if not self._reader.finds_conflicts:
             return RuleFindings()
@@ -439,8 +442,8 @@ class ReaderSession:
         scores = self._read_with_passages(part, selection.first, context, features)
         mixed = scores.mixed_with(crossed, weights)
         if selection.second and self._is_doubted(mixed):
-            # The better scores count: if only one look has the passage with the evidence, a true
-            # claim is scored as unsupported in the other look.
+            # The better scores count: if only one of the two readings includes the passage with the
+            # evidence, a true claim is scored as unsupported in the other.
             self._reader.counter.add(second_looks=1)
             second = self._features(part, selection.second)
             scores = scores.piecewise_best(

@@ -1,8 +1,9 @@
-"""Roles of the texts that the models read, and where the reader's positions begin."""
+"""Roles of the texts that the models read, and positions of sentences in the reader's input."""
 
 from enum import IntEnum
 
-#: First position of a sentence that the reader checks. Other texts have the positions 0 to 255.
+#: Index of the first position embedding of a sentence that the reader checks. All other texts have
+#: the positions 0 to 255.
 SENTENCE_START = 256
 #: The most earlier sentences of the answer that a sentence attends to, in readers for which
 #: :attr:`.architecture.Architecture.recalls` is true.

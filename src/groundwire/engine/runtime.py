@@ -1,4 +1,4 @@
-"""Graphs of models in ONNX Runtime, and what the graph of a reader returns."""
+"""Graphs of models in ONNX Runtime, and the outputs of a reader's graph."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -92,7 +92,10 @@ class ReaderGraph(Graph):
         return KeysValues(np.empty(shape, np.float16), np.empty(shape, np.float16))
 
     def read_source(self, ids: Sequence[int] | NDArray[np.int32], role: TextRole) -> KeysValues:
-        """Read at most 256 word pieces, special tokens included, that attend to no other text."""
+        """Encode a text of at most 256 word pieces, special tokens included.
+
+        The word pieces attend to no other text.
+        """
         n = len(ids)
         inputs = self._inputs(np.asarray(ids, np.int64), role, 0, self.nothing)
         inputs["features"] = np.full((n, N_FEATURES), TABLE_ROWS - 1, np.int64)

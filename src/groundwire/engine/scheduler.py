@@ -33,15 +33,18 @@ class Turns:
         self._background = ThreadPoolExecutor(n_turns, "groundwire-ahead")
 
     def answer(self) -> AbstractContextManager[None]:
-        """Take a turn for the check of an answer."""
+        """Wait for the right to run a model in a ``with`` block, for the check of an answer."""
         return self._turn(self._answers)
 
     def source(self) -> AbstractContextManager[None]:
-        """Take a turn for a source that is read ahead, once no answer waits for a turn."""
+        """Wait for the right to run a model in a ``with`` block, for a source that is read ahead.
+
+        Answers that wait come first.
+        """
         return self._turn(self._sources)
 
     def ahead(self, job: Callable[[], None]) -> None:
-        """Run a job in the background; the job itself has to take a turn.
+        """Run a job in the background; the job itself has to call :meth:`source`.
 
         Jobs begin in the order given. An error in a job is ignored: whoever needs the result
         computes it again.
@@ -62,7 +65,7 @@ class Turns:
 
     def _take(self, row: deque[Lock]) -> None:
         with self._lock:
-            if self._n_free:  # a turn is only free if both queues are empty
+            if self._n_free:  # a turn is free only if nobody waits in either queue
                 self._n_free -= 1
                 return
             mine = Lock()

@@ -208,7 +208,10 @@ def combined_probability(doubt: float) -> float:
 def _raise(
     labels: NDArray[np.float32], touched: NDArray[np.bool_], probability: float, label: Label
 ) -> None:
-    """Raise a lower P(not supported) of word pieces to ``probability``, all of it for ``label``."""
+    """Raise P(not supported) of word pieces to at least ``probability``.
+
+    All of a raised P(not supported) goes to ``label``.
+    """
     least = np.float32(probability)
     raised = touched & (1 - labels[:, 0] < least)
     labels[raised] = 0

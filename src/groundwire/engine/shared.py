@@ -24,7 +24,7 @@ class SharedResources:
     Attributes:
         threads: The most texts that models read at a time.
         workers: Threads that read claims and passages side by side.
-        turns: Scheduler of the models' runs.
+        turns: Scheduler that limits how many models run at a time.
         cache: Encoded texts: attention keys and values for the reader, vectors for the similarity
             detector. Each key has the tenant and the model, so that no tenant and no model gets an
             entry of another.
@@ -83,7 +83,7 @@ class SharedResources:
         return list(map(job, items) if len(items) < 2 else self.workers.map(job, items))
 
     def read(self, key: Hashable, compute: Callable[[], V]) -> V:
-        """Return the value of a text from the cache, or compute it on a turn for answers."""
+        """Return the cached value of a text, or compute it with the priority of answers."""
 
         def on_turn() -> V:
             with self.turns.answer():
@@ -95,7 +95,7 @@ class SharedResources:
     def read_ahead(
         self, key: Hashable, compute: Callable[[], V], *, is_wanted: Callable[[], bool]
     ) -> V | None:
-        """Compute the value of a text before the check of an answer asks for it.
+        """Compute and cache the value of a text before the check of an answer asks for it.
 
         The result is ``None`` if the value is cached or being computed, or is no longer wanted
         when its turn comes.
@@ -103,7 +103,8 @@ class SharedResources:
         if not self.cache.lacks(key):
             return None
         with self.turns.source():
-            # Asked only now: the answer may have been finished while this thread waited.
+            # ``is_wanted`` is called only now, because the answer may have been finished while this
+            # thread waited for its turn.
             return self.cache.read_ahead(key, compute) if is_wanted() else None
 
     def close(self) -> None:

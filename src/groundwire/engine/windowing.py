@@ -69,7 +69,8 @@ def plan_windows(n_context: int, n_answer: int, *, room: int) -> tuple[Window, .
 def _cuts(n: int, size: int) -> list[tuple[int, int]]:
     """Cover ``n`` items with ranges of ``size``, or with one range if ``n`` is at most ``size``.
 
-    Neighbouring ranges overlap as :data:`OVERLAP` says; the last range ends at ``n``.
+    Neighbouring ranges overlap by :data:`OVERLAP` items, or by a quarter of ``size`` if that is
+    less. The last range ends at ``n``, and may overlap more.
     """
     if n <= size:
         return [(0, n)]

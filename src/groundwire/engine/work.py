@@ -1,4 +1,4 @@
-"""Counters of what models have read."""
+"""Counters of the work of models, such as the number of texts read."""
 
 from collections import Counter
 from threading import Lock

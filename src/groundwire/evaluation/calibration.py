@@ -61,8 +61,8 @@ def reliability(
         probabilities: Forecast probabilities, in [0, 1], shape ``(n,)``.
         outcomes: Whether the event of each forecast happened, shape ``(n,)``.
         n_bins: Number of bins over [0, 1].
-        lowest: Forecasts below this probability are left out. Most word pieces have a probability
-            near 0, where calibration is easy; they would hide errors elsewhere.
+        lowest: Forecasts below this probability are left out. Most tokens of an answer have a
+            probability near 0, where calibration is easy; they would hide errors elsewhere.
 
     Raises:
         ValueError: If the arrays are not one-dimensional and of equal length, or a probability is

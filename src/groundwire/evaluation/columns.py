@@ -54,8 +54,9 @@ class Columns:
         characters: Numbers of characters that were marked by both the detector and people, by the
             detector, and by people, shape ``(n, 3)``.
         pairs: These three numbers, as :func:`.metrics.count_pairs` counts them, shape ``(n, 3)``.
-        claims: ``n_clean_passed`` and ``n_clean_claims`` of :class:`.confusion.ComparedAnswer`,
-            shape ``(n, 2)``.
+        claims: Of the claims in which people marked nothing, the number that the detector passed,
+            and the number of all; shape ``(n, 2)``. See ``n_clean_passed`` and ``n_clean_claims``
+            of :class:`.confusion.ComparedAnswer`.
         said: The detector's P(something in the answer is not supported); ``nan`` if it gives none,
             or there is no verdict.
         latency_ms: Milliseconds that the check took; ``nan`` if there is no verdict.
@@ -103,7 +104,10 @@ class Columns:
 
     @property
     def ious(self) -> Floats:
-        """:attr:`.metrics.Overlap.iou` of each answer, shape ``(n,)``."""
+        """Intersection over union of predicted and gold characters of each answer, shape ``(n,)``.
+
+        1 if an answer has neither.
+        """
         both, predicted, gold = self.characters.T.astype(np.float64)
         union = predicted + gold - both
         ious: Floats = np.divide(both, union, out=np.ones(len(self)), where=union > 0)

@@ -37,7 +37,7 @@ class ComparedAnswer:
         n_clean_passed: Number of those claims that are not ``unchecked`` and in which the detector
             marked nothing.
         is_complete: Whether all evidence was indexed and all of the answer was judged.
-        error: Why the row could not be read or its check failed; empty if neither is so.
+        error: The error, if the row could not be read or its check failed; else empty.
         is_unchecked: Whether the check did not fail, but judged no claim of the answer.
         has_spans: Whether the labels say which characters are hallucinated.
         said: The detector's probability that something in the answer is not supported; ``nan`` if
@@ -138,7 +138,10 @@ def is_judged(detection: Detection) -> bool:
 
 
 def _doubt(claim: Claim) -> float:
-    """Return the doubt about a claim, as :attr:`ComparedAnswer.probability` defines it."""
+    """Return the doubt about a claim: P(not supported), or 1 minus its similarity to the sources.
+
+    0 if the claim has neither.
+    """
     if claim.similarity is not None:
         return min(1 - claim.similarity, 1.0)
     return claim.probability or 0.0

@@ -73,8 +73,8 @@ class Evaluation:
         """Compute the scores of judged rows, which may come in any order and are read once.
 
         Raises:
-            ValueError: If two labelled rows have the same number.
-            KeyError: If a detection is malformed, as in :func:`.confusion.detection_in`.
+            ValueError: If two labelled rows have the same number, or a detection is malformed.
+            KeyError: If a detection is malformed; TypeError and AttributeError mean the same.
         """
         tally = _Tally()
         columns = Columns.of(tally.labelled(rows))
@@ -159,7 +159,8 @@ class _Tally:
     def labels(self) -> dict[str, dict[str, Any]]:
         """Compute the recall of gold spans, for each label and kind, over answers with a detection.
 
-        A gold span is touched if it shares a character with a span of the detector.
+        The recall is the share of gold spans that are touched, which means that they share a
+        character with a span of the detector.
         """
         return {
             name: {"n": n, "n_touched": self._n_touched[name], "recall": self._n_touched[name] / n}

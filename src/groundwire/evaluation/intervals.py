@@ -30,8 +30,8 @@ from groundwire.evaluation.metrics import Floats
 N_RESAMPLES, SEED = 2000, 0
 #: The fewest contexts from which a bootstrap interval is computed.
 MIN_CONTEXTS = 10
-#: Limit on the weights in memory at a time, one for each answer in each resample. A single resample
-#: may have more.
+#: Limit on the number of weights in memory at a time; each answer has a weight in each resample. A
+#: single resample may have more.
 _MAX_WEIGHTS = 2**18
 #: If the scores of all resamples differ by no more than this, they count as equal: the difference
 #: is a rounding error.

@@ -1,4 +1,4 @@
-"""The error of results that another detector has begun."""
+"""The error for a results file that was begun with another detector."""
 
 from pathlib import Path
 

@@ -149,9 +149,10 @@ class Ranking:
         return float(self.aurocs(np.ones(self.order.size)))
 
     def aurocs(self, weights: Floats) -> Floats:
-        """Compute :meth:`auroc` for several resamples: weights ``(..., n)`` in, ``(...)`` out.
+        """Compute the area under the ROC curve for several resamples, each as :meth:`auroc` does.
 
-        ``weights`` says how often each answer counts.
+        ``weights`` says how often each of the ``n`` answers is drawn in a resample, shape
+        ``(..., n)``; the areas have the shape ``(...)``.
         """
         wrong, right = self._by_score(weights)
         # Weight of the grounded answers with a higher score, plus half of those with an equal one.
@@ -182,7 +183,7 @@ class Ranking:
         return wrong, np.add.reduceat(sorted_, self.starts, axis=-1) - wrong
 
 
-# Counts of marked characters.
+# Functions that count marked characters.
 
 
 def count_characters(predicted: Iterable[Range], gold: Iterable[Range], text: str) -> Overlap:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 from groundwire.evaluation.judged_row import JudgedRow
 
-#: Highest number of failed rows whose errors :attr:`RowCounts.failures` has.
+#: Highest number of failed rows that :attr:`RowCounts.failures` lists.
 MAX_FAILURES = 100
 
 _MISSED = "missed if hallucinated, else in no score"

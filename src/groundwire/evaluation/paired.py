@@ -14,7 +14,7 @@ Pairs = Sequence[tuple[ComparedAnswer, ComparedAnswer]]
 
 
 def differences(pairs: Pairs) -> dict[str, Replicates]:
-    """Subtract each earlier score from the same score now, resample by resample.
+    """Subtract each score of the earlier run from that of the present run, resample by resample.
 
     Returns:
         Name of a score → difference; empty without answers. Scores of characters, such as

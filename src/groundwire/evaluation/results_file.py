@@ -24,7 +24,7 @@ from groundwire.text.files.writing import Writer, drop_cut_line
 
 
 def read_header(path: Path) -> Header:
-    """Read the header of results, or make one for the output of ``groundwire check --batch``.
+    """Read the header of a results file; for output of ``groundwire check --batch``, make one.
 
     Raises:
         ResultsError: If the first line is neither a header nor a row of ``check --batch``, or if no
@@ -41,7 +41,7 @@ def read_header(path: Path) -> Header:
 
 
 def read_judged(path: Path) -> Iterator[JudgedRow]:
-    """Yield the rows of results, one by one.
+    """Yield the rows of a results file, one by one.
 
     An incomplete last line is ignored, and so is the rest of a damaged gzip file. The output of
     ``groundwire check --batch`` can be read too, although it has no header and no labels.

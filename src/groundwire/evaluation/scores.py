@@ -101,7 +101,7 @@ def _spans(answers: Columns, n_resamples: int) -> dict[str, Any]:
 
 
 def of_spans(counts: ArrayLike, bootstrap: Bootstrap) -> dict[str, Replicates]:
-    """Compute precision, recall and F1 of characters, with their resamples.
+    """Compute precision, recall and F1 of marked characters, with their resamples.
 
     ``counts`` has the numbers of :class:`.metrics.Overlap` for each answer, shape ``(n, 3)``.
     """

@@ -9,7 +9,7 @@ from groundwire.evaluation.metrics import Bools, Floats, f1_of, ratios
 
 
 def counted(hallucinated: Bools, failed: Bools) -> Bools:
-    """Select the answers that scores count.
+    """Return which answers are counted in scores.
 
     A hallucinated answer without a verdict counts as missed. A grounded answer without a verdict is
     left out: otherwise an endpoint that is down would get credit for raising no false alarm. If no
@@ -61,7 +61,8 @@ STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
     "balanced_accuracy": _balanced_accuracy,
 }
 
-#: Scores that are shares of a count, so that :meth:`.intervals.Sums.of_share` applies.
+#: Scores that are shares of a count, such as precision, a share of the flagged answers. Their
+#: intervals are computed by :meth:`.intervals.Sums.of_share`.
 _SHARES = frozenset({"precision", "recall", "fpr"})
 
 

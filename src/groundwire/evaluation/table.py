@@ -10,9 +10,10 @@ from groundwire.evaluation.no_verdict import counts_without_verdict
 from groundwire.render.html import render_text
 from groundwire.text.screen import one_line
 
-#: Highest number of errors of failed rows that are shown, and of further rows with a like error.
+#: Highest number of different errors that are shown, and of further rows that each of them lists.
 _MAX_FAILURES = 5
-#: Matches what may differ in errors that are alike: file and line at the beginning, and quotes.
+#: Matches parts of a message in which errors of one kind may differ: a file and line at the
+#: beginning, and quoted texts.
 _DIFFERS = re.compile(r"^.{1,400}?:\d+: |'[^']*'")
 #: Limit on the characters that are shown of a task's name or of an id.
 _MAX_NAME = 40
@@ -62,8 +63,9 @@ def row_of(name: str, group: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def failures_to_text(scores: Mapping[str, Any]) -> Iterator[str]:
-    """Yield each of the first errors with its first rows, then the number of other failed rows.
+    """Yield lines about the first errors and their rows, and about the number of other failed rows.
 
+    Errors that differ only in place or in quoted texts count as one error.
     ``scores`` are data of :meth:`.no_verdict.RowCounts.to_dict`.
     """
     alike: dict[str, list[Mapping[str, Any]]] = {}

@@ -16,7 +16,8 @@ from groundwire.errors import UnreadableError
 from groundwire.explain import explanations
 from groundwire.text.segment.characters import ALNUM
 
-#: Names of the explainer that uses the embedded reader. HaluGate's configurations use the last.
+#: Names of the explainer that uses the embedded reader. The last is its name in configurations of
+#: HaluGate, the hallucination check of vLLM's Semantic Router.
 EMBEDDED = ("reader", "embedded", "models/halugate-explainer")
 
 

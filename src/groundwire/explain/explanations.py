@@ -20,9 +20,11 @@ from groundwire.explain.nearby import SourceLines
 from groundwire.explain.references import Library, Reference, ReferenceKind, fabricated_references
 from groundwire.explain.wording import explanation_text
 
-#: HaluGate's threshold: if a span's label has a lower probability, its severity may be one lower.
+#: Default threshold of HaluGate, the hallucination check of vLLM's Semantic Router: if a span's
+#: label has a lower probability, its severity may be one lower.
 THRESHOLD = 0.9
-#: HaluGate's threshold: a span may be a false positive if its claim has this P(entailed) or more.
+#: Default threshold of HaluGate: a span may be a false positive only if its claim has this
+#: P(entailed) or more.
 ENTAILMENT_THRESHOLD = 0.75
 #: A function that judges whether lines of evidence entail a hypothesis, the text of a claim.
 JudgeEntailment: TypeAlias = Callable[[str, tuple[EvidenceRef, ...]], Entailment]

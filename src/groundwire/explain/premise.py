@@ -75,7 +75,8 @@ def _ranked(premise: str, lines: Sequence[tuple[int, int]], hypothesis: str) -> 
     """
     wanted = _signs(ComparedText(hypothesis))
     common = [_signs(ComparedText(premise[start:end])) & wanted for start, end in lines]
-    # A sign that many lines have is worth less: every record of a list may have a "name".
+    # A word or kind of quantity in many lines is worth less: every record of a list may have a
+    # "name".
     n_lines = Counter(sign for signs in common for sign in signs)
     worth = {sign: log1p(len(lines) / n) for sign, n in n_lines.items()}
     scores = [round(sum(worth[sign] for sign in sorted(signs)), 6) for signs in common]

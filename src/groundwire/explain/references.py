@@ -90,8 +90,8 @@ class Library:
         number = int(digits)
         if not letters and number >= 1000:
             return True  # "[2019]" is a year
-        # Numbers count sources from 0 or from 1, as in "[1]" or "[doc1]"; after "S" from 0 alone.
-        # Any other single letter does not number sources.
+        # Numbers count sources from 0 or from 1, as in "[1]" or "[doc1]", but after an "S" only
+        # from 0. A number after any other single letter does not count sources.
         last = self._n_sources - (letters == "s")
         is_place = number <= last and (len(letters) != 1 or letters == "s")
         return is_place or f"{letters}{number}" in self._own_ids

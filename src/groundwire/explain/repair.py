@@ -37,11 +37,13 @@ from groundwire.explain.replacements import Candidates, Replacement, WordVectors
 #: How many replacements of each span are tried, by the number of spans of the claim. The detector
 #: reads all their combinations, at most 16.
 _MOST_READ = {1: 16, 2: 4, 3: 2}
-#: The least probability of being the right one at which a replacement is made.
+#: A replacement is made only if the probability that it is the right one is at least this.
 _SURE = 0.6
-#: How much the log-odds of the doubt that is left lower the rank of a replacement.
+#: Factor by which the remaining doubt, the log-odds of P(not supported) after a replacement, lowers
+#: the rank of the replacement.
 _DOUBT_WEIGHT = 0.3
-#: The least lead over the next replacement in rank, and the most that it counts.
+#: Least lead in rank that a replacement needs over the next one; a lead above the second number
+#: counts as that number.
 _MIN_GAP, _MOST_GAP = 1.0, 6.0
 
 
@@ -103,7 +105,7 @@ def repair(
 
     Args:
         detector: The detector. With one that gives no probabilities, nothing is repaired.
-        sources: See :meth:`groundwire.Detector.detect`, as for the other arguments.
+        sources: The sources, of any kind that :meth:`groundwire.Detector.detect` takes.
         answer: The text to check and to repair.
         question: The user's question.
 
@@ -126,7 +128,7 @@ def repair_detected(detector: AnyDetector, example: Example, before: Detection) 
     Args:
         detector: The detector that checked the answer.
         example: The sources, the question and the answer.
-        before: The check.
+        before: The detection of the answer as it was.
     """
     mender = Mender(detector.detect_batch, example)
     edits = mender.repairs(before)
@@ -160,7 +162,7 @@ class Fit:
 
     Attributes:
         changes: The replacements, in the order of the spans.
-        scores: Their scores among the candidates.
+        scores: The scores of the replacements, from their features.
         doubt: The detector's highest P(not supported) in the changed claim, in [0, 1].
     """
 
@@ -177,13 +179,16 @@ class Fit:
 def features_of(
     best: Fit, others: Iterable[Fit], marked: float, *, index: int = 0
 ) -> tuple[float, ...]:
-    """Return the inputs of the decision: score, lead over the next, doubt left, doubt before.
+    """Return the features that show whether a replacement is right.
+
+    These are its score, its lead over the next replacement in rank, and the log-odds of
+    P(not supported) after and before the change.
 
     Args:
-        best: The combination that is judged.
-        others: Other combinations that leave nothing marked, of lower rank.
-        marked: P(not supported) of the span before.
-        index: Which of the replacements is judged.
+        best: The combination with the replacement to judge.
+        others: Combinations of lower rank after which nothing in the claim is marked.
+        marked: P(not supported) of the span before the change.
+        index: Index of the replacement to judge in ``best.changes``.
     """
     words = _words(best.changes[index].text)
     rivals = (
@@ -206,7 +211,7 @@ def log_odds(probability: float) -> float:
 
 
 class Mender:
-    """Finds replacements for the spans of an answer.
+    """Finds replacements for the marked spans of an answer.
 
     One mender reads the sources' lines once for all spans, and repairs each claim once, although
     a streamed answer is reviewed many times.
@@ -228,7 +233,7 @@ class Mender:
         self._known: dict[tuple[int, str], list[Edit]] = {}
 
     def read(self, texts: Sequence[str]) -> list[Detection | GroundwireError]:
-        """Check some texts as answers of their own."""
+        """Check each text as an answer of its own to the question."""
         return list(self._read(replace(self._example, answer=text) for text in texts))
 
     def repairs(self, detection: Detection) -> tuple[Edit, ...]:
@@ -251,7 +256,7 @@ class Mender:
         return tuple(found)
 
     def edits(self, claim: Claim) -> list[Edit]:
-        """Return the replacements after which a claim has no marks, if each is likely right."""
+        """Return edits after which nothing in a claim is marked, if each is probably right."""
         fits = self.fits(claim)
         if not fits or not all(
             self._is_right(features_of(fits[0], fits[1:], doubt_of(span), index=n))
@@ -270,7 +275,7 @@ class Mender:
         ]
 
     def fits(self, claim: Claim) -> list[Fit]:
-        """Return the combinations that leave nothing marked, that of highest rank first."""
+        """Return the combinations of replacements after which nothing is marked, best first."""
         if len(claim.spans) not in _MOST_READ:
             return []
         n = _MOST_READ[len(claim.spans)]

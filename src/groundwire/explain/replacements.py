@@ -1,9 +1,9 @@
 """Ranks words of the evidence by how well they would stand in the place of wrong words.
 
 Every run of a few words in the lines of evidence is a candidate. Its score is a weighted sum of
-features of both places: the words around them, how alike the words are, whether both are
-values of one kind or names. The weights are learned from answers whose wrong words are known
-(``training/src/groundwire_training/replacements.py``).
+features that compare it with the words that it would replace: the words around both, how alike the
+words are, whether both are values of one kind or names. The weights are learned from answers whose
+wrong words are known (``training/src/groundwire_training/replacements.py``).
 """
 
 import re
@@ -47,17 +47,17 @@ FEATURES = (
     "part of a name",
     "commas or brackets",
 )
-#: A run may have this many words more than the words that it replaces.
+#: A run of words of the evidence may have this many words more than the words that it replaces.
 _MORE_WORDS = 3
-#: Most words of a run, and of a line, that are looked at, so that long texts take no minutes.
+#: The most words of a run, and of a line, that are considered: long lines would take minutes.
 _MOST_IN_RUN, _MOST_IN_LINE = 12, 200
 #: Words of the claim before the span, and after it, that may be replaced together with it.
 _BEFORE, _AFTER = 1, 2
-#: Parts of a span are replaced alone if it has at most this many words.
+#: A part of a span may be replaced alone only if the span has at most this many words.
 _MOST_PARTS = 6
 #: Classes of words: a function word, another word, a word of a name, a word of a value.
 _FUNCTION, _OTHER, _NAME, _VALUE = range(4)
-#: Text that no run of words contains.
+#: Ends of clauses and other marks, which a run of words contains only within a name or a value.
 _BETWEEN_CLAUSES = re.compile(r"[.;:!?]\s|[\n|\"{}\[\]<>]")
 _BREAK_BEFORE = re.compile(r"(?:^|[.,;:()|\"\n])\s*$")
 _BREAK_AFTER = re.compile(r"\s*(?:$|[.,;:()|\"\n])")
@@ -69,9 +69,9 @@ class Replacement:
 
     Attributes:
         start: Offset of the first replaced character in the claim.
-        end: Offset after the last.
+        end: Offset after the last replaced character.
         text: The words of the evidence. They may be the claim's own words.
-        place: Where the evidence has them; ``None`` if that is not known.
+        place: The place of these words in a source; ``None`` if it is not known.
     """
 
     start: int
@@ -139,7 +139,7 @@ class WordVectors:
             ModelError: If ``reader-base`` is not installed.
         """
         base = find_reader(READER_BASE)
-        assert base is not None  # it is the name of a reader
+        assert base is not None  # READER_BASE is the name of a reader
         table = np.memmap(base.folder / CROSS_WORDS, np.int8, "r")
         pieces = WordPieces(find_model().folder / "tokenizer.json")
         return cls(table.reshape(VOCABULARY, -1), pieces)
@@ -162,7 +162,7 @@ def _unit(vectors: Vectors) -> Vectors:
 class _Run:
     """Some words of a text in a row: the indices of the first and the last, and the place.
 
-    ``values`` are the members of the values, such as ranges, that the run contains or cuts.
+    ``values`` has the quantities in the run; of a range that is only partly in the run, both ends.
     """
 
     first: int
@@ -178,7 +178,7 @@ class _Run:
 
 @dataclass(frozen=True)  # no slots: cached properties are stored beside the fields
 class _Text:
-    """A claim or a line, with what is compared of its words."""
+    """A claim or a line, with its names and values, and the vectors and classes of its words."""
 
     compared: ComparedText
     vectors: WordVectors
@@ -240,7 +240,7 @@ class _Text:
         return found
 
     def _is_within(self, place: int) -> bool:
-        """Return whether a full stop belongs to a name or a value, as in "St. Pancras"."""
+        """Return whether the mark at an offset is in a name or a value, as in "St. Pancras"."""
         values = [(start, end) for start, end, _ in self.values]
         return any(start <= place < end - 1 for start, end in [*self.names, *values])
 
@@ -251,7 +251,7 @@ class _Text:
 
 
 def _parts(claim: _Text, held: Held) -> list[_Run]:
-    """Return the runs of words of a claim that may be replaced to mend a span."""
+    """Return the runs of words of a claim that may be replaced in order to correct a span."""
     inside = _indices(claim, held.start, held.end)
     if not inside:
         return []
@@ -350,7 +350,10 @@ class _Runs:
         is_broken: bool,
         breaks: NDArray[np.bool_],
     ) -> NDArray[np.float64]:
-        """Return how alike the words beside are: 1 if both have none, 0 if only one has none."""
+        """Return how alike the word beside a part and the word beside each run are, shape ``(n,)``.
+
+        It is 1 if neither the part nor the run has such a word, and 0 if only one of them has none.
+        """
         n_words = len(self.line.words)
         breaks = breaks | (indices < 0) | (indices >= n_words)
         if is_broken or not 0 <= index < len(claim.words):

@@ -3,7 +3,7 @@
 The middleware does this, from the outside in: count the request; give it a trace id; trace it with
 OpenTelemetry, if traces are enabled; find its tenant by the key; limit its size, and the number of
 requests at a time; wait for the models. Routes of the proxy are plain Starlette endpoints, which
-get the bytes of a request unchanged. Routes of the gateway's own API are FastAPI's.
+get the bytes of a request unchanged. The gateway's own API has FastAPI routes.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ DESCRIPTION = (
     "the upstream has."
 )
 
-#: The exceptions that this app turns into responses; :class:`.Tracing` handles all others.
+#: Exceptions that this app turns into responses. The middleware :class:`.Tracing` handles others.
 ERRORS = (Problem, GroundwireError, HTTPException, RequestValidationError, ClientDisconnect)
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -74,8 +74,8 @@ def create_app(
         is_local_demo: Whether requests need no key. Only requests addressed to this machine are
             answered then.
         on_failure: Called with the error if the services cannot be opened in the background. With a
-            pipeline and without a control plane, they are opened before the app starts, and an
-            error is raised.
+            pipeline and without a control plane, the services are opened before the app accepts
+            requests, and an error ends the start of the app.
         telemetry: Makes traces, and is closed by the app; ``None``: the configuration decides
             whether traces are made.
 
@@ -140,15 +140,15 @@ def create_app(
         lifespan=lifespan,
     )
     app.state.readiness, app.state.metrics = readiness, counted
-    # Most requests are for these routes, so they come before the others, which are slow to search.
-    # The paths with /openai are those of Azure's clients.
+    # Routes are tried in order, and FastAPI's are slow to try. So the chat routes, which get most
+    # requests, come first. The paths with /openai are those that Azure's clients send.
     for dialect in DIALECTS:
         create = partial(chat.create, dialect=dialect)
         for prefix in ("/v1", "/openai", "/openai/v1", "/openai/deployments/{deployment}"):
             app.router.routes.append(Route(f"{prefix}/{dialect.path}", create, methods=["POST"]))
     app.include_router(native.router)
     app.include_router(integrations.router)
-    app.openapi = native.document  # type: ignore[method-assign]  # as FastAPI documents
+    app.openapi = native.document  # type: ignore[method-assign]  # FastAPI documents this override
     app.router.routes += [
         Route("/livez", livez),
         Route("/readyz", readyz),
@@ -159,7 +159,7 @@ def create_app(
     ]
     for error in ERRORS:
         app.add_exception_handler(error, _tell)
-    # The middleware that is added last is the outermost.
+    # Each added middleware wraps those added before, so the last one sees a request first.
     gateway = config.gateway
     app.add_middleware(Waiting, readiness=readiness)
     app.add_middleware(

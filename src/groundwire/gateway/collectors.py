@@ -1,4 +1,4 @@
-"""Metrics of values that other parts of the gateway count; they are read at each scrape."""
+"""Prometheus metrics of values that other parts of the gateway count, read at each scrape."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING

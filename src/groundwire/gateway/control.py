@@ -1,7 +1,8 @@
 """The control plane of a process: its database, tenants and keys, and the audit trail.
 
-The lifespan of the data plane opens it, and the admin plane shares it. While the database is down,
-the process keeps running, reports the problem in ``/readyz``, and tries to reconnect.
+The app of the data plane (the proxy) opens and closes it; the app of the admin plane (the
+administrators' API) shares it. While the database is down, the process keeps running, reports the
+problem in ``/readyz``, and tries to reconnect.
 """
 
 import asyncio
@@ -37,8 +38,8 @@ from groundwire.policy.policy import Overrides
 
 _T = TypeVar("_T")
 
-#: The most seconds that the start waits for the database. Then the gateway starts without it, but
-#: is not ready.
+#: The most seconds that the start of the gateway waits for the database. After that, the gateway
+#: starts without the database, but reports that it is not ready.
 _FIRST_S = 5.0
 
 #: Seconds between two writes of the counts of failed logins and of answers.
@@ -47,7 +48,7 @@ _TELLING_S = 5.0
 #: Problems in ``/readyz``: the database was not read yet, or cannot be read.
 _UNREAD, _UNREADABLE = "it has not been read yet", "it cannot be read"
 
-#: The most seconds to wait at the end for a failing audit log that has no events to write.
+#: The most seconds that the shutdown waits for a failing audit log that has no events to write.
 _VAIN_S = 1.0
 
 
@@ -77,7 +78,7 @@ class ControlPlane:
 
         Args:
             config: The configuration.
-            is_local_demo: Whether requests need no key; if so, the first start makes no keys.
+            is_local_demo: Whether requests need no key. If true, the first start makes no keys.
             on_start: Called once the database is open, with the keys that this start made; never
                 called in a local demo.
 
@@ -100,7 +101,7 @@ class ControlPlane:
         self.trail = Trail(self.store)
         self.activity = Activity(self.store)
         own = config.audit
-        self._retention: Retention | None = None  # None if the database has no audit log
+        self._retention: Retention | None = None  # None if the database stores no events
         if own.enabled and own.path is None:
             self._retention = Retention(
                 self.store,
@@ -119,7 +120,7 @@ class ControlPlane:
         self._telling: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    # Opening and closing.
+    # Methods that open and close the control plane.
 
     async def begin(self) -> None:
         """Open the audit log, and begin to open the database.
@@ -175,10 +176,11 @@ class ControlPlane:
         if self._is_open:
             with suppress(StoreError):
                 await self.activity.write()
-        # `add` does not wait if the queue is full. Events that cannot be written count as lost.
+        # `add` queues events even if the queue is full, so it does not delay the shutdown. Events
+        # that then cannot be written count as lost.
         self.audit.add(*_failed(self._logins.due(now=math.inf)))
-        # If no event waits, a failing log only lacks the end of the chain, which is not worth a
-        # long wait.
+        # If no event waits, a failing log only lacks the final entry, which says that the log was
+        # closed. That entry is not worth a long wait.
         is_vain = self.audit.is_failing and not self.audit.stats.depth
         left_s = max(deadline - time.monotonic(), 0.0)
         await self.audit.close(timeout_s=min(left_s, _VAIN_S) if is_vain else left_s)
@@ -239,16 +241,16 @@ class ControlPlane:
         # The keys exist, so requests are served even if the audit log cannot record the keys yet.
         await self.audit.settle(recorded)
 
-    # Changes.
+    # Methods that make and record changes of tenants and keys.
 
     def check_overrides(self, overrides: Overrides) -> None:
         """Make sure that answers can be checked with a tenant's settings.
 
-        Nothing is checked until the configured models are loaded.
+        Until the configured models are loaded, all settings are accepted.
 
         Raises:
-            ConfigError: If there is no such detector, or its threshold is not possible; the message
-                says what to set instead.
+            ConfigError: If the settings name a detector that is not available here, or a threshold
+                that it does not support; the message says what to set instead.
             ModelError: If the model of the chosen detector cannot be found.
         """
         if self.pipeline is not None:
@@ -268,18 +270,19 @@ class ControlPlane:
         work: Callable[[Registry], Awaitable[_T]],
         events: Callable[[_T], Sequence[AuditEvent]],
     ) -> _T:
-        """Make a change in the database, such as of a tenant; apply it here, and record it.
+        """Change tenants or keys in the database; apply the change in this process, and record it.
 
-        If the database or the audit log fails after the change, the change is applied or recorded
-        later.
+        If the database or the audit log fails after the change was stored, the change is applied or
+        recorded later.
 
         Args:
             work: Makes the change in the database.
             events: Builds the audit events from the result of ``work``.
 
         Raises:
-            Problem: If ``audit.on_failure`` is ``refuse`` and the audit log fails. If it was
-                failing before, nothing is changed; if it fails now, the change stays.
+            Problem: If ``audit.on_failure`` is ``refuse`` and the audit log fails. If the log
+                failed before the change, nothing is changed; if it fails after it, the change
+                stays.
             GroundwireError: If ``work`` raises it.
         """
         refuses = self.config.audit.on_failure == "refuse"
@@ -306,17 +309,18 @@ class ControlPlane:
         """Write audit events about an action that changes nothing, such as an export.
 
         Raises:
-            Problem: If they cannot be written and ``audit.on_failure`` is ``refuse``.
+            Problem: If the events cannot be written, and ``audit.on_failure`` is ``refuse``.
         """
         if not await self.audit.settle(events) and self.config.audit.on_failure == "refuse":
             raise audit_unavailable("Nothing was done.")
 
-    # Logins.
+    # Methods that record logins.
 
     def note_login(self, key_id: str, role: Role, address: str, *, trace_id: str) -> None:
         """Record the use of an admin key from an address.
 
-        Further uses of the key from there are not recorded for :data:`.logins.LOGIN_S` seconds.
+        Further uses of the key from that address are not recorded for :data:`.logins.LOGIN_S`
+        seconds.
         """
         if self._logins.is_new(key_id, address, now=time.monotonic()):
             self.audit.add(self.events(key_id, trace_id=trace_id).login(role, address))

@@ -49,7 +49,8 @@ def query_of(request: Request) -> str:
     """Return the query of a request's URL, as written.
 
     Raises:
-        Problem: As :func:`forwarded`.
+        Problem: 400, if the query has a space, ``#`` or a character that is not printable ASCII, or
+            text that looks like a gateway key.
     """
     query: str = request.scope["query_string"].decode("latin-1")
     if any(not "!" <= each <= "~" or each == "#" for each in query):

@@ -1,8 +1,8 @@
 """Prometheus metrics of the gateway, in a registry of their own.
 
-``gateway_grounding_check_total`` is a metric of DVARA, with its documented meaning. Metrics that
-begin with ``process_`` are those of Prometheus's client; all others are Groundwire's own. No label
-holds text of a client or a model.
+``gateway_grounding_check_total`` is a metric of DVARA (another LLM gateway), with the meaning that
+DVARA documents. Metrics that begin with ``process_`` are those of Prometheus's client; all others
+are Groundwire's own. No label holds text of a client or a model.
 """
 
 import re
@@ -39,7 +39,7 @@ _ENDPOINTS = frozenset(
         *("check", "check/batch", "verify"),
     }
 )
-#: Paths outside ``/v1/`` → their label, for both planes.
+#: Paths outside ``/v1/`` → their label, for the proxy and for the admin plane.
 _ELSEWHERE = {
     "/api/v1/classify/fact-check": "fact_check",
     "/api/v1/nli": "nli",
@@ -64,11 +64,11 @@ _ADMIN_ENDPOINTS = {
 _STATUS_CLASSES = {1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
 _STAGES = frozenset({"evidence", "gate", "decide", "index", "read", "explain"})
 
-#: Upper bounds, in seconds, of the ranges in the histogram of the time that checks add.
+#: Upper bounds, in seconds, of the histogram buckets for the time that checks add to a response.
 _ADDED_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-#: Upper bounds, in seconds, of the ranges in the histogram of the stages of checks.
+#: Upper bounds, in seconds, of the histogram buckets for the time of each stage of a check.
 _STAGE_S = (0.0001, 0.0005, *_ADDED_S)
-#: Upper bounds, in seconds, of the ranges in the histograms of client and upstream requests.
+#: Upper bounds, in seconds, of the histogram buckets for the time of client and upstream requests.
 _REQUEST_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 
 
@@ -76,7 +76,8 @@ class Metrics:
     """All metrics of one gateway; threads may share this object.
 
     Attributes:
-        activity: Counts answers and times in the database, too; ``None`` if there is no database.
+        activity: Stores counts of answers and times of checks in the database, too; ``None`` if
+            there is no database.
     """
 
     def __init__(self) -> None:
@@ -151,7 +152,7 @@ class Metrics:
             "code",
         )
 
-    # Checks.
+    # Methods that count checks and refusals.
 
     def checked(
         self, context: RequestContext, answers: Sequence[Checked], *, mode: Mode, model: str = ""
@@ -161,7 +162,8 @@ class Metrics:
         Args:
             context: The context of the request.
             answers: All answers of one response.
-            mode: The kind of the response; ``native`` is for answers that the client sent.
+            mode: How the answers came: in a ``complete`` response, in a ``stream``, or ``native``,
+                if the client itself sent them to be checked.
             model: The name of the model in the client's request.
         """
         if self.activity is not None:
@@ -174,8 +176,8 @@ class Metrics:
         grounded = is_grounded(answers)
         if mode == "complete" and grounded is not None:
             action = str(context.policy.action).upper()
-            # Both series must exist: otherwise a share of grounded responses that is 0 would be
-            # missing.
+            # Create the series of both values: without a series for "true", a query for the share
+            # of grounded responses would return nothing in place of 0.
             counts = {value: self._grounding.labels(value, action) for value in ("true", "false")}
             counts["true" if grounded else "false"].inc()
         for stage, ms in _stage_times(answers):
@@ -191,10 +193,10 @@ class Metrics:
             self.activity.took("added", 1000 * seconds)
 
     def refused(self, code: str) -> None:
-        """Count a refusal; unknown codes count as ``other``."""
+        """Count a refusal under its code; a code that is no RefusalCode counts as ``other``."""
         self._refusals.labels(code if code in set(RefusalCode) else _OTHER).inc()
 
-    # Requests.
+    # Methods that count requests of clients.
 
     def request_began(self) -> None:
         """Count the start of a request; :meth:`request_ended` must always follow."""
@@ -203,8 +205,8 @@ class Metrics:
     def request_ended(self, path: str, *, status: int, seconds: float) -> None:
         """Count the end of a request that took this many ``seconds``.
 
-        Of the path, only the name of the endpoint is kept. The status is 499 if the client left
-        early.
+        Of the path, only the endpoint's label is kept. The status is 499 if the client left before
+        its response was complete.
         """
         endpoint = endpoint_of(path)
         self._in_flight.dec()
@@ -218,7 +220,7 @@ class Metrics:
         status_class = _STATUS_CLASSES.get(status // 100, _OTHER)
         self._admin_requests.labels(endpoint, status_class).inc()
 
-    # Upstreams.
+    # Methods that count responses and failures of upstreams.
 
     def upstream_answered(self, upstream: str, *, seconds: float) -> None:
         """Record the seconds that an upstream, given by name, took to send response headers."""
@@ -235,7 +237,7 @@ class Metrics:
         """
         self._upstream_failures.labels(upstream, kind).inc()
 
-    # Metrics of numbers that other parts of the gateway count.
+    # Methods that add metrics from other parts of the gateway, and return all metrics.
 
     def watch(self, read: Callable[[], Iterable[Metric]]) -> None:
         """Add metrics that ``read`` returns at each scrape; see the functions of ``collectors``."""
@@ -276,10 +278,11 @@ def admin_endpoint_of(path: str) -> str:
 
 
 def is_grounded(answers: Sequence[Checked]) -> bool | None:
-    """Return how DVARA's counter counts a response: grounded or not; ``None``: not counted.
+    """Return whether ``gateway_grounding_check_total`` counts a response as grounded.
 
-    Skipped answers are left out. A response is not grounded if one of its answers is hallucinated,
-    and grounded if all its answers are grounded. Any other response is not counted.
+    The counter is DVARA's. Skipped answers are left out. A response is not grounded if one of its
+    answers is hallucinated, and grounded if all its answers are grounded. Any other response is not
+    counted, and the result is ``None``.
     """
     outcomes = {answer.outcome for answer in answers} - {Outcome.SKIPPED}
     if Outcome.HALLUCINATED in outcomes:
@@ -290,7 +293,7 @@ def is_grounded(answers: Sequence[Checked]) -> bool | None:
 def _stage_times(answers: Sequence[Checked]) -> Iterator[tuple[str, float]]:
     """Yield the name of each stage of the checks, with its time in milliseconds.
 
-    Stages of the request, which its answers share, are yielded once.
+    A stage that ran once for the whole request is yielded once, although all answers report it.
     """
     if answers:
         yield from answers[0].context.timings_ms.items()

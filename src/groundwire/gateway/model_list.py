@@ -27,11 +27,11 @@ MISSING_HEADER = "x-groundwire-missing-upstreams"
 
 
 async def all_models(upstreams: Upstreams, ask: UpstreamRequest) -> Response:
-    """Send the request to all upstreams, and join their lists of models to one.
+    """Send the request to all upstreams, and join their lists of models into one.
 
     A model that several upstreams serve is listed once, with the entry of the first upstream. A
-    model of an upstream is left out if requests for it would not be routed to that upstream. An
-    upstream that gives no list is named in :data:`MISSING_HEADER`.
+    model of an upstream is left out if requests for it would not be routed to that upstream. The
+    response header :data:`MISSING_HEADER` names upstreams that give no list.
 
     Raises:
         Problem: 502, if no upstream gives a list.
@@ -53,7 +53,7 @@ async def all_models(upstreams: Upstreams, ask: UpstreamRequest) -> Response:
 async def _models_of(
     upstreams: Upstreams, upstream: Upstream, ask: UpstreamRequest
 ) -> list[dict[str, Any]] | None:
-    """Return the list of one upstream; ``None`` if it fails or its list is invalid."""
+    """Return the models that one upstream lists; ``None`` if it fails or its list is invalid."""
     try:
         async with asyncio.timeout(TIMEOUT_S):
             reply = await upstreams.send(ask, to=upstream)

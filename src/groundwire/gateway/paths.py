@@ -47,8 +47,8 @@ class RequestTarget:
 
     Attributes:
         path: The path after ``/v1/``, as written.
-        words: The segments of the path, decoded, in lower case, without dots and spaces at both
-            ends. Empty segments are left out; at least one segment is left.
+        words: The segments of the path, decoded, in lower case, without dots and spaces at their
+            ends. Empty segments are left out. There is at least one segment.
     """
 
     path: str
@@ -56,7 +56,7 @@ class RequestTarget:
 
     @property
     def is_chat(self) -> bool:
-        """Whether a server may read the path as that of chat completions, below any prefix."""
+        """Whether the path ends like that of chat completions, so that a server may read it so."""
         return self.words[-2:] == ("chat", "completions")
 
     @property
@@ -65,7 +65,7 @@ class RequestTarget:
         if self.words[-1].rpartition(":")[2] in _TEXT_VERBS:
             return True
         if self.words[0] == "models":
-            return self.path.strip("/").count("/") > 1  # an action of the model may follow its name
+            return self.path.strip("/").count("/") > 1  # an action may follow the model's name
         if self.words[-1] in _COUNTS or self.words[:2] == ("audio", "speech"):
             return False
         if self.words[-1] == "content" and self.words[0] in ("files", "containers"):

@@ -36,14 +36,16 @@ async def relay(request: Request) -> Response:
 
     Raises:
         Problem: If the gateway does not relay the request (WebSockets, most requests for chat
-            completions, and all for the admin plane); if its path holds a key, names no endpoint,
-            or could name different ones; if its body is not complete in time; if answers of the
-            endpoint are unchecked and therefore refused; if a required record cannot be written;
-            and as :func:`.forwarded`, :func:`.all_models` and :meth:`.upstream.Upstreams.send`.
+            completions, and all requests for the admin plane); if the path holds a key, names no
+            endpoint, or could name different ones; if the body is not complete in time; if the
+            endpoint's answers are unchecked, and the policy refuses such endpoints; if a required
+            audit event cannot be written. :func:`.forwarded`, :func:`.all_models` and
+            :meth:`.upstream.Upstreams.send` raise it in further cases.
         ClientGoneError: If the client left before its response began.
     """
     raw = request.scope.get("raw_path")
-    # ASGI servers may leave out the raw path. Paths of Azure's clients are read as OpenAI's.
+    # ASGI servers may leave out the raw path. The path prefix of Azure's clients is replaced by
+    # OpenAI's ``/v1/``.
     path = AZURE.sub(PREFIX, raw if isinstance(raw, bytes) else request.scope["path"].encode())
     require_no_key("path", path.decode("latin-1"))
     target = target_of(path)
@@ -110,7 +112,7 @@ def _check(request: Request, target: RequestTarget) -> None:
     if target.is_chat and (request.method == "POST" or target.path != "chat/completions"):
         raise Problem.named("unknown_chat_path")
     if target.words[0] == "admin":
-        # Such a request may hold settings of the gateway, which the upstream must not see.
+        # A request for the admin plane may hold settings of the gateway: no upstream must see it.
         raise Problem.named("admin_path_on_data_plane")
 
 

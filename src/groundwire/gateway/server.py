@@ -1,4 +1,4 @@
-"""Serves the apps of both planes: sockets, the HTTP server, and a clean shutdown."""
+"""Serves the apps of the proxy and the admin plane: sockets, HTTP server, clean shutdown."""
 
 import asyncio
 import logging
@@ -41,11 +41,11 @@ _NO_HTTP = Problem.named("invalid_http")
 def listen(
     config: Config, *, is_admin: bool = False, is_local_demo: bool = False
 ) -> list[socket.socket]:
-    """Listen on the port of a plane, on all addresses of its host.
+    """Listen on the configured port of the proxy or the admin plane, on all addresses of its host.
 
     Raises:
         ConfigError: If the host is no address of this machine, the port is not available, or other
-            machines can reach a demo without keys.
+            machines could reach a local demo, which needs no keys.
     """
     own, setting = (config.admin, "admin") if is_admin else (config.gateway, "gateway")
     host = own.host
@@ -101,7 +101,10 @@ class Beside(uvicorn.Server):
     def __init__(
         self, app: ASGIApp, config: Config, sockets: Sequence[socket.socket], *, address: str
     ) -> None:
-        """Make the server. The app's lifespan does not run; users are shown the ``address``."""
+        """Make the server, which does not run the app's lifespan.
+
+        ``address`` is the URL that users are shown.
+        """
         super().__init__(_settings(app, config, lifespan="off"))
         self.address = address
         self._sockets = list(sockets)
@@ -215,14 +218,14 @@ class LimitedProtocol(HttpToolsProtocol):
         """Parse bytes of the client, and refuse a head that gets too large."""
         self._has_ended = False
         super().data_received(data)
-        # Bytes that completed a request are not counted: most of them may be its body.
+        # A piece of data in which a request ended is not counted: most of it may be the body.
         if self._is_in_head and not self._has_ended:
             self._n_head_bytes += len(data)
             if self._n_head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
                 self._refuse(_HEAD_TOO_LARGE)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse a request that the parser cannot read."""
+        """Refuse a request that the parser rejects, or whose head is too large."""
         del msg
         self._refuse(_HEAD_TOO_LARGE if self._n_parsed > MAX_HEAD_BYTES else _NO_HTTP)
 
@@ -281,7 +284,7 @@ def _end_with_connection(cycle: RequestResponseCycle) -> None:
     """Send a response of unknown length unchunked; closing the connection marks its end."""
     send, is_open = cycle.send, False
 
-    async def send_unchunked(message: Any) -> None:  # noqa: ANN401 - of ASGI
+    async def send_unchunked(message: Any) -> None:  # noqa: ANN401 - ASGI message
         nonlocal is_open
         if message["type"] == "http.response.start":
             names = {name.lower() for name, _ in message.get("headers", ())}

@@ -52,11 +52,11 @@ class Services:
         background: Runs tasks that go on after a response was sent.
         checks: Threads for checks: twice as many as the detector's threads, so that the next check
             is ready when another ends.
-        verifications: Verifies cited claims, in threads of its own.
+        verifications: Verifies claims against the sources that they cite, in threads of its own.
         telemetry: Makes traces; ``None`` if traces are not enabled.
-        opening: Threads that read requests, find their sources and ask the gate. Even a
-            response that does not wait for its check waits for these threads, so no check may
-            occupy them.
+        opening: Threads that read requests, find their sources, and decide whether a check is due.
+            Even a response that does not wait for its check waits for these threads, so no check
+            may occupy them.
     """
 
     config: Config
@@ -83,7 +83,7 @@ async def open_services(
     """Make the services of the gateway.
 
     Args:
-        stack: Closes the services, in reverse order.
+        stack: The exit stack that later closes the services, in reverse order.
         config: The configuration.
         metrics: The metrics; they can be scraped before the other services are ready.
         pipeline: A pipeline that is already loaded, and that the caller closes; ``None``: it is

@@ -136,7 +136,7 @@ class Telemetry:
     def checked(self, answers: Sequence[Checked], *, detector: str) -> None:
         """Make the trace span of a check that has just ended, unless there are no answers.
 
-        The trace span is as long as the check of the slowest answer.
+        The trace span lasts as long as the check of the slowest answer, and ends now.
         """
         if not answers:
             return
@@ -157,7 +157,10 @@ class Telemetry:
 
 
 class Traced:
-    """Middleware that makes a trace span for each request whose path is not in :data:`OPEN`."""
+    """Middleware that makes a trace span for each request, except for probes and metrics.
+
+    The paths without trace spans are those in :data:`.caller.OPEN`.
+    """
 
     def __init__(self, app: ASGIApp, *, telemetry: Telemetry) -> None:
         self._app, self._telemetry = app, telemetry
@@ -188,9 +191,10 @@ class Traced:
 
 
 def new_provider() -> TracerProvider:
-    """Return a provider whose new traces have the trace id of the request, if possible.
+    """Return a provider of trace spans whose new traces have the request's own trace id.
 
-    If that id is not 32 hexadecimal digits in lower case, or is all zeros, traces get random ids.
+    If that id is not 32 hexadecimal digits in lower case, or is all zeros, which OpenTelemetry does
+    not allow, the trace gets a random id.
     """
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider

@@ -1,4 +1,7 @@
-"""Decides whether requests to unchecked endpoints are refused, or their responses are marked."""
+"""Decides on requests to endpoints whose answers are not checked.
+
+Either such requests are refused, or their responses are marked as unchecked.
+"""
 
 from groundwire.config import Config
 from groundwire.policy.policy import Overrides, reach, resolve

@@ -30,8 +30,8 @@ class Verifications:
     """Verifies cited claims for a gateway.
 
     Attributes:
-        threads: Threads for verifications; checks have others, so that they do not wait for
-            verifications.
+        threads: Threads for verifications. Checks have threads of their own, so that checks do not
+            wait for verifications.
         timeout_s: Seconds that one verification may take, including the wait for a thread.
         settings: The default settings of a request. The time limit of a call to the backend is at
             most that of the whole verification.
@@ -40,8 +40,9 @@ class Verifications:
     def __init__(self, config: Config, detector: Detector) -> None:
         """Make the threads; no model is loaded yet.
 
-        If the gateway's detector has the embedded model, verifications share its model and cache.
-        Otherwise the model is loaded when a verification needs it.
+        If the gateway's detector uses an installed reader (Groundwire's own model), verifications
+        share its model and cache. Otherwise an installed reader is loaded when the first
+        verification needs it.
         """
         own = config.verify
         self.timeout_s = config.gateway.check_timeout_s
@@ -63,10 +64,10 @@ class Verifications:
         scope: Scope,
         with_citations: bool,
     ) -> VerificationReport:
-        """Verify an answer, or the steps of a plan or reasoning, in the thread of the caller.
+        """Verify an answer, or the steps of a plan or reasoning, in the caller's thread.
 
-        The settings of the request (``knobs``) win over the configuration. The report also lists
-        faults of the citations if ``with_citations`` is true.
+        The request's own settings (``knobs``) win over the configuration. If ``with_citations`` is
+        true, the report also lists faults of the citations.
 
         Raises:
             MissingExtraError: If the client of the backend is not installed.
@@ -90,7 +91,7 @@ class Verifications:
     def _local(self) -> LocalVerifier:
         with self._loading:
             if self._embedded is None:
-                with suppress(ModelError):  # the detector's model is not the embedded model
+                with suppress(ModelError):  # the detector's model is no installed reader
                     self._embedded = LocalVerifier.of(self._detector)
             if self._embedded is None:
                 own = self._config.detector

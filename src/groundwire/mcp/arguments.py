@@ -1,7 +1,7 @@
 """Pydantic models of the arguments of tools. The schemas that agents see are generated from them.
 
-The models of spans, steps and sources are only for the schemas. The library parses the values,
-because it accepts more forms.
+The models of spans, steps and sources are only for the schemas. Their values are parsed by
+``groundwire.verify`` and ``groundwire.detection``, which accept more forms.
 """
 
 import json
@@ -219,8 +219,8 @@ def with_settings(
 ) -> type[A]:
     """Make a subclass of a model of arguments that also has settings of a verification.
 
-    Here, the value of a setting is checked only against this server's limits. The library parses
-    the value.
+    The model checks the value of a setting only against this server's limits. The verification
+    itself parses the value.
 
     ``settings`` has this server's limits for each argument, as keys of JSON Schema; ``usual`` has
     the default values.

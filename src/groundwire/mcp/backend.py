@@ -22,7 +22,8 @@ class Backend:
         models: The models on this machine.
         stores: The held evidence of all sessions; ``None`` if this server holds no evidence.
         roots: The folders whose files may be evidence.
-        needs_handle: Whether calls may come without a session, so that tools take a handle.
+        needs_handle: Whether calls may come without a session, so that tools take a handle, which
+            names the held evidence in place of a session.
         held_only: Whether evidence has to be held, so that texts that come with a call are refused.
     """
 
@@ -56,7 +57,7 @@ class Backend:
         return frozenset() if self.needs_handle else frozenset({"evidence"})
 
     def verifier(self, call: Call) -> str | Verifier:
-        """Return the embedded verifier for a call, or the name of another verifier.
+        """Return the embedded verifier for a call; if another verifier is configured, its name.
 
         Raises:
             GroundwireError: If the embedded model cannot be loaded.

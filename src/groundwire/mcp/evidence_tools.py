@@ -182,7 +182,7 @@ class HeldEvidence:
         return ToolResult(data=data, text=text_shown)
 
     def _store(self, call: Call, own: HandleInput) -> EvidenceStore:
-        """Return the evidence store that a call means, or an empty store if there is none."""
+        """Return the store of the session or handle of a call, or an empty store if it has none."""
         if call.session is None and own.evidence is None:
             raise CallError(NO_SESSION)
         return self.stores.of(call.session, own.evidence) or EvidenceStore(self.stores.limits)

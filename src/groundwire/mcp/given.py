@@ -27,7 +27,7 @@ class Given:
 
     @property
     def all(self) -> list[Any] | None:
-        """All evidence, as the library takes spans: held spans first, then texts of the call.
+        """All evidence as input for :func:`read_spans`: held spans first, then texts of the call.
 
         ``None`` if there is no evidence.
         """
@@ -77,13 +77,13 @@ def given(
         raise CallError(f"No span {missing[0][:60]!r} is held. {describe(known)}")
     chosen = known if arguments.use_held_spans else {sid: known[sid] for sid in wanted}
     found = Given(held=tuple(chosen.values()), passed=texts)
-    # The library numbers texts without an id by their places; these ids must not clash either.
+    # read_spans numbers texts without an id by their places; these ids must not clash either.
     _refuse_clashes(set(ids_of(found.all)) - chosen.keys(), known)
     return found
 
 
 def ids_of(spans: object) -> tuple[str, ...]:
-    """Return the ids that the library reads from spans; empty if the spans are malformed."""
+    """Return the ids that a verification reads from spans; empty if the spans are malformed."""
     try:
         return tuple(span.id for span in read_spans(spans))
     except NotVerifiedError:

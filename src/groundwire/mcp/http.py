@@ -130,13 +130,13 @@ def http_server(app: ASGIApp) -> uvicorn.Server:
     return uvicorn.Server(
         uvicorn.Config(
             app,
-            http="h11",  # it limits the size of request heads
+            http="h11",  # h11 limits the size of request headers
             ws="none",
             lifespan="on",
             log_config=None,
             access_log=False,
             server_header=False,
-            proxy_headers=False,  # anybody could send them, and nothing here needs them
+            proxy_headers=False,  # anybody could send such headers, and this server needs none
             limit_concurrency=MAX_CONNECTIONS,
             timeout_graceful_shutdown=_SHUTDOWN_S,
         )
@@ -155,8 +155,8 @@ def serve_http(
         says: Function that prints a message for the user.
     """
     for each in (signal.SIGINT, signal.SIGTERM):
-        # When it has stopped, uvicorn raises the signal again for the handler that was set before:
-        # this one, so that the process ends without an error.
+        # When uvicorn has stopped, it raises the signal again for the handler that was set before
+        # it started. That is this empty handler, so the process ends without an error.
         signal.signal(each, lambda *_: None)
     says(f"Listening on {address} (Ctrl-C ends it).")
     http_server(app).run(sockets=[sock])

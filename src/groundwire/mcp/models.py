@@ -41,7 +41,10 @@ class Models:
 
     @property
     def embedded(self) -> "Detector":
-        """A detector with the embedded reader: :attr:`detector`, if the configuration names one."""
+        """A detector with the embedded reader, the token-level model inside this package.
+
+        It is the same object as :attr:`detector` if the configured detector uses this reader.
+        """
         from groundwire.detector import Detector
 
         own = self._config.detector
@@ -53,7 +56,7 @@ class Models:
 
     @property
     def reader(self) -> "Reader":
-        """The embedded reader."""
+        """The embedded reader, the token-level model inside this package."""
         from groundwire.engine.reader import Reader
 
         judge = self.embedded.backend
@@ -61,7 +64,7 @@ class Models:
         return judge
 
     def verifier(self, tenant: str) -> "LocalVerifier":
-        """Return the embedded verifier for one tenant; tenants share no cached texts."""
+        """Return the embedded verifier for a cache namespace; namespaces share no cached texts."""
         from groundwire.verify.local import LocalVerifier
         from groundwire.verify.verifier import Scope
 

@@ -1,6 +1,6 @@
 """Pydantic models of the results of checks. The schemas that agents see are generated from them.
 
-A model has only the fields that an agent needs to know; the results have more fields.
+A model has only the fields that an agent needs to know; the results themselves have more fields.
 """
 
 from typing import Annotated, Any, Literal, TypeAlias

@@ -33,7 +33,8 @@ from groundwire.render import visible
 
 Context: TypeAlias = ServerRequestContext[anyio.CapacityLimiter]
 
-#: The most calls of tools with ``is_long`` that run at the same time; each uses several threads.
+#: Highest number of calls that run at the same time, among the tools whose calls may take long
+#: (:attr:`.tool.Tool.is_long`). Each call uses several threads.
 MAX_CALLS = 4
 
 #: Session id for a transport that serves a single client, such as stdio.

@@ -37,7 +37,7 @@ class Stores:
     clock: Callable[[], float] = monotonic
     #: Session or handle → its store; the least recently used is the first.
     _stores: OrderedDict[str, EvidenceStore] = field(default_factory=OrderedDict)
-    _first: int = 0  # number of a new store's first span; no deleted session used it
+    _first: int = 0  # number of a new store's first span, above those of all deleted sessions
     _lock: RLock = field(default_factory=RLock)
 
     def of(self, session: str | None, handle: str | None = None) -> EvidenceStore | None:

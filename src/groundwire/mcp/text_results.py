@@ -34,7 +34,7 @@ def quoted(text: str) -> str:
 
 
 def lines_of(head: str, lines: Sequence[str]) -> str:
-    """Join a head and lines. Lines beyond :data:`MAX_LINES` are only counted."""
+    """Join a first line and further lines; beyond :data:`MAX_LINES`, lines are only counted."""
     shown = list(lines[:MAX_LINES])
     if len(lines) > len(shown):
         shown.append(f"... and {len(lines) - len(shown)} more, in the structured result.")

@@ -72,8 +72,8 @@ class Tool:
         hidden: Names of arguments in the model that this server does not take.
         result: Model of the result.
         run: Function that makes the result from a call and its parsed arguments.
-        fails: Function that makes the result of a failed call, which is never a pass, from the kind
-            and the message of the error.
+        fails: Function that makes the result of a failed call from the kind and the message of the
+            error. The result never says that a check was passed.
         is_read_only: Whether the tool changes nothing.
         is_open_world: Whether the tool may send data to another machine.
         is_long: Whether the tool may work for long; concurrent calls of such tools are limited.

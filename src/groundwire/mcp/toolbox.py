@@ -27,7 +27,10 @@ def tools_of(backend: Backend) -> dict[str, Tool]:
 
 
 def answer(tool: Tool, arguments: Mapping[str, Any], call: Call) -> ToolResult:
-    """Run a call of a tool. If an error is raised, the result describes it, and is never a pass."""
+    """Run a call of a tool.
+
+    If an error is raised, the result describes it, and never says that a check was passed.
+    """
     try:
         return tool.run(call, parse(tool.arguments, arguments, tool.input_schema["properties"]))
     except NotVerifiedError as error:

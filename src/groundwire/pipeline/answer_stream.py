@@ -16,9 +16,10 @@ from groundwire.stream import Snapshot, Stream
 
 log = logging.getLogger(__name__)
 
-#: A last word that may be incomplete: "tow" of "tower", "1," of "1,234".
+#: Matches the last word of a text, which may be incomplete: "tow" of "tower", "1," of "1,234".
 _LAST_WORD = re.compile(r"(?:\w[\w.,'’:/-]*)?(?:\w|\d[.,])\Z")
-#: The last word, and the end of a claim, are looked for in this many characters before the end.
+#: Only this many characters at the end of the text are searched for the last word and for the end
+#: of a claim.
 _MAX_WORD = 64
 #: Matches the end of a text if a claim may end there. Only the next word shows whether it ends.
 _CLAIM_END = re.compile(r"[.!?;:|\n…。！？；：؟۔।։][^\w.!?]*\Z")
@@ -48,7 +49,7 @@ class CheckResult:
         return cls(failure=type(error).__name__)
 
 
-#: A function that makes the checked answer from an answer and what the detector found.
+#: A function that makes the checked answer from an answer and the detector's result.
 Conclude: TypeAlias = Callable[[Answer, CheckResult], Checked]
 
 
@@ -61,10 +62,10 @@ class Review:
             still be taken back.
         judged_to: The number of characters, from the beginning, that are judged. Text outside of
             claims, such as a list marker, is counted with the next claim. If nothing is checked,
-            all characters count; after a failure, and before the end of JSON, none.
-        clear_to: The number of characters, from the beginning, that may be shown: at most those
-            before a finding that may still be taken back, or before a claim that the policy blocks.
-            It never decreases, unless the check fails.
+            all characters count; after a failure, or while a JSON answer is incomplete, none.
+        clear_to: The number of characters, from the beginning, that may be shown to the user. They
+            end before the first finding that may still be taken back, and before the first claim
+            that the policy blocks. The number never decreases, unless the check fails.
     """
 
     checked: Checked
@@ -73,9 +74,10 @@ class Review:
 
 
 class Flow:
-    """Checks one answer while it arrives; not to be shared between threads.
+    """Checks one answer while it arrives. Threads must not share a flow.
 
-    If the check fails, no error is raised; an answer with statements is then ``unavailable``.
+    If the check fails, no error is raised: the outcome of an answer with statements is then
+    ``unavailable``.
     """
 
     def __init__(
@@ -92,8 +94,8 @@ class Flow:
             stream: The detector's stream; ``None`` if nothing is checked, or no stream could be
                 opened.
             conclude: Makes the checked answer, at the end and for reviews.
-            found: What the check has found before the answer begins: nothing, or a failure to read
-                the request or to open the stream.
+            found: The result before the answer begins: empty, or a failure to read the request or
+                to open the stream.
             conversation: The evidence, and the form of the answer.
         """
         self._stream, self._conclude, self._found = stream, conclude, found
@@ -129,7 +131,7 @@ class Flow:
         self._before, self._last_word = (self._before + text[:end])[-_MAX_WORD:], text[end:]
         try:
             return self._stream.feed(text[:end]) if end else []
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
+        except Exception as error:  # noqa: BLE001 - after any error, the answer is unchecked
             self._fail(error)
             return []
 
@@ -179,10 +181,10 @@ class Flow:
         return CheckResult(detection=detection, structured=structured)
 
     def review(self) -> Review:
-        """Return the result so far. This does not change later results.
+        """Return the result so far, without an effect on later results.
 
-        Findings that are explained now are not explained again at the end. After :meth:`finish`,
-        the review has the final result.
+        Findings that are explained for a review are not explained again at the end. After
+        :meth:`finish`, the review has the final result.
         """
         if self._checked is not None:
             return self._review(self._checked, 0 if self._found.failure else len(self._text))
@@ -190,7 +192,7 @@ class Flow:
         if self._stream is not None and not self._form.is_json:
             try:
                 return self._review_part(self._stream.snapshot())
-            except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
+            except Exception as error:  # noqa: BLE001 - after any error, the answer is unchecked
                 found = self._failed(error)
         if found.failure:
             answer = Answer(index=0, kind=AnswerKind.TEXT, text=text)
@@ -214,9 +216,10 @@ class Flow:
         return Review(checked=checked, judged_to=judged_to, clear_to=min(self._clear_to, judged_to))
 
     def close(self) -> None:
-        """Stop reading ahead. This may be called twice, and from another thread.
+        """Stop the check, and the reading of sources in the background.
 
-        A check that is still running then fails, without an entry in the log.
+        This may be called twice, and from another thread. A check that is still running then fails,
+        without an entry in the log.
         """
         self._is_closed = True
         if self._stream is not None:

@@ -1,4 +1,4 @@
-"""The tenant of a request, and the settings of tenant and request."""
+"""The tenant of a request, the tenant's settings, and settings that the request asks for."""
 
 from dataclasses import dataclass
 from typing import TypedDict
@@ -7,12 +7,12 @@ from groundwire.policy.policy import Overrides, Request
 
 
 class AskerArguments(TypedDict, total=False):
-    """Arguments of a pipeline's methods: the tenant of a request, and settings.
+    """Keyword arguments of a pipeline's methods: the tenant of a request, and settings.
 
     Attributes:
         tenant: Id of the tenant.
-        overrides: The tenant's own settings; ``None``: the settings that the pipeline has for this
-            tenant.
+        overrides: The tenant's own settings. If they are ``None`` or missing, the pipeline uses the
+            settings that it was given for this tenant.
         request: Settings that the request asks for; they apply where they are stricter than the
             policy.
         can_edit: Whether the caller sends answers with :attr:`.Checked.edits` made; without it, the

@@ -30,8 +30,8 @@ class Checked:
             not a text, or the word that :meth:`.Pipeline.unavailable` was given. ``None`` if the
             answer was checked, or is a text and the policy is off.
         pointers: The JSON Pointer of each span of a ``structured`` answer, in the order of the
-            spans; an empty text for a span in its prose, or in its only document if that cannot be
-            read as leaves.
+            spans. It is empty for a span in the prose of the answer, and for a span in its only
+            JSON document if that cannot be parsed.
         unexplained: The class name of the error because of which the explainer has no verdict on
             some findings, or ``None``.
         edits: The changes that repair the answer, in reading order; empty unless the action is
@@ -57,7 +57,7 @@ class Checked:
 
     @property
     def path(self) -> CheckPath:
-        """The path of the request."""
+        """Whether the answer had to be checked and, if not, why."""
         return self.context.path
 
     @property
@@ -85,7 +85,7 @@ class Checked:
             return len(self.answer.text)
         policy, found = self.context.policy, self.detection
         if found is None or decide(policy, Outcome.PARTIAL).withholds:
-            return 0  # evidence that was not read may concern any claim
+            return 0  # unread evidence may concern any claim, so none can be shown
         asks = (_asks_to_withhold(policy, claim) for claim in found.claims)
         first = next((i for i, is_asked in enumerate(asks) if is_asked), 0)
         clear = found.claims[first - 1].end if first else 0

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Concluder:
-    """Makes the results for one answer, at its end and while it arrives.
+    """Turns the findings in one answer into its result, at its end and while it arrives.
 
     ``mender`` repairs the answer; without it, the action ``repair`` becomes ``block``.
     ``ignores_short``: whether an answer can be grounded although some of its sentences are too
@@ -39,7 +39,7 @@ class Concluder:
         """Explain the findings and apply the policy; after an error, the check counts as failed."""
         try:
             checked = self._conclude(answer, found)
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not checked
+        except Exception as error:  # noqa: BLE001 - after any error, the check counts as failed
             checked = self._conclude(answer, CheckResult.failed(error))
         if checked.action is not Action.REPAIR:
             return checked
@@ -60,7 +60,7 @@ class Concluder:
                 after = self.mender.read([edited(checked.answer.text, edits)])[0]
                 is_right = isinstance(after, Detection) and after.outcome is Outcome.GROUNDED
                 return edits if is_right else ()
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, nothing was repaired
+        except Exception as error:  # noqa: BLE001 - after any error, nothing is repaired
             log.warning("An answer could not be repaired: %s", type(error).__name__)
             return ()
         return edits
@@ -109,7 +109,7 @@ class Concluder:
 def _explain(explainer: Remembered, context: RequestContext, detection: Detection) -> Explained:
     try:
         return explainer.explain(detection, context.conversation.sources)
-    except Exception as error:  # noqa: BLE001 - whatever went wrong, the spans stay marked
+    except Exception as error:  # noqa: BLE001 - after any error, the spans stay marked
         log.warning("Findings could not be explained: %s", type(error).__name__)
         return Explained.failed(detection, type(error).__name__)
 

@@ -15,7 +15,7 @@ from groundwire.policy.signals import SignalValues
 
 
 class CheckPath(StrEnum):
-    """The ways to treat an answer: check it, or do not, for a reason known beforehand."""
+    """Whether an answer is checked and, if not, why; this is known before the answer exists."""
 
     OFF = "off"  # the policy checks nothing
     NOT_FACTUAL = "not_factual"  # the gate says that no check is needed
@@ -28,7 +28,10 @@ DUE = (CheckPath.CHECKED, CheckPath.NO_EVIDENCE)
 
 
 class GateStatus(StrEnum):
-    """The states of the gate for a request: asked, failed, or why it does not decide."""
+    """Whether the gate decides if the answer to a request is checked; if it does not, why.
+
+    The gate is a classifier that tells whether a prompt calls for a fact check.
+    """
 
     ASKED = "asked"
     BYPASSED = "bypassed"  # checked whatever the gate says, usually because there is evidence
@@ -39,13 +42,13 @@ class GateStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateReport:
-    """The report of the gate about a request.
+    """The result of the gate, which tells whether a request calls for a fact check.
 
     Attributes:
-        status: The state of the gate.
-        result: The gate's answer, with confidence; ``None`` if the gate was not asked or failed. If
-            the gate is bypassed for evidence that the caller does not name as sources, the gate is
-            still asked if a decision reads its signal; the result does not affect the bypass.
+        status: Whether the gate was asked, bypassed, or could not answer.
+        result: The gate's answer, with confidence; ``None`` if the gate was not asked or failed.
+            A bypassed gate has an answer only if a decision rule depends on it and the caller did
+            not name the evidence as sources; the answer does not change the bypass.
         reason: The class name of the error that kept the gate from answering, or ``None``.
     """
 
@@ -55,9 +58,9 @@ class GateReport:
 
     @property
     def needs_fact_check(self) -> bool | None:
-        """The gate's answer, or else ``True`` if the request bypasses the gate.
+        """The gate's answer; without one, ``True`` if the request bypasses the gate.
 
-        ``None`` if neither is the case.
+        ``None`` if the gate gave no answer and was not bypassed.
         """
         if self.result is not None:
             return self.result.needs_fact_check
@@ -81,17 +84,17 @@ class RequestContext(Asker):
 
     Attributes:
         conversation: The question, and the evidence with its origin.
-        gate: The report of the gate.
-        choice: The decision that applies, and why. Decisions that depend on findings are unsettled
+        gate: The result of the gate.
+        choice: The decision rule that applies, and why. Rules that depend on findings are unsettled
             before the check.
         policy: The policy that applies.
         limits: The limits of evidence that apply.
         path: Whether the answer is checked, and if not, why.
-        detector: The name of the detector in metrics; empty if the detector or threshold that the
-            tenant has chosen is not possible here.
+        detector: The name of the detector in metrics; empty if the pipeline does not have the
+            detector, or not the threshold, that the tenant has chosen.
         timings_ms: Wall time by stage, in milliseconds. Equality and hash ignore it.
-        readings: The signals of the request; ``None`` if no decisions were tried, as for a request
-            that could not be read.
+        readings: The values of the request's signals; ``None`` if no decision rules were tried, as
+            for a request that could not be read.
         failure: The class name of the error because of which the request could not be read, so that
             its answers cannot be checked; ``None`` if it was read.
     """

@@ -11,15 +11,15 @@ from groundwire.pipeline.lazy import Lazy
 from groundwire.policy.detector_selection import Detectors
 from groundwire.policy.policy import Overrides
 
-#: A function that loads another detector than the configured one, by its name.
+#: A function that takes the name of a detector other than the configured one, and loads it.
 Make = Callable[[str], Detector]
 
 
 class Judges:
-    """A pool of detectors: the configured one, and embedded ones that are loaded when needed.
+    """A pool of detectors: the configured one, and others that are loaded when needed.
 
-    The detectors share threads and cache. Tenants that differ only in the threshold share a
-    detector.
+    The others are embedded, which means that Groundwire's own packages contain their models. The
+    detectors share threads and cache. Tenants that differ only in the threshold share a detector.
     """
 
     def __init__(
@@ -29,8 +29,8 @@ class Judges:
 
         Args:
             first: The configured detector; the others use its threads, and are closed with it.
-            known: The names that tenants may use; by default those of the embedded detectors and
-                of the first.
+            known: The names of detectors that tenants may choose; by default those of the embedded
+                detectors and of ``first``.
             make: Loads another detector; by default :meth:`groundwire.Detector.beside`.
         """
         self.first = first

@@ -75,7 +75,7 @@ class Remembered:
 
 
 def as_explained(detection: Detection, explanations: Sequence[Explanation]) -> Detection:
-    """Return the detection with the labels and severities that its explanations have.
+    """Put the labels and severities of explanations into the spans of a detection.
 
     A span that stays marked although it is entailed (``drops_entailed: false``) keeps the
     detector's label, because the label of a span is never ``supported``; its severity is 0.

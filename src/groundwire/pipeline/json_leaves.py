@@ -1,4 +1,4 @@
-"""Finds the leaves of a JSON document, their places, and what a JSON Schema says about them."""
+"""Finds the leaves of a JSON document, its innermost values, and the parts of a schema for them."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -6,10 +6,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from groundwire.text.records import DataField, fields_of
 
-#: The keys and indexes that lead to a leaf.
+#: The keys and indexes that lead from the top of a document to a leaf.
 Path: TypeAlias = tuple[str | int, ...]
 
-#: The most schemas that are examined at each step to a leaf, since references may form a circle.
+#: The most schemas that are examined at each step of a path. References (``$ref``) between schemas
+#: may form a circle, so a limit is needed.
 _MAX_SCHEMAS = 200
 
 
@@ -84,7 +85,7 @@ def choices_at(schema: Mapping[str, Any], path: Path) -> list[object]:
 
 
 def is_declared(schema: Mapping[str, Any], path: Path) -> bool:
-    """Return whether a schema names the last key of a path; otherwise the model chose the key."""
+    """Return whether a schema names the last key of a path; if not, the model made up the key."""
     parents = _schemas_at(schema, path[:-1])
     named = [each.get("properties") for each in parents]
     names = _expanded([each.get("propertyNames") for each in parents], schema)
@@ -101,7 +102,7 @@ def _schemas_at(schema: Mapping[str, Any], path: Path) -> list[Mapping[str, Any]
 
 
 def _expanded(schemas: list[Any], root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return schemas, each replaced by those that it refers to or combines (as in ``anyOf``)."""
+    """Replace each schema that refers to other schemas, or combines them (``anyOf``), by those."""
     found: list[Mapping[str, Any]] = []
     waiting = schemas
     for _ in range(_MAX_SCHEMAS):

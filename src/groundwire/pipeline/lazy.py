@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 _T = TypeVar("_T")
 
-#: After a failure, making the value is not tried again for this number of seconds.
+#: Seconds after a failed attempt to make the value before the next attempt is allowed.
 RETRY_S = 30.0
 
 

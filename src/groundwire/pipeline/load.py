@@ -31,8 +31,8 @@ def load_stages(
 
     Args:
         config: The configuration.
-        tenants: Id of a tenant → its own settings, which may change later; ``None``: those in the
-            configuration.
+        tenants: Id of a tenant → its own settings. The mapping may change later. ``None``: the
+            settings of tenants in the configuration, which do not change.
 
     Returns:
         The arguments of :class:`groundwire.Pipeline` by name.
@@ -159,8 +159,8 @@ def _explainer(
 ) -> AnyExplainer | None:
     """Return the explainer; ``None`` if no policy can ask for explanations.
 
-    If only a later change of a tenant's settings can ask for explanations, an explainer that has
-    to load weights of its own is loaded when it is first needed.
+    If no policy asks for explanations now, but a tenant's settings may later, an explainer with
+    model weights of its own is loaded only when it is first needed.
     """
     load = partial(_load_explainer, config, judges)
     plugins = (decision.plugin for decision in config.decisions)

@@ -1,4 +1,4 @@
-"""Joins the stages: evidence, gate, decisions, detector, explainer, policy."""
+"""Joins the stages of a check: evidence, gate, decisions, detector, explainer, policy."""
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
@@ -32,7 +32,7 @@ from groundwire.pipeline.structured import read_structured
 from groundwire.pipeline.timings import timed
 from groundwire.policy.decisions import ChosenDecision, Decision
 from groundwire.policy.gate import Gate
-from groundwire.policy.policy import Overrides, Policy, SourceLimits, resolve_limits, rule
+from groundwire.policy.policy import Action, Overrides, Policy, SourceLimits, resolve_limits, rule
 from groundwire.policy.signals import SignalRules, Signals, SignalType
 from groundwire.text.prompt_excerpt import with_previous
 
@@ -56,8 +56,8 @@ class Pipeline:
     """Checks the answers to chat requests. Any number of threads may share a pipeline.
 
     Attributes:
-        gate: The gate; ``None``: every prompt calls for a check.
-        explainer: The explainer; ``None``: findings are not explained.
+        gate: Tells whether a prompt calls for a check; ``None``: every prompt does.
+        explainer: Explains findings; ``None``: findings are not explained.
     """
 
     def __init__(
@@ -100,7 +100,8 @@ class Pipeline:
             metadata_only: Whether only sources in ``metadata["grounding.sources"]`` are evidence.
             final_tools: Tools whose arguments are the final answer, beside those of known
                 frameworks.
-            evidence_names: Names of evidence in prompts, beside the built-in ones.
+            evidence_names: Names that mark evidence in prompts, such as ``<kb_hit>``, beside the
+                built-in ones.
             ignores_short: Whether an answer can be grounded although some of its sentences are too
                 short for the similarity detector to compare them, as in DVARA.
         """
@@ -126,8 +127,8 @@ class Pipeline:
 
         Args:
             config: The configuration.
-            tenants: Id of a tenant → its own settings, in place of those in the configuration; the
-                mapping may change later.
+            tenants: Id of a tenant → its own settings, in place of the tenants in the
+                configuration. The mapping may change later.
 
         Raises:
             ConfigError: If a setting does not suit its model; the error names the setting.
@@ -225,7 +226,7 @@ class Pipeline:
         )
 
     def unopened(self, failure: str, **asked: Unpack[AskerArguments]) -> RequestContext:
-        """Return the context of a request that :meth:`open` could not read, or took too long to.
+        """Return the context of a request that :meth:`open` could not read, or not in time.
 
         Answers to the request cannot be checked. The policy is the strictest one, because it is
         unknown which decision applies.
@@ -275,7 +276,7 @@ class Pipeline:
             result = self.gate.classify(conversation.question)
             if longer is not None and not result.needs_fact_check:
                 result = self.gate.classify(longer)
-        except Exception as error:  # noqa: BLE001 - a gate that fails means: check
+        except Exception as error:  # noqa: BLE001 - if the gate fails, the answer is checked
             log.warning("The gate failed, the answer is checked: %s", type(error).__name__)
             return GateReport(status=GateStatus.FAILED, reason=type(error).__name__)
         status = GateStatus.BYPASSED if is_bypassed else GateStatus.ASKED
@@ -338,7 +339,7 @@ class Pipeline:
     def detect(
         self, context: RequestContext, answer: str, *, operating_point: str | float | None = None
     ) -> Checked:
-        """Check one answer as :meth:`groundwire.Detector.detect` does; do not explain the findings.
+        """Check one answer as :meth:`groundwire.Detector.detect` does, without explanation or repair.
 
         Args:
             context: A context of :meth:`open_answer`.
@@ -360,13 +361,14 @@ class Pipeline:
         detection = account_for(
             detection, conversation.lost, dropped_chars=conversation.dropped_chars
         )
-        return Checked(
+        checked = Checked(
             context=context,
             answer=read_answer(answer),
             ruling=rule(context.policy, detection),
             detection=detection,
             timings_ms=detection.timings_ms,
         )
+        return checked.blocked() if checked.action is Action.REPAIR else checked
 
     def detector_of(
         self, overrides: Overrides, operating_point: str | float | None = None
@@ -477,7 +479,7 @@ class Pipeline:
                         sources=conversation.sources, answer="", question=conversation.question
                     )
                     mender = Mender(read, example)
-            except Exception as error:  # noqa: BLE001 - the check was due, and so is unavailable
+            except Exception as error:  # noqa: BLE001 - after any error, the check is unavailable
                 found = CheckResult.failed(error)
         conclude = self._concluder(context, mender)
         return Flow(opened, conclude, found=found, conversation=conversation)

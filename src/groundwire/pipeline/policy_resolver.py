@@ -13,11 +13,11 @@ from groundwire.policy.signals import Condition, SignalRequest, Signals, SignalT
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decider:
-    """The decisions of a configuration, with the signals that they depend on.
+    """The decision rules of a configuration, with the signals that they depend on.
 
     Attributes:
-        signals: The signals.
-        decisions: The decisions, in the order of the file.
+        signals: Computes the signals of a request, such as its language.
+        decisions: The decision rules, in the order of the configuration file.
         base: The policy, as far as neither a decision nor a tenant overrides it.
     """
 
@@ -26,11 +26,11 @@ class Decider:
     base: Policy
 
     def may_check(self, asker: Asker) -> bool:
-        """Return whether the answer to a request could be checked at all.
+        """Return whether any policy that may apply to a request checks its answer.
 
-        It could if the request asks for the check. Otherwise the tenant's setting ``enabled``
-        decides; if the tenant has none, it could if the configuration or any decision enables the
-        check.
+        A request that asks for the check gets it. Otherwise the tenant's setting ``enabled``
+        decides. If the tenant does not set it, the configuration or any decision rule has to enable
+        the check.
         """
         if asker.request is not None and asker.request.enabled:
             return True

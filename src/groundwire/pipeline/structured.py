@@ -21,7 +21,8 @@ from groundwire.text.records import Decoded, decode, words_of_key
 
 #: Separates statements, so that each is a claim of its own.
 _BREAK = "\n\n"
-#: If the key of a number has one of these words, the number may be the model's grade of its answer.
+#: If the key of a number has one of these words, the number may be the model's grade for its own
+#: answer.
 _GRADES = frozenset({"certainty", "confidence", "probability", "relevance", "score"})
 #: Keys of values that identify a record.
 _IDS = frozenset({"id", "uuid", "guid", "index"})
@@ -69,13 +70,14 @@ class Statement:
         value_start: Offset of its value in the checked text.
         end: End of the statement and its value in the checked text.
         raw_start: Offset of the leaf, with its key, in the raw answer.
-        raw_value: The range of the value in the raw answer, without quotes; of the whole leaf, with
-            its key, if only the key states something.
+        raw_value: The range of the value in the raw answer, without quotes. If only the key states
+            something, the range of the whole leaf, with its key.
         raw_end: End of the leaf in the raw answer, after a closing quote.
         pointer: The JSON Pointer of the leaf. If there are several documents, it begins with the
             number of the document, from 0.
         decoded: The value without JSON's escapes; ``None`` if the statement has no string.
-        is_verbatim: Whether the statement has the value as in the document, not rewritten.
+        is_verbatim: Whether the value is in the statement as in the document. If not, it was
+            rewritten, as a date is.
     """
 
     start: int
@@ -119,7 +121,7 @@ class StructuredText:
     statements: tuple[Statement, ...]
 
     def of(self, answer: Answer) -> Answer:
-        """Return an answer with the kind ``structured``, and the raw prose and JSON as its text."""
+        """Return the answer with kind ``structured``, and its raw prose and JSON as its text."""
         kind = AnswerKind.STRUCTURED
         return replace(answer, kind=kind, text=self.raw, n_prose=self.n_prose)
 

@@ -55,7 +55,7 @@ class Detectors:
         return tuple(name for name in (DEFAULT_MODEL, *_COMPARING.values()) if name != self.first)
 
     def find(self, stated: str) -> str | None:
-        """Return the name, in results, of a detector that a tenant names; ``None`` if unknown.
+        """Return the name in results of the detector that a tenant names; ``None`` if unknown.
 
         >>> Detectors(embedder="hash").find("similarity")
         'similarity:hash'

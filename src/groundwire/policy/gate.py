@@ -63,7 +63,7 @@ def decide(probability: float, *, threshold: float) -> GateResult:
 
     Args:
         probability: P(needs a check), in [0, 1].
-        threshold: In (0, 1].
+        threshold: Least probability at which a check may be needed, in (0, 1].
     """
     needed = probability > 0.5 and probability >= threshold
     return GateResult(
@@ -78,7 +78,7 @@ class Gate:
     """Decides whether answers to prompts have to be checked; safe to share between threads.
 
     Attributes:
-        threshold: Threshold of :func:`decide`.
+        threshold: Least P(needs a check) at which :func:`decide` may ask for a check, in (0, 1].
         revision: Revision of the embedded or trained gate's files, or of a loaded classifier.
     """
 
@@ -106,7 +106,8 @@ class Gate:
             model: ``None`` or ``"gate"`` for the embedded gate; or a folder that
                 ``groundwire train gate`` wrote; or a Hugging Face classifier with the classes of
                 HaluGate's Sentinel, by its folder or its hub id.
-            threshold: In (0, 1].
+            threshold: Least P(needs a check) at which :func:`decide` may ask for a check, in
+                (0, 1].
             revision: Commit of a hub model, 40 hexadecimal digits.
             device: ``cpu`` or ``cuda:N``, for loaded classifiers.
             threads: CPU threads, at most 256; ``None``: one for each processor this process may
@@ -178,12 +179,14 @@ class Gate:
         return decide(_sigmoid(logit), threshold=self.threshold)
 
     def embed(self, prompts: Sequence[str]) -> NDArray[np.float32]:
-        """Return embeddings of texts, one row each, for signals."""
+        """Return the embedding of each text as a row, for signals that compare embeddings."""
         return self._embedder.embed(prompts)
 
 
 def load_embedder(threads: int | None) -> NeuralEmbedder:
-    """Load the embedded encoder of prompts; ``threads`` as in :meth:`Gate.load`.
+    """Load the embedded encoder of prompts.
+
+    ``threads`` is the number of CPU threads; ``None``: one for each processor this process may use.
 
     Raises:
         CorruptModelError: If a file is missing, or does not have the hash in its manifest.

@@ -256,7 +256,7 @@ def reach(policy: Policy, *, has_evidence: bool) -> frozenset[Action]:
 
 
 def rule(policy: Policy, detection: Detection) -> Ruling:
-    """Return the ruling on a checked answer.
+    """Return the action on a checked answer, and the reasons for it.
 
     For a hallucinated answer, this is the strongest of the rulings on its findings.
     """
@@ -276,7 +276,7 @@ def rule(policy: Policy, detection: Detection) -> Ruling:
 
 
 def rule_outcome(policy: Policy, outcome: Outcome) -> Ruling:
-    """Return the ruling on an answer by its outcome, without its findings."""
+    """Return the action on an answer by its outcome alone, without regard to its findings."""
     return Ruling(
         action=decide(policy, outcome),
         outcome=outcome,

@@ -366,12 +366,15 @@ class SignalValues:
         value = float(cosines.max() if aggregation is Aggregation.MAX else cosines.mean())
         return Observation(truth=Truth.of(value >= threshold))
 
-    def _prepare(self, what: str, make: Callable[[], Any]) -> Any:  # noqa: ANN401 - what make returns
-        """Make a value that several signals need, only once; an error is kept, and raised again."""
+    def _prepare(self, what: str, make: Callable[[], Any]) -> Any:  # noqa: ANN401 - `make` decides
+        """Return the value that ``make`` computes for several signals; it is computed only once.
+
+        If ``make`` raises an error, the error is kept, and raised again for each signal.
+        """
         if what not in self._made:
             try:
                 self._made[what] = make()
-            except Exception as error:  # noqa: BLE001 - whatever went wrong, it is raised below
+            except Exception as error:  # noqa: BLE001 - any error is raised again below
                 self._made[what] = error
         if isinstance(self._made[what], Exception):
             raise self._made[what]

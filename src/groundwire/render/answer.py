@@ -70,7 +70,7 @@ class Why(NamedTuple):
 class Finding(NamedTuple):
     """A marked span, numbered from 1, with its reason and the number of its evidence.
 
-    The number of the evidence is 0 if the reason names none, or the page does not show it.
+    The number of the evidence is 0 if the reason names no evidence, or the page does not show it.
     """
 
     number: int
@@ -145,7 +145,7 @@ class AnswerView:
 
 
 class _Line(NamedTuple):
-    """A line of evidence in a source; ``lights`` has the numbers that :class:`Part` joins."""
+    """A line of evidence in a source; ``lights`` are the numbers joined in :attr:`Part.lights`."""
 
     start: int
     end: int
@@ -239,10 +239,10 @@ def _spaced(lights: Iterable[str]) -> str:
 def _between(
     text: str, start: int, end: int, *, is_first: bool, is_last: bool = False
 ) -> Iterator[Part]:
-    """Yield the text between two positions, without what is far from lines of evidence.
+    """Yield the text between two positions, without the parts far from lines of evidence.
 
-    ``is_first``: no such line comes before the text. ``is_last``: none comes after it. If both, the
-    text is shown from its beginning.
+    ``is_first``: no line of evidence comes before the text. ``is_last``: none comes after the text.
+    If both are true, the text is shown from its beginning.
     """
     first = start if is_first and not is_last else start + _CONTEXT_CHARS
     last = end if is_last else end - _CONTEXT_CHARS
@@ -367,7 +367,8 @@ def _stretches(detection: Detection) -> Iterator[_Stretch]:
 def _fragments(piece: Piece, stretches: Sequence[_Stretch]) -> Iterator[tuple[str, _Stretch]]:
     """Cut a piece of text at the stretches of the answer."""
     is_verbatim = len(piece.shown) == piece.end - piece.start
-    at = bisect_right(stretches, piece.start, key=itemgetter(1))  # first that ends after start
+    # Index of the first stretch that ends after the start of the piece.
+    at = bisect_right(stretches, piece.start, key=itemgetter(1))
     for stretch in islice(stretches, at, None):
         first, last = max(stretch.start, piece.start), min(stretch.end, piece.end)
         if first >= piece.end:

@@ -24,8 +24,8 @@ _WIDE = '<div class="wide" role="region" aria-label="Table of the answer" tabind
 class Piece(NamedTuple):
     """A piece of the text as it is shown, with its range ``[start, end)`` in the source.
 
-    ``shown`` is the text of that range, or what an entity such as ``&amp;`` or a backslash escape
-    in that range means.
+    ``shown`` is the text of that range. If the range is an entity, such as ``&amp;``, or a
+    backslash escape, ``shown`` is the character that it stands for.
     """
 
     shown: str

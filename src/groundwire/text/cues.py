@@ -54,7 +54,7 @@ def language(plain_words: list[str]) -> str:
     parts = [word.partition("'")[0] for word in letters]
     lists = common_words().items()
     found = {name: sum(part in common for part in parts) for name, common in lists}
-    return max(found, key=lambda name: found[name])  # the first, if counts are equal
+    return max(found, key=lambda name: found[name])  # the first language if counts are equal
 
 
 @cache

@@ -54,7 +54,7 @@ def has_pattern(text: str, pattern: str, *, is_case_sensitive: bool) -> bool:
     """Return whether a regular expression, in RE2's syntax, matches somewhere in a text.
 
     Raises:
-        PatternError: As :func:`compile_pattern` raises it.
+        PatternError: If RE2 cannot compile the expression.
     """
     return _compile_once(pattern, is_case_sensitive=is_case_sensitive).search(text) is not None
 

@@ -85,8 +85,8 @@ def identify(text: str) -> str | None:
 def is_foreign(text: str) -> bool:
     """Return whether a text in Latin letters is in a language other than English; false in doubt.
 
-    Foreign names do not make a text foreign. What counts are common words of the other language
-    within running text and, if the text is short, lower-case words with accents.
+    Foreign names do not make a text foreign. Only common words of the other language within running
+    text count and, if the text is short, lower-case words with accents.
 
     >>> is_foreign("Der Turm ist 330 Meter hoch."), is_foreign("Die Zeit and La Repubblica agree.")
     (True, False)

@@ -74,7 +74,8 @@ def heading_of(row: str) -> Heading | None:
 def fence_after(row: str, fence: str) -> str:
     """Return the fence, such as three backticks, of the code block that is open after a row.
 
-    ``fence`` is that of the block that is open before the row. Both are empty without such a block.
+    ``fence`` is the fence of the block that is open before the row. Without an open block, a fence
+    is empty.
     """
     found = _FENCE.match(row)
     if found is None or not fence:

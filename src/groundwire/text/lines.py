@@ -16,7 +16,8 @@ from groundwire.text.segment import segment
 from groundwire.text.segment.characters import ALNUM
 from groundwire.text.vocabulary import words
 
-# A letter or digit that no segment covers, with the bracket before it if there is one.
+# Finds the first letter or digit in text that no segment covers, with the bracket before it if
+# there is one.
 _LEFT_OUT = re.compile(r"[(\[]?[^\W_]")
 # An object or list at the beginning of a row, or after a name as in "weather.get -> {".
 _DATA = re.compile(r"(?P<before>[ \t]*+|.{0,120}?[:>)\]][ \t]*+)[\[{]\s*(?:[\"'{\[]|$)")

@@ -53,7 +53,8 @@ _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[.\-](?=[^\W\d_])")
 
 #: The most keys of its path that a leaf keeps, so that memory is linear in the text.
 _MAX_KEYS = 6
-#: The most characters that a leaf keeps of each key but its own, for the same reason.
+#: The most characters that a leaf keeps of each key of its path but the last, so that memory is
+#: linear in the text.
 _MAX_KEY_CHARS = 60
 #: Greatest depth of nesting in data. Each open container takes a few hundred bytes of memory.
 _MAX_NESTING = 200_000
@@ -75,7 +76,7 @@ class DataField(NamedTuple):
         owner: Number of the object that the leaf belongs to, or 0 outside of objects. A leaf under
             ``metadata`` or ``meta`` belongs to the object around the metadata.
         document: Number of the object or list at the top level that holds the leaf, from 0. In
-            JSON Lines, each line is one.
+            JSON Lines, each line is such an object or list.
         listing: Number of the list that holds the leaf, from 1. Only lists at the top level and
             directly under an object at the top level are numbered; 0 outside of them.
         item: Number of the element that holds the leaf in the list ``listing``, unique in the text;

@@ -88,8 +88,8 @@ def wanted_url(settings: Verify, name: str) -> str | None:
     ``name`` is ``base_url`` or ``service_url``. The result is ``None`` if neither has a URL.
 
     Raises:
-        NotVerifiedError: If the value is not a URL, or is one with plain HTTP to a machine other
-            than this one and ``plain_http_host``.
+        NotVerifiedError: If the value is not a URL, or if it is a plain HTTP URL of a machine that
+            is neither this one nor ``plain_http_host``.
     """
     variable = URL_VARIABLES[name]
     url = getattr(settings, name) or os.environ.get(variable, "").strip()

@@ -1,10 +1,10 @@
 """Finds citations in brackets that :mod:`.text.segment` does not find.
 
-The text in brackets shows whether they are a citation: ``[intro]`` is one if a span has this id,
-``[note-9]`` if a span has an id of this shape, such as ``note-1``. ``[Source 3]`` always is one. So
-is ``[S0, nope]``, because of ``S0``; ``nope`` is an unknown id if no span has it. Any single word
-in brackets can be a citation by its place (:func:`bracketed`). A range that is too long or runs
-backwards is one unknown id.
+The text in brackets shows whether the brackets are a citation. ``[intro]`` is a citation if a span
+has this id, and ``[note-9]`` if a span has an id of this shape, such as ``note-1``. ``[Source 3]``
+always is a citation. So is ``[S0, nope]``, because of ``S0``; ``nope`` is an unknown id if no span
+has it. Any single word in brackets can be a citation because of its place (:func:`bracketed`). A
+range that is too long or runs backwards is one unknown id.
 """
 
 import re
@@ -112,7 +112,8 @@ class _Grammar:
         plain: The map from written ids to spans, for an answer that does not count from 1.
         named: Matches an id of a usual form, or of the form of a span's id; a place in the source
             may follow (``S1: p. 3``). It also matches a range of such ids.
-        one: Matches such an id, or a number with or without letters before it.
+        one: Matches a single id of a usual form or of the form of a span's id, or a number with or
+            without letters before it.
         several: Matches a range of ids that ``one`` matches, such as ``S1-S3``.
     """
 

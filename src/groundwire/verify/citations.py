@@ -157,10 +157,11 @@ def classify(
 
 
 def agreeing(finding: CitationFinding, status: ClaimStatus) -> CitationFinding:
-    """Correct a finding ``supported`` or ``decorative`` on a contradicted or not entailed claim.
+    """Correct a finding about citations that disagrees with the status of its claim.
 
-    Any other finding is returned unchanged. Finding and status can disagree if the evidence has
-    uncited spans too: the cited spans may support the claim, although all spans together do not.
+    On a contradicted or not entailed claim, a finding ``supported`` or ``decorative`` becomes
+    ``contradicted`` or ``unsupported``. Any other finding is returned unchanged. The two disagree
+    if the cited spans support the claim, although all spans together do not.
     """
     refuted = {
         ClaimStatus.CONTRADICTED: CitationStatus.CONTRADICTED,

@@ -49,7 +49,7 @@ class VerifiableClaim:
         raw_text: The statement as written, with its citations.
         cites: Ids of the spans that the claim cites, each once, in order.
         raw_cites: The ids as written, each once.
-        normalizations: Ids that were not taken literally.
+        normalizations: Written ids that were not taken literally, each with the id of its span.
         unknown: Ids that name no span.
         target: Probability that the claim has to reach; ``None`` for the default target.
     """
@@ -209,7 +209,7 @@ def _round_ids(text: str, known: frozenset[str]) -> frozenset[str]:
 
 
 def _with_outer_brackets(text: str, mark: Citation) -> Citation:
-    """Extend a citation to include brackets around it, as in ``[[S1]]`` and ``[[1]](https://...)``."""
+    """Extend a citation to brackets around it, as in ``[[S1]]`` and ``[[1]](https://...)``."""
     wraps = _WRAPS.match(text, mark.end) if text[mark.start - 1 : mark.start] == "[" else None
     if wraps is None:
         return mark

@@ -135,7 +135,7 @@ def _http_library() -> Any:  # noqa: ANN401 - httpx or httpx2, whichever the off
     return import_module(openai.DefaultHttpxClient.__bases__[0].__module__.partition(".")[0])
 
 
-def _bounded(timeout_s: float, scope: Scope, **options: Any) -> Any:  # noqa: ANN401 - of that library
+def _bounded(timeout_s: float, scope: Scope, **options: Any) -> Any:  # noqa: ANN401 - HTTP client
     import openai
 
     class Bounded(openai.DefaultHttpxClient):

@@ -135,7 +135,8 @@ def audit_trace_budget(
         is flagged. With spans but without steps, it is not.
 
     Raises:
-        SettingError, MissingExtraError, TypeError: As :func:`detect_hallucination` raises them.
+        SettingError, MissingExtraError, TypeError: For the same reasons as in
+            :func:`detect_hallucination`.
     """
     return _run(TraceSubject(steps), spans, dict(arguments), TraceArguments.__optional_keys__)
 

@@ -1,4 +1,4 @@
-"""The error of verifications."""
+"""The error that verifications raise."""
 
 
 class NotVerifiedError(ValueError):

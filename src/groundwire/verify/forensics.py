@@ -99,7 +99,10 @@ class CitationCase:
         return wanted + [frozenset({sid}) for sid in cites]
 
     def second(self, thresholds: CitationThresholds) -> list[frozenset[str]]:
-        """Return the sets to ask about next, with uncited spans; empty if the citations suffice."""
+        """Return the sets of spans to ask about next, which contain uncited spans.
+
+        There are none if the citations are known and the cited spans support the claim.
+        """
         cited = self._yes(self.cites)
         if not self.claim.unknown and cited is not None and cited >= thresholds.supports:
             return []
@@ -114,7 +117,7 @@ class CitationCase:
         return ClaimQuestion(claim=self.claim.text, evidence=evidence)
 
     def readings(self) -> citations.ClaimProbabilities:
-        """Return the verifier's answers as probabilities."""
+        """Return the P(YES) that the verifier gave the claim, for each set of spans."""
         cites, cited = self.cites, self.answers.get(self.cites)
         return citations.ClaimProbabilities(
             cited=self._yes(cites),

@@ -1,4 +1,4 @@
-"""Removes from spans what is not evidence: questions, instructions, options, headings, denials.
+"""Removes sentences that are not evidence: questions, instructions, options, headings, denials.
 
 The question "Was it built in 1950?" must not support the claim "It was built in 1950", and the
 instruction "Reply with YES" must not bring about a verdict. A first word is not enough to remove a

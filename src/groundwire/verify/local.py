@@ -1,8 +1,9 @@
 """The default verifier: an installed reader, on this machine. Equal questions have equal answers.
 
-The reader reads a claim as in a detection, but with the given spans alone: without a question and
-without earlier sentences. Spans are cut into passages. The reader reads those that match the claim
-best, and in a second look the next ones, if there are any.
+A reader is a model that judges a claim together with passages of its evidence. Here, it reads a
+claim as in a detection, but with the given spans alone: without a question and without earlier
+sentences. Spans are cut into passages. The reader reads those that match the claim best, and in a
+second look the next ones, if there are any.
 
 *With evidence*, P(YES) is calibrated for answers with few unsupported claims. *Without evidence*,
 the claim is read alone. The model does not know the world, so P(YES) then does not show whether the
@@ -64,7 +65,7 @@ class Looked:
     Attributes:
         claim: The text of the claim.
         scores: The scores of the reader, uncalibrated.
-        measured: The measures of these scores that the map weighs.
+        measured: The measures of these scores from which :class:`.ClaimMap` computes P(YES).
         judged: The scores as in a detection: calibrated, with the conflicts that make the answer
             NO.
     """
@@ -81,7 +82,7 @@ class Looked:
 
 
 def ruled(yes: float, *, is_denied: bool, is_line: bool) -> float:
-    """Return P(YES) of a claim after the rules; ``yes`` is P(YES) by the map alone.
+    """Return P(YES) of a claim by map and rules; ``yes`` is P(YES) by the fitted map alone.
 
     ``is_denied``: the claim has a conflict that makes the answer NO. ``is_line``: a line of the
     evidence states the claim word for word.
@@ -104,7 +105,7 @@ class LocalVerifier:
     def __init__(self, reader: Reader, claim_map: ClaimMap, *, scope: Scope = ANYONE) -> None:
         """Make a verifier from its parts; :meth:`load` is the usual way."""
         self._reader, self.claim_map, self._scope = reader, claim_map, scope
-        # The map is fitted on uncalibrated scores, so it stays valid if a calibration changes.
+        # The claim map is fitted on uncalibrated scores: it stays valid if a calibration changes.
         self._plain = replace(
             reader, calibration=Calibration(), sentences=SentenceCalibration(), finds_conflicts=True
         )
@@ -230,7 +231,7 @@ class LocalVerifier:
         return replace(plain, conflicts=counting).with_rules()
 
     def probability(self, looked: Looked) -> float:
-        """Return P(YES) of a claim that was read, by the map and the rules."""
+        """Return P(YES) of a claim that was read, by the claim map and the rules."""
         yes = self.claim_map.probability(looked.measured)
         return ruled(yes, is_denied=bool(looked.conflicts), is_line=looked.scores.is_line)
 
@@ -240,7 +241,7 @@ class LocalVerifier:
         claim, texts = key
         try:
             looked = self.look(claim, texts)
-        except Exception as error:  # noqa: BLE001 - whatever went wrong, it was not verified
+        except Exception as error:  # noqa: BLE001 - after any error, the claim is unverified
             return _failure(type(error).__name__)
         if isinstance(looked, Reason):
             return _failure(looked)

@@ -102,7 +102,7 @@ class ClaimMap(BaseModel):
         return cls(**stored.model_dump(exclude={"graph"}))
 
     def write(self, folder: Path, *, graph: str) -> None:
-        """Write the map into a model folder; ``graph`` is as in :meth:`read`."""
+        """Write the map into a model folder; ``graph`` is the hash of the model file it is for."""
         text = json.dumps({"graph": graph, **self.model_dump()}, indent=2)
         (folder / FILE_NAME).write_text(text + "\n", "utf-8")
 

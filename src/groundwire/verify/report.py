@@ -1,6 +1,6 @@
 """Reports of verifications, as frozen values and as the documented JSON.
 
-In the JSON of a claim, what was not measured is ``null``, or has ``null`` as its bounds.
+In the JSON of a claim, a value that was not measured is ``null``, or has ``null`` as its bounds.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ class ClaimReport:
         posterior: The verifier's answer with the evidence; ``None`` if the verifier was not asked,
             or a service's report does not have the answer.
         prior: The verifier's answer without the cited spans, or without any span if the claim
-            cites none; ``None`` as for ``posterior``.
+            cites none; ``None`` for the same reasons as ``posterior``.
         is_missing_citations: Whether the claim cites nothing although citations are required.
         has_empty_context: Whether the claim had no spans as its evidence.
         evidence: Ids of the spans that are the claim's evidence; empty in a service's report.
@@ -69,7 +69,7 @@ class ClaimReport:
         return next((e.error for e in self.answers if isinstance(e, VerifierFailure)), None)
 
     def to_dict(self, settings: Verify) -> dict[str, Any]:
-        """Return the report as JSON data; ``settings`` decide how much of the prompts it has."""
+        """Return the report as JSON data; ``settings`` say how much of the prompts it contains."""
         claim, measures, units = self.claim, self.measures, self.units
         found: dict[str, Any] = {
             "idx": claim.idx,
@@ -125,7 +125,8 @@ class VerificationSetup:
         rule: Rule of the decisions; ``service`` if a service made them.
         settings: All settings of the verification.
         noun: Name of the things that are verified: ``claims`` or ``steps``.
-        passing: :attr:`.ClaimMap.passing` of the verifier; empty if it has no :class:`.ClaimMap`.
+        passing: Measured shares of right and wrong claims that pass with the verifier
+            (:attr:`.ClaimMap.passing`); empty if it has no :class:`.ClaimMap`.
         asides: Parts of the answer that claim nothing and are not verified, each with its kind.
     """
 
@@ -244,7 +245,10 @@ class VerificationReport:
 
 
 def passing_of(verifier: object) -> Mapping[str, Mapping[str, float]]:
-    """Return :attr:`.ClaimMap.passing` of a verifier; empty if it has no :class:`.ClaimMap`."""
+    """Return the measured shares of right and wrong claims that pass with a verifier.
+
+    These are its :attr:`.ClaimMap.passing`; empty if the verifier has no :class:`.ClaimMap`.
+    """
     claim_map = getattr(verifier, "claim_map", None)
     return {} if claim_map is None else claim_map.passing
 

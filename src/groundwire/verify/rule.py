@@ -35,7 +35,9 @@ class ClaimStatus(StrEnum):
     NOT_ENTAILED = "not_entailed"
     PRIOR_LEAK = "prior_leak"
     INSUFFICIENT_EVIDENCE_GAIN = "insufficient_evidence_gain"
-    UNDER_BUDGET = "under_budget"  # by the rule kl, or if a service's status is not usable
+    # The evidence brings too little information by the rule ``kl``, or a service flags the claim
+    # without a status that can be used.
+    UNDER_BUDGET = "under_budget"
     PASSED = "passed"
 
 
@@ -110,7 +112,10 @@ def measure(
     min_gain: float = 0.0,
     units: Units = Units.BITS,
 ) -> Measures:
-    """Compute the measures of posterior and prior."""
+    """Compute the measures of a verifier's answers with the evidence and without it.
+
+    ``min_gain`` is the least gain in log-odds, in nats, for :attr:`Measures.is_dependent`.
+    """
     post = posterior if isinstance(posterior, Readout) else None
     before = prior if isinstance(prior, Readout) else None
     supports = None if post is None else post.yes.low >= target
@@ -136,7 +141,10 @@ def measure(
 def after_posterior(
     posterior: Judged, *, target: float, rule: DecisionRule
 ) -> ClaimDecision | None:
-    """Return the decision if the posterior settles it; ``None`` if the prior has to be read."""
+    """Return the decision if the answer with evidence, the posterior, settles it.
+
+    Return ``None`` if the verifier has to answer without the evidence too.
+    """
     if isinstance(posterior, VerifierFailure):
         return ClaimDecision(ClaimStatus.VERIFIER_ERROR, (Why.POSTERIOR_ERROR,))
     if rule is DecisionRule.KL:
@@ -154,7 +162,10 @@ def after_posterior(
 
 
 def after_prior(prior: Judged, measures: Measures, *, rule: DecisionRule) -> ClaimDecision:
-    """Return the decision about a claim whose posterior and prior were asked for."""
+    """Return the decision about a claim that :func:`after_posterior` left open.
+
+    ``prior`` is the verifier's answer without the evidence.
+    """
     if isinstance(prior, VerifierFailure):
         return ClaimDecision(ClaimStatus.VERIFIER_ERROR, (Why.PRIOR_ERROR,))
     if rule is DecisionRule.KL:

@@ -113,7 +113,7 @@ def ask_service(
 ) -> VerificationReport:
     """Call the service once, and read its report.
 
-    ``claims`` are the claims of the subject, as Groundwire reads them, that have to be scored.
+    ``claims`` are the claims that the service has to score, as Groundwire divides the subject.
 
     Raises:
         NotVerifiedError: If the service has no usable URL or key, the call fails, or the response

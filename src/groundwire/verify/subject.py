@@ -68,7 +68,7 @@ class TraceSubject:
         steps: The steps as the caller passes them: a list of mappings with the fields of
             :class:`TraceStep`, or a mapping that has such a list as ``steps``. ``confidence`` is
             the probability that the step has to reach, above 0 and below 1.
-        call, noun, is_limited: As in :class:`AnswerSubject`, but for a trace.
+        call, noun, is_limited: The attributes of :class:`AnswerSubject`, with values for a trace.
     """
 
     steps: object

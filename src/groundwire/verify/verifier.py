@@ -256,7 +256,7 @@ def ask(verifier: Verifier, questions: Sequence[ClaimQuestion]) -> Sequence[Judg
         return ()
     try:
         judged = list(verifier.judge(questions))
-    except Exception as error:  # noqa: BLE001 - a verifier may be anyone's; nothing was verified
+    except Exception as error:  # noqa: BLE001 - a verifier may raise any error
         # The error's message may quote the claim, which errors in reports must not do.
         problem = f"The verifier failed: {type(error).__name__}."
     else:

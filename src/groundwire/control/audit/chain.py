@@ -101,7 +101,7 @@ def key_id(key: bytes) -> str:
 
 
 def ended(*, n_lost: int) -> AuditEvent:
-    """Return the last event of a chain that ends normally; ``n_lost`` events were given up."""
+    """Return the last event of a chain that ends normally; ``n_lost`` events were not recorded."""
     return _own(EventType.CHAIN_ENDED, {"lost": n_lost})
 
 

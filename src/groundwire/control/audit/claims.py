@@ -1,4 +1,4 @@
-"""Collects what records state about the trail: records of other chains, and what retention removed.
+"""Collects the statements of records about the trail: ends of other chains, and removals.
 
 Only signed records count, so nobody without a key can pretend that retention removed a record.
 """
@@ -16,16 +16,16 @@ from groundwire.control.audit.event import EventType
 from groundwire.control.audit.record import AuditRecord, Head
 from groundwire.control.store import moments
 
-#: The types of records that make statements about the trail.
+#: The types of records that make statements about the trail itself.
 TELLING = (EventType.CHAIN_STARTED, EventType.RETENTION_APPLIED)
 
 
 class Claims:
-    """What signed records with a type in :data:`TELLING` state about the trail.
+    """The statements about the trail that signed records with a type in :data:`TELLING` make.
 
     Attributes:
-        seen: Id of a chain → number of a record → the MAC of the record, and ``chain ID``, which
-            names the chain whose first record states this MAC.
+        seen: Id of a chain → number of a record → the MAC of the record, and a text ``chain ID``
+            that names the chain whose first record states this MAC.
         removed: Id of a chain → the last record that retention may have removed from the chain.
         details_before: Retention may have removed the details of records from before this moment;
             ``None``: it removed details only with their records.
@@ -79,7 +79,7 @@ def is_same(ours: str, theirs: str) -> bool:
     return hmac.compare_digest(ours.encode(), theirs.encode("utf-8", "surrogatepass"))
 
 
-def _heads(data: Any) -> Iterable[Head]:  # noqa: ANN401 - JSON
+def _heads(data: Any) -> Iterable[Head]:  # noqa: ANN401 - any JSON data
     for each in data or ():
         with suppress(KeyError, TypeError, ValueError):
             yield Head.of(each)

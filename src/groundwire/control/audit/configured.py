@@ -40,8 +40,8 @@ def audit_log(config: Config, *, is_stored: bool) -> AuditLog:
         sink = StoreSink(store, keys, refuses_foreign=refuses_foreign(config))
     else:
         sink = FileSink(own.path or data_folder(config) / FILE, is_synced=is_synced)
-    # Retention works in the store alone, so other sinks get details only if these may be kept for
-    # ever.
+    # Retention removes old details from the store only, so other sinks get details only if these
+    # may be kept for ever.
     keeps = own.detail_days != 0 if isinstance(sink, StoreSink) else own.detail_days is None
     return AuditLog(
         sink,

@@ -165,16 +165,16 @@ class ControlEvents:
         )
 
     def redacted(self, parts: dict[str, Any]) -> dict[str, Any]:
-        """Redact the keys of some mappings, and the texts in their values.
+        """Redact the keys of mappings, and the texts in their values.
 
-        ``parts`` has the mappings by name.
+        ``parts`` has the mappings by name, such as ``policy``; these names stay as they are.
         """
         return {
             part: {self.redact(key): self._text(value, key) for key, value in values.items()}
             for part, values in parts.items()
         }
 
-    def _text(self, value: Any, key: str = "") -> Any:  # noqa: ANN401 - of a policy
+    def _text(self, value: Any, key: str = "") -> Any:  # noqa: ANN401 - a value of a policy
         if isinstance(value, dict):
             return {name: self._text(each, key) for name, each in value.items()}
         return self._named(key, value) if isinstance(value, str) else value

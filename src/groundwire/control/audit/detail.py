@@ -1,4 +1,4 @@
-"""Builds the detail of an event: all findings about an answer, for people who review it later.
+"""Builds the detail of an event: all findings about an answer, for people who review the answer.
 
 The schema of details is ``detection/schemas/audit_detail.schema.json``. Offsets are those in the
 original answer and sources, although the texts in the detail may be cut or redacted.
@@ -18,10 +18,11 @@ from groundwire.explain import Explanation
 from groundwire.pipeline import Checked, RequestContext
 from groundwire.pipeline.conversation.request import OfferedSource
 
-#: The version of the detail's shape.
+#: The version of the format of details.
 VERSION = 1
 
-#: The most entries of a list in a detail, such as the claims; two lists have the limits below.
+#: The most entries of a list in a detail, such as the claims; evidence and citations have the lower
+#: limits below.
 MAX_ROWS = 1000
 #: ``MAX_EVIDENCE`` is the most references to evidence in one claim or span.
 #: ``MAX_CITATIONS`` is the most citations in one claim.
@@ -196,7 +197,7 @@ class _Detail:
         return rows[:n_rows]
 
 
-def _json(value: Any) -> Any:  # noqa: ANN401 - of any kind
+def _json(value: Any) -> Any:  # noqa: ANN401 - a value of any kind
     """Return a value as JSON data; NaN and infinity become ``None``."""
     if isinstance(value, Mapping):
         return {str(key): _json(each) for key, each in value.items()}

@@ -23,7 +23,8 @@ NO_TENANT = "-"
 class EventType(StrEnum):
     """The types of events: about answers and requests, tenants, keys and accounts, and the trail.
 
-    The first three, and ``TENANT_METADATA_UPDATED``, have the same names in DVARA.
+    The first three types and ``TENANT_METADATA_UPDATED`` have the names that DVARA, another
+    gateway, gives them.
     """
 
     HALLUCINATION_DETECTED = "HALLUCINATION_DETECTED"
@@ -77,7 +78,7 @@ class AuditEvent:
         id: The id of the event, a UUID.
         timestamp: The moment when the event was made, in UTC.
         detail: All findings about an answer, as JSON data; ``None`` without an answer, or if no
-            details are kept. The detail is stored beside the event, and may be removed before it.
+            details are kept. The detail is stored beside the event, and may be removed earlier.
     """
 
     type: EventType

@@ -23,7 +23,7 @@ from groundwire.explain.repair import Edit
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: The most entries of each list in an event: of its claims, spans or pointers.
+#: The most entries of each list in an event: of its claims, its spans, or its JSON Pointers.
 MAX_TEXTS = 1000
 #: The most characters of all texts together that an event keeps in full; further texts are cut
 #: after 100 characters.
@@ -56,7 +56,7 @@ class StreamSummary:
         delivered_chars: Characters of text that were sent to the client, over all choices.
         withheld_chars: Characters of the upstream's text that were not sent to the client.
         code: The code of the refusal; ``None`` if the stream was not refused.
-        scan_incomplete: Whether something was too large to be judged, or could not be read.
+        scan_incomplete: Whether a part of the stream was too large to be judged, or unreadable.
         scan_failed: Whether a check failed, or the gateway failed to process the stream.
         truncated: Whether the upstream broke off or sent an error, or the stream became unreadable.
     """
@@ -87,7 +87,7 @@ def response_events(
             answer as ``choice``.
         tenant: The tenant of the request.
         trace_id: The id of the request.
-        keeping: The settings for what is kept.
+        keeping: The settings that say which texts and details are kept.
         model: The model that the client named, already redacted; empty if it named none.
         origin: Fields of each payload that say where the answers come from, such as
             :data:`STREAMED`; empty for a response of the upstream that was not streamed.

@@ -10,7 +10,7 @@ from groundwire.pipeline import Checked
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerFindings:
-    """The findings of some answers, in their order.
+    """The findings in some answers, in the order of the answers.
 
     Attributes:
         spans: The texts of the unsupported spans.

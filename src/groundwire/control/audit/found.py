@@ -26,7 +26,8 @@ class FoundRecord:
         seq: The number of the record in its chain; -1 if the stored value is not an integer.
         mac: The MAC of the record, which is not verified here.
         has_detail: Whether the detail of the record is kept.
-        detail: The detail; ``None`` if there is none, it was not asked for, or it cannot be read.
+        detail: The detail, all findings about an answer; ``None`` if there is none, it was not
+            asked for, or it cannot be read.
         is_readable: Whether the line has all fields of an event.
     """
 

@@ -33,7 +33,7 @@ class HeadRow(Head):
 
     @classmethod
     def read(cls, row: Mapping[Any, Any]) -> "HeadRow | None":
-        """Read a row; return ``None`` if a value has a wrong type, which SQLite allows."""
+        """Read a row of the table; ``None`` if a value has a wrong type, which SQLite allows."""
         kinds = {"seq": int, "started_at": int, "ended_at": int | None}
         is_sound = all(isinstance(value, kinds.get(name, str)) for name, value in row.items())
         return cls(**row) if is_sound else None

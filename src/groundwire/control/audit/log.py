@@ -25,8 +25,9 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: If more characters of details than this wait in the queue, further events are queued without
-#: details, so that details do not fill the memory while the database cannot be reached.
+#: If more characters of details (all findings about an answer) than this wait in the queue, further
+#: events are queued without details, so that details do not fill the memory while the database
+#: cannot be reached.
 MAX_DETAIL_CHARS = 64_000_000
 #: ``MAX_BATCH`` is the most events in one write. No event is added to a write that has more than
 #: ``MAX_BATCH_CHARS`` characters.
@@ -42,7 +43,7 @@ class AuditStats:
         n_failures: The number of calls of the sink that failed.
         n_lost: The number of events that were given up: the log was not open, or was closed before
             they could be written, or they were not valid.
-        depth: The number of events that wait now.
+        depth: The number of events that wait in the queue now.
         n_without_detail: The number of events that lost their detail because of
             :data:`MAX_DETAIL_CHARS`.
     """
@@ -78,12 +79,12 @@ class AuditLog:
             key: The key that signs the records.
             queue_size: The number of waiting events, including those being written, at which the
                 queue is full.
-            keeps_details: Whether details are kept.
+            keeps_details: Whether the details of events (all findings about an answer) are kept.
             linger_s: The most seconds that an event waits for others to be written with it, if no
                 caller waits for the event.
             patience_s: The most seconds that :meth:`settle` waits for a write.
-            backoff_s: Seconds of the first pause after a failure, and of the longest. The pause
-                doubles with each further failure.
+            backoff_s: Seconds of the first pause after a failure, and of the longest pause. The
+                pause doubles with each further failure.
         """
         self._sink, self._chain = sink, Chain.new(key)
         self._queue_size, self._keeps_details = queue_size, keeps_details
@@ -227,7 +228,8 @@ class AuditLog:
         try:
             started_at = datetime.now(UTC)
             heads = await self._tried(sink.heads)
-            # The first record must not be dated after events that came while heads were read.
+            # Events may come while the ends of other chains are read. The first record must not be
+            # dated after them.
             await self._write_own(sink, replace(self._chain.started(heads), timestamp=started_at))
             while batch := await self._next():
                 await self._append(sink, [self._chain.add(draft) for draft in batch])
@@ -277,7 +279,7 @@ class AuditLog:
         while True:
             try:
                 result = await do()
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is tried again
+            except Exception as error:  # noqa: BLE001 - after any error, try again
                 self._note(error)
                 pause_s = min(max(2 * pause_s, self._backoff_s[0]), self._backoff_s[1])
                 await asyncio.sleep(pause_s)

@@ -1,4 +1,4 @@
-"""Refuses a trail of which no chain is signed with a key of this process.
+"""Refuses to write into an audit trail of which no chain is signed with a key of this process.
 
 If the trail is verified without this process's key, this process's chain counts as forged. So a
 wrong key, such as that of another user, has to be noticed before anything is written.

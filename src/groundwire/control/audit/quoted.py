@@ -1,6 +1,6 @@
 """Quotes texts for the audit trail: whole, cut, or not at all if only hashes are kept.
 
-What must not be kept, such as secrets, is redacted first.
+Parts of a text that must not be kept, such as secrets, are redacted first.
 """
 
 from dataclasses import dataclass, field
@@ -13,7 +13,8 @@ from groundwire.config.tree import Audit
 from groundwire.control.audit.redact import RedactedText, Redaction
 from groundwire.detection.values import Claim, Span
 
-#: The number of characters after which a text is cut; three dots follow them, as in DVARA.
+#: The number of characters after which a text is cut; three dots follow them, as in the audit
+#: events of DVARA, another gateway.
 MAX_CHARS = 100
 #: Number of hexadecimal digits of a hash: enough to recognise an equal text.
 HASH_DIGITS = 16
@@ -31,7 +32,7 @@ class AuditText(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keeping:
-    """The settings for what the audit trail keeps of an answer.
+    """The settings that say how much the audit trail keeps of an answer.
 
     Attributes:
         text: How much of each text is kept.
@@ -65,8 +66,8 @@ class Keeping:
 class Quotes:
     """Quotes texts as the settings say.
 
-    Beyond a limit on all texts together, texts are cut even with ``full``, so that records do not
-    get too large.
+    Beyond a limit on all texts together, texts are cut even if ``audit.text`` is ``full``, so that
+    records do not get too large.
     """
 
     def __init__(self, keeping: Keeping, *, max_chars: int) -> None:
@@ -76,7 +77,7 @@ class Quotes:
         self._apply = lru_cache(maxsize=1024)(keeping.redaction.apply)
 
     def read(self, text: str) -> RedactedText:
-        """Find what to redact in a text, in order to quote parts of it."""
+        """Find the ranges of a text to redact, so that parts of the text can be quoted."""
         if self._keeping.text is AuditText.HASH:
             return RedactedText(text, ())  # no part of the text will be quoted
         return self._keeping.redaction.read(text)

@@ -13,10 +13,10 @@ from groundwire.control.store.tables import TENANT_CHARS
 #: The value of ``previous`` in the first record of a chain, in place of a MAC.
 NOTHING = "0" * 64
 
-#: The version of the format of chains; each line of a file names it.
+#: The version of the format of chains; each line of a log file names it.
 VERSION = 1
 
-#: The largest number of a record: the largest integer that a database can store.
+#: The largest number that a record can have in its chain: databases store no larger integers.
 MAX_SEQ = 2**63 - 1
 
 _COMPACT = (",", ":")
@@ -41,7 +41,7 @@ class Head:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> "Head":
-        """Read JSON data, which is untrusted.
+        """Read a head from JSON data, which is untrusted.
 
         Raises:
             KeyError: If a field is missing.
@@ -123,7 +123,7 @@ class AuditRecord(Head):
 
     @classmethod
     def read(cls, row: Mapping[Any, Any]) -> "AuditRecord | None":
-        """Read a row; ``None`` if a value has the wrong type, which SQLite allows."""
+        """Read a stored row; ``None`` if a value has the wrong type, which SQLite allows."""
         numbers, optional = ("seq", "moment"), ("detail", "detail_sha256")
         values = {each.name: row[each.name] for each in fields(cls)}
         is_sound = all(
@@ -191,7 +191,7 @@ def columns_of(event: Mapping[str, Any]) -> dict[str, Any]:
 def storable(text: object, max_chars: int) -> str:
     """Return a text that can be stored: cut, and with NUL and lone surrogates replaced.
 
-    So no text of a client can keep the trail from being written.
+    So no text that a client sends can keep a record from being stored.
 
     Raises:
         TypeError: If ``text`` is not a text.

@@ -156,7 +156,7 @@ class Retention:
         chains = [(head.writer, head.seq) for head in removed.values()]
         # The record that announced an earlier removal may expire, too. So the removal is announced
         # again while the chain that lost records has a row in `audit_writers`, or a record of
-        # another chain names it.
+        # another chain names a record of that chain.
         referred = {row.head.writer for row in rows} | claims.seen.keys()
         again = claims.removed.keys() & referred - removed.keys()
         announced = [each for each in (details_before, claims.details_before) if each is not None]
@@ -197,11 +197,11 @@ class Retention:
             pause_s = self._every_s * random.uniform(1 - JITTER, 1 + JITTER)
             try:
                 await self.prune(datetime.now(UTC))
-            except Exception as error:  # noqa: BLE001 - the next hour is another chance
+            except Exception as error:  # noqa: BLE001 - the next removal tries again
                 log.error("The audit trail cannot be pruned: %s", type(error).__name__)
 
     def _is_older(self, record: AuditRecord, before: int) -> bool:
-        """Return whether a record is signed, and the moment in its line is too old.
+        """Return whether a record is signed, and its signed line has a moment before ``before``.
 
         The column of the moment is not signed, so somebody may have changed it.
         """
@@ -217,7 +217,7 @@ async def _last_expired(
     """Return the last record that a chain loses; ``None`` if it loses none.
 
     The chain keeps its first record that is not too old, and all records after that one. A chain
-    that has not ended also keeps its newest record, to which the next one will be linked.
+    that has not ended also keeps its newest record, to which the next record will be linked.
     """
     own = select(audit_records).where(_RECORDS.writer == row.head.writer)
     kept = select(_RECORDS.seq).where(_RECORDS.writer == row.head.writer, _RECORDS.moment >= before)

@@ -24,8 +24,8 @@ _SECRET = "|".join(
     (
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
         r"(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
-        rf"\bgwa?_{_TOKEN}{{16,}}",  # Groundwire
-        rf"\bsk-{_TOKEN}{{16,}}",  # OpenAI, Anthropic and others
+        rf"\bgwa?_{_TOKEN}{{16,}}",  # keys of Groundwire
+        rf"\bsk-{_TOKEN}{{16,}}",  # keys of OpenAI, Anthropic and others
         rf"\beyJ{_TOKEN}{{8,}}(?:\.{_TOKEN}*){{2,4}}",  # JSON Web Tokens
         r"\b(?:A3T[A-Z0-9]|ABIA|ACCA|AGPA|AIDA|AIPA|AKIA|ANPA|ANVA|APKA|AROA|ASCA|ASIA)[A-Z0-9]{16}\b",
         r"(?i:\baws_?(?:secret_?access_?key|session_?token)[\"']?\s*[:=]\s*[\"']?)[A-Za-z0-9/+=]{16,}",
@@ -34,8 +34,8 @@ _SECRET = "|".join(
         r"\b[prs]k_(?:live|test)_[A-Za-z0-9]{10,}|\bhf_[A-Za-z0-9]{20,}",
     )
 )
-#: Matches what may contain a secret: a name such as ``password:`` or ``Bearer`` with the text after
-#: it, or the beginning of a URL up to the ``@`` after a password. See :func:`secrets`.
+#: Matches texts that may contain a secret: a name such as ``password:`` or ``Bearer`` with the text
+#: after it, or the beginning of a URL up to the ``@`` after a password. See :func:`secrets`.
 _NAMED_SECRET = "|".join(
     (
         r"(?i:\b(?:bearer|basic)[ \t]+)[A-Za-z0-9._~+/=-]{16,}",
@@ -51,7 +51,7 @@ _PHONE = "|".join(
         r"\b00[1-9](?:[ ()./-]{0,3}\d){7,14}",
         r"(?:\b1[ .-]?)?(?:\([2-9]\d\d\) ?|\b[2-9]\d\d[ .-])[2-9]\d\d[ .-]\d{4}",  # North America
         r"\(?\b0\d{1,5}(?:\)[ /-]?|[ /-]{1,3})\d{2,}(?:[ -]\d{2,})*",  # national, with a 0 first
-        r"\b0\d(?:\.\d\d){4}\b",  # the same with dots, as in France
+        r"\b0\d(?:\.\d\d){4}\b",  # national with dots, as in France
     )
 )
 _DATE = r"\d{1,4}[ /.-]\d{1,2}[ /.-]\d{1,4}"
@@ -79,7 +79,7 @@ def secrets(text: str) -> Iterator[Range]:
     """Find private keys, keys and tokens of known services, and passwords.
 
     Passwords are found in URLs and after a word such as ``password``. Ordinary text may follow such
-    a word, too, so what follows counts only if it has a digit or ends with "@".
+    a word, too, so a match counts only if it has a digit, or ends with "@" as in a URL.
     """
     yield from _found(_SECRET, text)
     for start, end in _found(_NAMED_SECRET, text):

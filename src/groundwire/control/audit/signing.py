@@ -1,4 +1,4 @@
-"""Reads the keys that sign chains, configured or in a file, and makes one if there is none."""
+"""Reads the keys that sign chains, configured or in a file, and makes a key if there is none."""
 
 import os
 import secrets

@@ -1,4 +1,4 @@
-"""Sinks of the audit log: a file, and standard output. ``store_sink`` has the one for databases."""
+"""Sinks of the audit log: a file, and standard output. ``store_sink`` has the database's sink."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ class Sink(Protocol):
     async def heads(self) -> Sequence[Head]:
         """Return the last record of each earlier chain that the sink can find.
 
-        This is called before the first ``append``.
+        The audit log calls this method before the first ``append``.
 
         Raises:
             Exception: If the sink cannot be read; the call is then repeated.

@@ -41,7 +41,8 @@ class Filter:
 
     Attributes:
         types: The types of events; empty: all types.
-        writer: The id of the chain. The events of a page then come in the order of the chain.
+        writer: The id of the chain whose events are selected. The events of a page then come in the
+            order of the chain.
         since: Only events at this moment or later are selected.
         until: Only events before this moment are selected.
         contains: Groups of texts, escaped as in JSON. Of each group, at least one text must occur
@@ -109,7 +110,7 @@ class Trail:
         end = None
         async with self.store.reading() as connection:
             if filter.contains:
-                # SQLite may have to sort many events, so their long lines are read only after that.
+                # SQLite may have to sort many events, so it reads their long lines only afterwards.
                 window = _query(replace(filter, contains=()), place, **order).limit(SEARCHED)
                 found = window.with_only_columns(*(_RECORDS[name] for name in _PLACE)).subquery()
                 names = _PLACE[1:] if order["by_chain"] else _PLACE
@@ -171,7 +172,10 @@ class Trail:
 def _query(
     filter: Filter, after: tuple[Any, ...] | None, *, by_chain: bool, newest_first: bool
 ) -> Select[Any]:
-    """Select the records that pass a filter and follow a place, sorted by chain or by time."""
+    """Select the records that pass a filter, sorted by chain or by time.
+
+    They come after the record whose moment, writer and seq are ``after``; ``None``: from the first.
+    """
     order = [_RECORDS.writer, _RECORDS.seq] if by_chain else [_RECORDS[name] for name in _PLACE]
     query = select(audit_records).where(*_conditions(filter))
     if after is not None:

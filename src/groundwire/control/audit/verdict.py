@@ -33,7 +33,7 @@ class TamperKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrailFinding:
-    """One place where a trail differs from what was written.
+    """One place where a trail differs from the records that were written.
 
     Attributes:
         writer: The id of the chain; ``None`` if the finding is about no single chain.

@@ -60,11 +60,11 @@ class TrailVerifier:
         self._n_findings = self._n_gaps = self._n_records = 0
 
     def learn(self, record: AuditRecord) -> None:
-        """Add what a record states about the trail; its type is in :data:`TELLING`."""
+        """Learn what a record states about the trail itself; its type must be in ``TELLING``."""
         self._claims.learn(record)
 
     def feed(self, record: AuditRecord) -> None:
-        """Verify the next record of the trail; what is wrong becomes a finding."""
+        """Verify the next record of the trail; each sign of tampering becomes a finding."""
         self._n_records += 1
         first = _Chain(last=Head(writer=record.writer, seq=0, mac=""))
         chain = self._chains.setdefault(record.writer, first)
@@ -203,7 +203,7 @@ class TrailVerifier:
             self.find(TamperKind.CUT, text, writer=writer, seq=first)
 
     def _check_rows(self, rows: Collection[HeadRow]) -> bool:
-        """Compare the chains with their rows; return whether a key has signed any row."""
+        """Compare chains with their rows in ``audit_writers``; return if a key has signed any."""
         has_key = False
         for row in rows:
             writer, chain = row.head.writer, self._chains.get(row.head.writer)

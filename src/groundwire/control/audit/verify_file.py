@@ -25,7 +25,8 @@ def verify_files(
     Args:
         paths: All files of the trail, the oldest first; each is read twice.
         keys: The keys that may have signed chains.
-        is_partial: As for :class:`.TrailVerifier`.
+        is_partial: Whether the files are only a part of a trail, in which missing records and
+            details are not findings.
 
     Raises:
         OSError: If a file cannot be read.

@@ -1,7 +1,7 @@
 """Computes how doubtful the results of recorded checks are, and makes rows of labelled answers.
 
-The queue of a reviewer is sorted by doubt, except for the random sample. An export consists of such
-rows.
+The queue of a reviewer is sorted by doubt, except for the random sample. An export of labels
+consists of the rows.
 """
 
 import math
@@ -88,14 +88,14 @@ def _log_odds(value: float, score: str) -> float:
 def facts_of(record: FoundRecord) -> CheckFacts:
     """Return the facts about a check, from its event.
 
-    Only for answers that people can judge, see :func:`doubt_of`.
+    The answer must be one that people can judge, see :func:`doubt_of`.
     """
     assert record.detail is not None
     found, payload = record.detail["detection"], record.event["payload"]
     detector = found["detector"]
     if detector["score"] == Score.SIMILARITY:
         similarities = [x["similarity"] for x in found["claims"] if x["similarity"] is not None]
-        # At another threshold, any claim may be called contradicted.
+        # At another threshold, any claim may be a finding, so the worst label is assumed for all.
         label = Label.CONTRADICTED
         worst = [WorstScore(label, SEVERITY[label], min(similarities))] if similarities else []
     else:

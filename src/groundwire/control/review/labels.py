@@ -1,4 +1,4 @@
-"""Reads and stores labels, and reads the recorded answers that they are about."""
+"""Stores and reads the labels that reviewers give, and reads the recorded answers to label."""
 
 import asyncio
 import json
@@ -24,8 +24,8 @@ _INCOMPLETE = (EventType.CHECK_INCOMPLETE,)
 _DRAWN = (EventType.ANSWER_SAMPLED,)
 _PARTIAL = f'"outcome":"{Outcome.PARTIAL}"'
 
-#: The most answers of each kind (with findings, read in part, sampled) from which a queue is made;
-#: the latest are taken.
+#: The most answers of each kind (with findings, read in part, sampled) from which the queue of a
+#: reviewer is made; the latest are taken.
 QUEUE = 60
 #: Number of the latest incomplete checks that are searched for answers that were read in part.
 SEARCHED = 1_000
@@ -34,10 +34,10 @@ SEARCHED = 1_000
 REPLAYED = 100
 #: The number of answers that an export reads at a time.
 _PIECE = 100
-#: The most reviews from which the progress is computed; the latest are taken.
+#: The most reviews from which the progress of reviewing is computed; the latest are taken.
 COMPARED = 300
-#: The most reviews of a tenant from which the share of false blocks is estimated; those of the
-#: latest answers are taken.
+#: The most reviews of a tenant from which the share of right answers that are blocked is estimated;
+#: the reviews of the latest answers are taken.
 PROMISED = 20_000
 
 # Reads rows of the table ``labels``.
@@ -53,7 +53,7 @@ _FIRST_DETAIL = select(func.min(audit_details.c.moment)).scalar_subquery()
 
 
 class Labels:
-    """Reads and stores labels. Any method may raise StoreError."""
+    """Reads and stores the labels that reviewers give. Any method may raise StoreError."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -86,7 +86,7 @@ class Labels:
         return await self._reviews(own.order_by(labels.c.labelled_at.desc()).limit(limit))
 
     async def progress(self) -> Progress:
-        """Count answers and compare reviewers, by the latest :data:`COMPARED` reviews."""
+        """Count labelled answers and compare reviewers, in the latest :data:`COMPARED` reviews."""
         without_facts = [each for each in labels.c if each is not labels.c.facts]
         latest = select(*without_facts).order_by(labels.c.labelled_at.desc()).limit(COMPARED)
         return Progress.of(await self._reviews(latest))
@@ -142,15 +142,16 @@ class Labels:
         """
         records = audit_records.c
         found = list[Any]()
-        # One type at a time: an index gives the latest events of one type, and SQLite would sort
-        # those of two. Details are long: only those of the returned events are read.
+        # There is a query for each type: an index gives the latest events of one type, but SQLite
+        # would sort all events of two types. Details are long, so they are read afterwards, and
+        # only for the events that are returned.
         for type_ in types:
             of_type = [records.type == type_]
             if tenant is not None:
                 of_type.append(records.tenant == tenant)
             if contains:
                 some = select(records.moment, records.event_id, records.line).where(*of_type)
-                # Labels are compared only after this limit: labelled events count as searched.
+                # Labelled events are left out only after this limit, so they count as searched.
                 event = some.order_by(records.moment.desc()).limit(SEARCHED).subquery().c
                 query = select(event.moment, event.event_id)
                 query = query.where(event.line.contains(contains, autoescape=True))
@@ -163,8 +164,8 @@ class Labels:
             query = query.where(*_unlabelled(account, event.event_id))
             async with self._store.reading() as connection:
                 found += await connection.execute(query.order_by(event.moment.desc()).limit(limit))
-        # A moment that somebody has changed may be a text, so moments are compared as texts. The
-        # genuine ones have equally many digits.
+        # A moment that somebody has changed may be a text, so moments are compared as texts.
+        # Genuine moments all have the same number of digits.
         latest_first = sorted(found, key=lambda each: str(each.moment), reverse=True)[:limit]
         places = {each.event_id: place for place, each in enumerate(latest_first)}
         of_ids = await self._records(_WITH_DETAILS.where(records.event_id.in_(places)))
@@ -212,7 +213,8 @@ class Labels:
     async def _reviews(self, query: Select[Any]) -> list[Review]:
         async with self._store.reading() as connection:
             found = [dict(row) for row in (await connection.execute(query)).mappings()]
-        # Thousands of labels take a while, in which the gateway has to answer other requests.
+        # Validating thousands of labels takes a while. In a thread, it does not block other
+        # requests.
         return await asyncio.to_thread(_REVIEWS.validate_python, found)
 
     async def _records(self, query: Select[Any]) -> list[FoundRecord]:

@@ -24,7 +24,7 @@ CLOSE_S = 2.0
 class Engine:
     """An engine of SQLAlchemy that knows the open connections of its driver."""
 
-    def __init__(self, url: str, connect: Callable[[], Awaitable[Any]], **pool: Any) -> None:  # noqa: ANN401 - SQLAlchemy's
+    def __init__(self, url: str, connect: Callable[[], Awaitable[Any]], **pool: Any) -> None:  # noqa: ANN401 - arguments of SQLAlchemy
         self._connect = connect
         self._open: WeakSet[Any] = WeakSet()
         self._connecting: set[asyncio.Future[Any]] = set()
@@ -101,8 +101,9 @@ class Engine:
             for connection in tuple(self._open):
                 await _cut_off(connection)
 
-    async def _connected(self) -> Any:  # noqa: ANN401 - the driver's
-        # A driver that is cancelled while it connects leaks resources, so it is shielded.
+    async def _connected(self) -> Any:  # noqa: ANN401 - a connection of the driver
+        # A driver leaks resources if it is cancelled while it connects, so connecting is shielded
+        # from cancellation.
         attempt = asyncio.ensure_future(self._connect())
         self._connecting.add(attempt)
         attempt.add_done_callback(self._connecting.discard)
@@ -148,10 +149,10 @@ def _driver(
     return "postgresql+asyncpg://", connect
 
 
-async def _cut_off(connection: Any) -> None:  # noqa: ANN401 - the driver's
+async def _cut_off(connection: Any) -> None:  # noqa: ANN401 - a connection of the driver
     """Close a connection without waiting for a server; it may be closed already."""
     if hasattr(connection, "terminate"):
         connection.terminate()
     else:
-        with suppress(ValueError):  # raised if it is being closed already
+        with suppress(ValueError):  # raised if the connection is being closed already
             await connection.close()

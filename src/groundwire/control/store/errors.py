@@ -36,7 +36,7 @@ class StoreError(GroundwireError):
 class StoreUnavailableError(StoreError):
     """The database cannot be reached, or fails.
 
-    If it fails during a commit, nobody knows whether the transaction was kept.
+    If the database fails during a commit, nobody knows whether the transaction was kept.
     """
 
     is_passing = True

@@ -83,14 +83,17 @@ def _error(fault: str, names: str = "") -> StoreError:
 
 
 def _is_of_database(error: Exception) -> bool:
-    # A transaction only talks to the database, so errors of the network and of files are of the
+    # A transaction only talks to the database, so errors of the network and of files come from the
     # database, too.
     drivers = (exc.DBAPIError, exc.DisconnectionError, sqlite3.Error, OSError, TimeoutError)
     return isinstance(error, drivers) or type(error).__module__.startswith("asyncpg.")
 
 
 def _cause(error: BaseException) -> BaseException:
-    """Return the driver's error that SQLAlchemy wraps once or twice; else the error itself."""
+    """Return the driver's error that SQLAlchemy has wrapped, once or twice.
+
+    If SQLAlchemy has not wrapped the error, return the error itself.
+    """
     inner = getattr(error, "orig", None) or error
     is_adapted = type(inner).__module__.startswith("sqlalchemy.")
     return inner.__cause__ or inner if is_adapted else inner
@@ -116,7 +119,7 @@ def _without_code(error: BaseException) -> str:
     if isinstance(error, ssl.SSLCertVerificationError) or "rejected SSL upgrade" in str(error):
         return "no_trust"
     if name in ("ClientConfigurationError", "UnsupportedClientFeatureError"):
-        return "no_trust"  # asyncpg raises these for sslmode and its files
+        return "no_trust"  # asyncpg raises these for invalid TLS settings
     if name == "DataError" or isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError):
         return "no_such_row"  # the driver cannot encode a value of the row
     return "gone"

@@ -1,4 +1,4 @@
-"""Brings the tables up to date, in one transaction and by one process at a time.
+"""Brings the tables of the database up to date, in one transaction, in one process at a time.
 
 There is no downgrade: a later version may have dropped data that an earlier one needs. To go back,
 restore a backup from before the upgrade.
@@ -34,7 +34,7 @@ async def make_ready(address: DatabaseAddress, *, timeout_s: float) -> str | Non
     """Make the file of SQLite if it does not exist, and bring the tables up to date.
 
     Returns:
-        The revision before; ``None`` if there were no tables of Groundwire.
+        The revision of the tables before the upgrade; ``None`` if there were none of Groundwire.
 
     Raises:
         StoreError: If the database cannot be used or brought up to date.
@@ -82,7 +82,7 @@ async def migrate(
     A file of SQLite must exist. ``scripts`` is the package with the migrations.
 
     Returns:
-        The revision before; ``None`` if there were no tables of Groundwire.
+        The revision of the tables before the upgrade; ``None`` if there were none of Groundwire.
 
     Raises:
         StoreError: If the database cannot be used, or a later version made its tables.
@@ -127,7 +127,7 @@ def revision_of(connection: Connection) -> str | None:
 
 
 def _upgrade(connection: Connection, revision: str, scripts: str) -> str | None:
-    # Alembic is imported here, since that takes a while, and most starts have nothing to migrate.
+    # Importing Alembic takes a while, and most starts have nothing to migrate.
     from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory

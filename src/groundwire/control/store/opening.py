@@ -19,7 +19,7 @@ _FIRST_S, _LONGEST_S = 0.1, 5.0
 async def existing_store(config: Config) -> AsyncIterator[Store]:
     """Open the database of a configuration for a command, without making or migrating it.
 
-    A command must not migrate it unasked, since older gateways cannot start after that.
+    A command must not migrate a database unasked, since older gateways cannot start after that.
 
     Raises:
         SettingError: If ``store.url`` is not valid.
@@ -34,10 +34,10 @@ async def existing_store(config: Config) -> AsyncIterator[Store]:
 async def wait_until_open(
     store: Store, *, on_failure: Callable[[StoreError], None] = lambda error: None
 ) -> None:
-    """Open a store, and try again after passing failures; ``on_failure`` is called with each.
+    """Open a store, and try again after temporary failures; ``on_failure`` is called with each.
 
     Raises:
-        StoreError: If a failure is not passing.
+        StoreError: If a failure is not temporary.
     """
     said = ""
     for pause_s in pauses():
@@ -60,7 +60,7 @@ async def wait_until_open(
 def pauses() -> Iterator[float]:
     """Yield the seconds to wait before each new attempt; they grow up to a limit.
 
-    A part is random, so that not all replicas ask a starting database at once.
+    A part of each pause is random, so that not all replicas ask a starting database at once.
     """
     longest = _FIRST_S
     while True:

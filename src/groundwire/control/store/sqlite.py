@@ -66,7 +66,7 @@ def _make_file(path: Path) -> None:
 
 
 def _require_access(path: Path) -> None:
-    # The file is not opened to find out: closing it would end this process's locks on it.
+    # Access is tested without opening the file: closing it would end this process's locks on it.
     ids = os.access in os.supports_effective_ids
     for each, mode in ((path, os.R_OK | os.W_OK), (path.parent, os.R_OK | os.W_OK | os.X_OK)):
         if not os.access(each, mode, effective_ids=ids):

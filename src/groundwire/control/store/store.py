@@ -29,7 +29,7 @@ class Store:
     """A database of the control plane. One store serves one event loop.
 
     ``async with`` opens and closes the store. A transaction is kept whole or not at all. After a
-    passing failure, the next transaction connects again.
+    temporary failure, the next transaction connects again.
     """
 
     def __init__(

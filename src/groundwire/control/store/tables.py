@@ -26,7 +26,7 @@ tenants = sa.Table(
     metadata,
     sa.Column("id", sa.String(TENANT_CHARS), primary_key=True),
     sa.Column("name", sa.Text),
-    # DVARA's metadata: key → text.
+    # Texts by key, as clients of DVARA (another gateway) set them; some keys are settings.
     sa.Column("metadata", sa.JSON, nullable=False),
     # Groundwire's policy: fields of Overrides as JSON values; a missing field is inherited.
     sa.Column("policy", sa.JSON, nullable=False),
@@ -122,7 +122,7 @@ activity = sa.Table(
     sa.Column("outcome", sa.String(16), primary_key=True),
     sa.Column("action", sa.String(16), primary_key=True),
     sa.Column("n", sa.BigInteger, nullable=False),
-    sqlite_with_rowid=False,  # sums of many rows take half the time
+    sqlite_with_rowid=False,  # without row ids, sums of many rows take half the time
 )
 
 #: Each row counts in ``n`` how often a stage of checks took a time within one range. ``range`` is
@@ -134,7 +134,7 @@ check_times = sa.Table(
     sa.Column("stage", sa.String(16), primary_key=True),
     sa.Column("range", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("n", sa.BigInteger, nullable=False),
-    sqlite_with_rowid=False,  # sums of many rows take half the time
+    sqlite_with_rowid=False,  # without row ids, sums of many rows take half the time
 )
 
 #: The records of the audit trail. Rows are never changed, and only retention removes them.
@@ -143,7 +143,7 @@ audit_records = sa.Table(
     metadata,
     sa.Column("writer", sa.String(32), primary_key=True),
     sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
-    # Copies of values in the line, for queries; ``audit verify`` compares them with the line.
+    # Copies of values in ``line``, for queries; ``audit verify`` compares them with the line.
     sa.Column("event_id", sa.String(36), nullable=False),
     sa.Column("moment", sa.BigInteger, nullable=False),
     sa.Column("tenant", sa.String(TENANT_CHARS), nullable=False),
@@ -155,7 +155,7 @@ audit_records = sa.Table(
     sa.Column("detail_sha256", sa.String(64)),
     sa.Column("previous", sa.String(64), nullable=False),
     sa.Column("mac", sa.String(64), nullable=False),
-    # Indexes for common filters, in the order of time, so that most pages are read without sorting.
+    # Indexes for common filters, in the order of time: most pages of the trail need no sorting.
     sa.Index(None, "moment", "writer", "seq"),
     sa.Index(None, "tenant", "moment", "writer", "seq"),
     sa.Index(None, "tenant", "type", "moment", "writer", "seq"),

@@ -1,4 +1,4 @@
-"""Connections to files of SQLite. Each has a thread, which finishes every statement it began.
+"""Connections to files of SQLite, each with a thread that finishes every statement it has begun.
 
 A cancelled task waits until its statement has ended, so that no statement is running when the
 connection is used again.
@@ -72,7 +72,7 @@ class FileConnection(aiosqlite.Connection):
         return future.result()
 
 
-def require_open(_: object, record: Any, __: object) -> None:  # noqa: ANN401 - SQLAlchemy's
+def require_open(_: object, record: Any, __: object) -> None:  # noqa: ANN401 - of SQLAlchemy's pool
     """Make a pool replace a connection that a cancelled task has stopped.
 
     Raises:
@@ -98,7 +98,7 @@ async def _is_cancelled_before(future: asyncio.Future[Any]) -> bool:
 
 
 def _cancel_again() -> None:
-    """Cancel this task where it waits next; this and the earlier cancellation count as one."""
+    """Cancel this task at its next ``await``; this and the earlier cancellation count as one."""
     task = asyncio.current_task()
     assert task is not None
     task.uncancel()

@@ -105,7 +105,7 @@ class Directory(Mapping[str, Overrides]):
         return is_made_here(key) or key_hash(key) in self._state.keys
 
     def take_uses(self) -> dict[str, datetime]:
-        """Remove the uses that are still to be stored; return key id → moment of the last use."""
+        """Remove and return the uses that are not stored yet: key id → moment of the last use."""
         taken: dict[str, datetime] = {}
         with suppress(KeyError):  # raised when no use is left; other threads may add uses
             while True:

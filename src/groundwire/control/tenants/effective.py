@@ -25,7 +25,7 @@ _SETTINGS = {
 #: Fields that are limits. A tenant's policy has 0 for "no limit", the configuration has null.
 _LIMITS = frozenset({"max_sources", "max_source_chars"})
 
-#: Fields that a decision can set.
+#: Fields that a decision (a rule of the configuration for certain requests) can set.
 _DECIDED = frozenset(each.name for each in fields(HallucinationPlugin))
 
 

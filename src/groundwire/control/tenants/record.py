@@ -20,12 +20,13 @@ IfVersion: TypeAlias = int | Literal["*"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TenantRecord:
-    """A tenant, stored or configured; one in the configuration alone has no times.
+    """A tenant, stored or configured. A tenant that is only in the configuration has no times.
 
     Attributes:
         id: The id of the tenant, which never changes.
         name: A name for people to read, or ``None``.
-        metadata: DVARA's metadata: texts by key, kept even if they are not valid settings.
+        metadata: Texts by key, as clients of DVARA (another gateway) set them; kept even if they
+            are not valid settings.
         policy: Groundwire's policy: fields of :class:`Overrides` as JSON values.
         version: A number that grows with each change, also if the tenant is deleted and made again.
             0 if the tenant is in the configuration alone.

@@ -65,7 +65,7 @@ class Registry:
         self._store, self._configured = store, configured or ConfiguredTenants()
         self._changes, self._check = Changes(store), check
 
-    # Tenants.
+    # Reading and changing tenants.
 
     async def tenants(self) -> tuple[TenantRecord, ...]:
         """Return all tenants, stored and configured, sorted by id."""
@@ -96,7 +96,8 @@ class Registry:
     ) -> Changed:
         """Store a new tenant.
 
-        The arguments are as in :meth:`put_metadata` and :meth:`set_policy`.
+        ``metadata`` has texts by key, see :meth:`put_metadata`; ``policy`` has fields of
+        :class:`~groundwire.policy.policy.Overrides`.
 
         Raises:
             InvalidTenantError: If the id, the name or the metadata is not valid, or the policy is
@@ -217,7 +218,7 @@ class Registry:
                 raise errors.ConfiguredError("tenant", id_)
             return Deleted(record=self._marked(before), keys=await change.remove(id_))
 
-    # Keys.
+    # Reading and changing keys.
 
     async def keys(self, tenant: str | None) -> tuple[KeyRecord, ...]:
         """Return the keys of a tenant, or with ``None`` those of the admin plane.
@@ -291,10 +292,10 @@ class Registry:
                 for key_id in ids[start : start + _USES_AT_ONCE]:
                     await change.note_use(key_id, uses[key_id])
 
-    # The first start.
+    # The keys that the first start makes.
 
     async def first_keys(self, *, has_admin_plane: bool) -> FirstStart:
-        """Make a key of the tenant ``default``, and one with the role admin, if there are none.
+        """Make a key of the tenant ``default``, and an admin key, if there are none.
 
         The tenant's key is made if no tenant has a key, stored or configured; the admin key if no
         admin key is configured, and no stored one with the role admin is valid. If several
@@ -365,7 +366,7 @@ class Registry:
     ) -> tuple[Changed, ...]:
         """Store a tenant without a policy or metadata, so that it can have keys.
 
-        The tenant must be stored or configured, unless ``is_asked``.
+        With ``is_asked``, the tenant may be new; otherwise, it must be stored or configured.
 
         Returns:
             The change that stored the tenant; empty if the tenant was stored before.

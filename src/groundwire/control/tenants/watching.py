@@ -33,8 +33,8 @@ class Watcher:
     ) -> None:
         """Make a watcher; :meth:`open` starts it.
 
-        It waits ``poll_s`` seconds after a query for changes that succeeded. Between queries that
-        fail, it waits a fraction of a second at first, then longer, up to 5 seconds. There are
+        The watcher waits ``poll_s`` seconds after a query for changes that succeeded. Between
+        queries that fail, it waits a fraction of a second at first, then up to 5 seconds. There are
         ``flush_s`` seconds between two writes of the last uses of keys.
         """
         self._registry, self._directory = registry, directory
@@ -82,14 +82,14 @@ class Watcher:
             await self._flush()
 
     async def refresh(self) -> bool:
-        """Look for changes now, for instance if this process made one. No error is raised.
+        """Look for changes now, for instance if this process made a change. No error is raised.
 
         Returns:
             Whether the directory is up to date. If not, the watcher tries again.
         """
         try:
             await self._look()
-        except Exception as error:  # noqa: BLE001 - whatever it is, requests are answered meanwhile
+        except Exception as error:  # noqa: BLE001 - whatever fails, requests are still answered
             self._n_failures += 1
             if self._n_failures == 1:
                 kind = type(error).__name__
@@ -125,7 +125,7 @@ class Watcher:
             async with asyncio.timeout(_PATIENCE_S):
                 await self._registry.note_use(uses)
             is_kept = True
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is tried again
+        except Exception as error:  # noqa: BLE001 - the next write tries again
             log.info("When keys were used is stored later: %s", type(error).__name__)
         finally:
             if not is_kept:

@@ -2,8 +2,8 @@
 
 Only a segment in a certain place (a line with hashes, the first row of a table), or one that fits a
 closed list of phrases (``words.txt``), can be an aside. The words of the segment then decide. In
-doubt the segment is a claim, because a fact must never pass as an aside. A finder finds the same
-asides however a stream cuts the answer into pieces.
+doubt the segment counts as a claim, because a fact must never pass as an aside. A finder finds the
+same asides however a stream cuts the answer into pieces.
 
 ``finder`` keeps the state of an answer, and finds lists of sources and plain code; ``phrases``
 reads titles, intros and remarks; ``shape`` reads the marks and the place of a segment;

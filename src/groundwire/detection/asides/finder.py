@@ -167,9 +167,9 @@ class AsideFinder:
         rest = re.sub("[⁴-⁹¹²³^]", " ", _PLACE.sub(" ", _URL.sub(" ", text)))
         listed = WORD.findall(rest)
         others = [word.casefold() for word in listed if not self._names([word])]
-        # An entry that names exactly one source, and has no comma, may have any address, which is
-        # taken for the place of that source. In other entries, each address must be in a source, or
-        # in an earlier claim's citation.
+        # An entry that names exactly one source, and has no comma, may have any web address, which
+        # is taken for the address of that source. In other entries, each address must be in a
+        # source, or in an earlier claim's citation.
         is_of_one = len(listed) - len(others) == 1 and "," not in text
         is_placed = is_of_one or all(url in self._links or self._known.writes(url) for url in urls)
         if not is_placed or not self._names(cited) or len(others) > 12:
@@ -177,7 +177,7 @@ class AsideFinder:
         return all(not asserts(word) and self._known.admits(word) for word in others)
 
     def _names(self, ids: Iterable[str]) -> bool:
-        """Return whether each id is that of a source, or may be a position (``S0``, ``1``)."""
+        """Return whether each id names a source, by its id or by its position (``S0``, ``1``)."""
         return all(
             each in self._ids
             or (each.lstrip("Ss").isdecimal() and int(each.lstrip("Ss")) <= len(self._ids))
@@ -203,12 +203,15 @@ class AsideFinder:
 
 
 def _turns_code(gap: str) -> bool:
-    """Return whether a gap has an odd number of fences, so that only one side of it is code."""
+    """Return whether a code block begins or ends in the gap between two segments.
+
+    This is so if the gap has an odd number of code fences.
+    """
     return len(_FENCE.findall(gap)) % 2 == 1
 
 
 def _without(text: str, segment: Segment) -> str:
-    """Return the text of a segment without its citations and outer marks."""
+    """Return the text of a segment without its citations and without Markdown marks at its ends."""
     for citation in reversed(segment.citations):
         start, end = citation.start - segment.start, citation.end - segment.start
         text = f"{text[: max(start, 0)]} {text[max(end, 0) :]}"

@@ -1,4 +1,4 @@
-"""Looks words up: in the lists of words for titles and remarks, in the sources, in the question."""
+"""Looks words up in the word lists for titles and remarks, in the sources and in the question."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -12,7 +12,7 @@ from groundwire.text.word_lists import read_lists
 LISTS = read_lists(Path(__file__).with_name("words.txt"))
 TITLE_WORDS, DOCUMENT_WORDS = words(LISTS["title_words"]), words(LISTS["document_words"])
 ASSERTING = words(LISTS["asserting"]) | NEGATIONS
-#: The most characters of all sources together that are searched.
+#: The most characters of all sources together that are searched for words.
 _MAX_SEARCHED_CHARS = 2_000_000
 WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -103,7 +103,10 @@ def has_form(word: str, among: Collection[str]) -> bool:
 
 
 def is_plain(word: str) -> bool:
-    """Return whether a word is listed for document names, or a form of it is listed for titles."""
+    """Return whether a word is, by the word lists, common in titles or in names of documents.
+
+    A word that is common in titles may have another form, such as the plural.
+    """
     return has_form(word, TITLE_WORDS) or word in DOCUMENT_WORDS
 
 

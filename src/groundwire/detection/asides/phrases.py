@@ -22,7 +22,7 @@ _OFFER_WORDS = words(LISTS["offer_words"])
 _COUNTS, _COUNTED = words(LISTS["counts"]), words(LISTS["counted"])
 MAX_TITLE_WORDS = 8
 #: A title that is a question may have at most this many content words that neither the sources nor
-#: the user's question has. Only words in lower case that do not end with "ed" are allowed for this.
+#: the user's question has. These words must be in lower case, and must not end with "ed".
 _MAX_FREE = 2
 #: Auxiliary verbs. In a question they state nothing: "Is it open?"
 _AUXILIARY = words(
@@ -35,8 +35,8 @@ _TITLE_LEAD = re.compile(
 )
 _VERB = "am|is|are|was|were|can|could|does|do|did|should|will|would|may|must|has|have"
 _ASKS = re.compile(rf"(?:what|when|where|why|how|who|which|whose|{_VERB})\b", re.IGNORECASE)
-#: A yes-or-no question without a clause, since a clause may state something: "Did you know that
-#: ...?"
+#: A yes-or-no question without a subordinate clause, since such a clause may state something: "Did
+#: you know that ...?"
 _YES_NO = re.compile(
     rf"(?:{_VERB})\b(?!.*\b(?:that|which|who|know|aware|because|since|not)\b)[^.,;:!?]*\?",
     re.IGNORECASE,
@@ -87,19 +87,18 @@ _CLAUSE = re.compile(r"\s*[,;]\s+(?:(?:and|but|so)\s+)?|\s+[—–-]\s+|[.!?…:
 class Phrases:
     """Recognises phrases that claim nothing: titles, greetings, intros and closing remarks.
 
-    The free words in a listed phrase must state nothing. Each must be a listed word of offers, or a
-    word that :meth:`.KnownWords.admits` accepts.
+    A listed phrase may have places for free words, which must state nothing. Each of these words
+    must be a listed word of offers, or a word that :meth:`.KnownWords.admits` accepts.
     """
 
     def __init__(self, known: KnownWords) -> None:
         self._known = known
 
     def kind_of(self, text: str) -> AsideKind | None:
-        """Return the kind of aside of a text's last clause; ``None`` if any clause is no aside.
+        """Return the kind of aside of a text's last clause; ``None`` unless all clauses are asides.
 
-        A clause is an aside if it is a listed phrase. If the last clause is an intro, and is not
-        the only one or has a colon after it, intros are asides, too. A text without words is no
-        aside.
+        A clause that is a listed phrase is an aside. A clause that is an intro is an aside too, if
+        the last clause is an intro and follows another clause or ends with a colon.
         """
         clauses = [
             part for each in _CLAUSE.split(text) if (part := each.strip(MARKS + ".!?…:,–—-()"))
@@ -160,7 +159,7 @@ class Phrases:
             return False
         last = _OBJECT.search(bare)
         if last and last[1].islower() and not last[1].endswith("ed") and last[1] in left:
-            left.remove(last[1])  # the subject of the text below, which no source has to name
+            left.remove(last[1])  # an intro may name a subject that no source names
         return not any(map(asserts, left)) and all(map(self._known.admits, left))
 
     def is_question(self, text: str) -> bool:

@@ -21,10 +21,10 @@ def least_odds(text: str) -> float | None:
     project!", so that no wrong claim reached the limit for its form.
 
     Returns:
-        ``None`` if the form shows a claim: "Yes" or "No", which state what was asked, code, an
-        address, or no end mark, as in an item of a list. 1 for any other text that has a number and
-        is not a question. For the rest, 0 if the text ends with a mark such as "!" or "?", or has a
-        word such as "I" or "you"; otherwise 1.
+        ``None`` if the form shows a claim: the text is "Yes" or "No", which answers the question,
+        or contains code or an address, or has no end mark, like an item of a list. 1 for any other
+        text that has a number and is not a question. For the rest, 0 if the text ends with a mark
+        such as "!" or "?", or has a word such as "I" or "you"; otherwise 1.
     """
     end = _END.search(text)
     found = [word.casefold().replace("’", "'") for word in WORD.findall(text)]

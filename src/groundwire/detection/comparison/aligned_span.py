@@ -46,7 +46,7 @@ class ComparedText:
 
     @cached_property
     def telling(self) -> list[Word]:
-        """The content words that do not begin with a digit; they show what a place is about."""
+        """The content words that do not begin with a digit; they show what the text is about."""
         return [word for word in self.words if word.is_content and not word.text[0].isdigit()]
 
     def near(self, start: int, end: int) -> dict[str, int]:

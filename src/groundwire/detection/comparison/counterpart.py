@@ -17,10 +17,11 @@ from groundwire.detection.values import EvidenceRef
 from groundwire.text.quantities import Match, Quantity, QuantityIndex, QuantityKind
 from groundwire.text.vocabulary import HEDGES, MONTHS, WEEKDAYS
 
-#: Least likeness of two places that are about the same thing. Each content word near both adds
-#: 1 / (the sum of its two distances): 0.5 if it is right beside both, 0.2 if the sum is five.
+#: Two stretches of text count as being about the same thing if their likeness is at least this.
+#: Each content word near both adds 1 / (the sum of its two distances): 0.5 if it is right beside
+#: both, 0.2 if the sum is five.
 MIN_LIKENESS = 0.2
-#: Added to the likeness of two places for each side on which the same word is right beside both.
+#: Added to the likeness of two stretches for each side on which the same word is right beside both.
 _BESIDE = 0.25
 #: A span that has, besides a wrong name, more content words than this gets no counterpart: it has
 #: other faults too.
@@ -205,7 +206,7 @@ def alike(claim: ComparedText, place: Word, line: ComparedText, other: Word) -> 
 
 
 def _neighbours(text: ComparedText, place: Word) -> tuple[str, str]:
-    """Return the stems of the words right before and after a place; empty where there is none."""
+    """Return the stems of the words right before and after ``place``, empty where none is."""
     before, after = around(text.words, place.start, place.end, 1)
     return (before[0].stem if before else "", after[0].stem if after else "")
 

@@ -29,9 +29,9 @@ def subtype_of(held: Held) -> Subtype:
     1. A quantity in the span that no line states: a date, time or year (``date_time``), a number
        with a unit (``quantity_unit``), a bare number (``number``); then a day of the week or a
        month that no line has (``date_time``).
-    2. A "not" on one side only (``negation``).
-    3. A hedge ("may") on one side only, a firm word ("will") against a hedge, or a span of
-       firm words only, one of which the relevant lines lack (``certainty``).
+    2. A "not" in only one of claim and evidence (``negation``).
+    3. A hedge ("may") in only one of claim and evidence, a firm word ("will") against a hedge, or
+       a span of firm words only, one of which the relevant lines lack (``certainty``).
     4. A name in the span with a word that no line has (``entity``).
     5. Opposite words; or all words of the span are in the evidence, so that only their relation can
        be wrong; or another verb between the same words (``relation``).

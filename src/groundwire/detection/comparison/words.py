@@ -86,7 +86,7 @@ def around(words: Sequence[Word], start: int, end: int, most: int) -> tuple[list
 
 
 def likeness(one: Mapping[str, int], other: Mapping[str, int]) -> float:
-    """Score how alike two places are, by the stems near each place and their distances from it.
+    """Score how alike two places in texts are, by the stems near each and their distances from it.
 
     Each stem near both adds 1 / (the sum of its distances): 0.5 if it is right beside both.
     """

@@ -18,8 +18,8 @@ _NEGATIVE = re.compile(
 )
 _CLAUSE_END = re.compile(r"[.,;:!?]|\b(?:and|but|while)\b", re.IGNORECASE)
 _BE = frozenset(("is", "are", "was", "were", "comes", "come"))
-#: An "is" belongs to a thing if it is among this many words after the thing: "sign-in by code is
-#: on".
+#: A word counts as the subject of an "is" that is among this many words after it: "sign-in by code
+#: is on".
 _BEFORE_BE = 3
 _ENTRY_WORDS = 2
 #: Words of values that only mean yes, no or nothing.
@@ -119,7 +119,7 @@ def _said_of(claim: ComparedText, name: Word) -> Iterator[tuple[Word, Word]]:
 
 
 def _end_of(claim: ComparedText, word: Word) -> int:
-    """Return the end of the statement whose subject is a word, or else the end of the word.
+    """Return the end of the statement about ``word`` if there is one, or else the end of ``word``.
 
     "Wifi is on in all rooms" is such a statement about "wifi".
     """

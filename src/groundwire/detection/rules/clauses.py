@@ -22,8 +22,8 @@ from groundwire.text.vocabulary import (
 _SCOPE = 3
 #: Number of words of the shortest statement: "It is safe."
 _STATEMENT = 3
-#: Least number of common content words of two clauses, if the line's clause is shorter than a
-#: statement.
+#: Least number of content words that a claim's clause and a line's clause must share, if the line's
+#: clause has fewer than ``_STATEMENT`` words.
 _MIN_COMMON = 2
 #: If "than" stands fewer than this many words after "no" or "not", they state a limit: "no later
 #: than", "not more than".
@@ -72,7 +72,8 @@ class Clause:
     Attributes:
         all_words: All words of the clause.
         negations: The negations in the clause, such as "not".
-        is_open: Whether the clause holds under a condition, or may negate without a "not".
+        is_open: Whether the clause has a condition, or a word that may negate without a "not".
+            Such a clause is not taken to contradict another.
     """
 
     all_words: tuple[Word, ...]

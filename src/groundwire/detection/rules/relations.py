@@ -38,7 +38,7 @@ class _Act:
     is_passive: bool
 
     def is_turned(self, other: "_Act") -> bool:
-        """Return whether another act has the same verb and voice, with the names swapped."""
+        """Return whether ``other`` has the same verb and voice, with the names swapped."""
         if (self.stem, self.is_passive) != (other.stem, other.is_passive):
             return False
         is_crossed = bool(self.before & other.after and self.after & other.before)
@@ -71,7 +71,7 @@ def _compares(words: Sequence[Word], index: int) -> bool:
 
 
 def _acts(line: ComparedText, stem: str) -> Iterator[_Act]:
-    """Return the acts of a line whose verb has a given stem."""
+    """Return the verbs of a line that have a given stem, with the names around each."""
     verbs = (
         index
         for index, word in enumerate(line.words)

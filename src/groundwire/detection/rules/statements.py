@@ -17,7 +17,8 @@ LIKENESS = 0.6
 _SHARE = 0.9
 #: Least share of a claim's content words that a line has if it is about the same thing.
 _ABOUT = 0.6
-#: Clauses that share fewer content words are compared only if neither has any other content word.
+#: Clauses that share fewer content words than this are compared only if neither has any other
+#: content word.
 _MIN_WORDS = 2
 #: Number of best lines that are compared by their clauses, and number of best lines that are
 #: compared by words such as "rose" or "longest".

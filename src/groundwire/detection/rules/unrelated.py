@@ -9,9 +9,9 @@ from groundwire.detection.rules.basis import Basis, quantities_in
 from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.text.vocabulary import FUNCTION_WORDS, words
 
-#: A claim with fewer content words, not counting numbers, is left out: "It depends."
+#: A claim with fewer content words than this, not counting numbers, is left out: "It depends."
 _MIN_CONTENT = 3
-#: A claim with fewer English function words is left out: it may be in another language.
+#: A claim with fewer English function words than this is left out: it may be in another language.
 _MIN_ENGLISH = 2
 #: Words of remarks that claim nothing: "Here is a summary", "I hope this helps".
 _REMARKS = words(

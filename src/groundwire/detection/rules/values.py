@@ -14,15 +14,16 @@ from groundwire.text.quantities import Match, Quantity, QuantityIndex, QuantityK
 from groundwire.text.vocabulary import CALENDAR, WEEKDAYS
 
 _ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
-#: Two values are in the same place of their texts if the likeness of their places is at least this.
-#: A word right beside both values adds 0.5.
+#: A value of a line stands in the place of a value of the claim if the likeness of the words around
+#: the two values is at least this. A word right beside both values adds 0.5.
 _IN_PLACE = 0.6
-#: Added to the likeness if all words around the claim's value are around the line's value too (see
+#: Added to this likeness if all words around the claim's value are around the line's value too (see
 #: :func:`_is_all_around`): in "It was built in 1950.", "built" is the only word around the value.
 _ALL_AROUND = 0.1
-#: Added to the likeness for the same unit.
+#: Added to this likeness if the two values have the same unit.
 _SAME_UNIT = 0.1
-#: Added to the likeness for a slip: "15 November" and "15 December", 1,487 and 1,847.
+#: Added to this likeness if the two values differ by a slip, as "15 November" and "15 December", or
+#: 1,487 and 1,847.
 _NEAR_MISS = 0.6
 #: Like ``_IN_PLACE``, for two days or months, which have fewer neighbours.
 _DAY_IN_PLACE = 0.3
@@ -30,7 +31,8 @@ _DAY_IN_PLACE = 0.3
 _DAYS_RANGE = "{0}[a-z]*\\.?\\s*(?:to|through|until|till|[-–])\\s*{0}".format(
     r"\b(?:mon|tue|wed|thu|fri|sat|sun)"
 )
-#: Least number of digits of two numbers that are a slip: the same digits in another order.
+#: Two numbers with the same digits in another order count as a slip only if they have at least this
+#: many digits.
 _FIGURES = 3
 #: Words of claims that compare or compute. Only such claims, rates and times may use numbers of
 #: lines as operands.
@@ -42,9 +44,9 @@ _COMPARES = re.compile(
 #: Limit on the numbers that are used as operands. Among more numbers, some pair gives almost any
 #: result.
 _MOST_OPERANDS = 12
-#: Number of best lines whose numbers a claim may compute with.
+#: A claim may compute with numbers from this many of the best lines.
 _OPERAND_LINES = 2
-#: Greatest relative error of a rounded result.
+#: Greatest relative difference between a stated number and a computed one that count as equal.
 _ROUNDED = 0.005
 #: Words between a rate and the number that it is for: 2.8 per 1,000.
 _PER = re.compile(r"\s+(?:\w+\s+)?(?:per|in|for every|out of)\s+")
@@ -284,8 +286,8 @@ def _is_computed(
     It may be a sum, a difference, the years between two dates, a share in per cent, a rate such as
     2.8 per 1,000, or a price times a count. The operands are numbers of the claim; those of a rate
     may also be in the best lines. If the claim compares, the operands of all but a price may be in
-    the best lines, and those of a sum in the claim before.
-    The result is false for an end of a range.
+    the best lines, and those of a sum in the previous claim. The result is false for an end of a
+    range.
     """
     if quantity.kind is not QuantityKind.NUMBER or _is_in_range(claim, quantity):
         return False

@@ -36,9 +36,9 @@ _HALUEVAL = {
     "summarization": ("document", None, "summary"),
     "dialogue": ("knowledge", "dialogue_history", "response"),
 }
-#: A summary of FaithBench counts as hallucinated if a mark has one of these labels; what follows a
-#: dot in a label is ignored. The label "Benign" does not count: it is for words that the summary
-#: adds and that are true.
+#: A summary of FaithBench counts as hallucinated if at least one of its marks has one of these
+#: labels; the part of a label after a dot is ignored. The label "Benign" does not count: it marks
+#: true words that are not in the source.
 _FAITHBENCH = ("unwanted", "questionable")
 _WICE = {"supported": False, "partially_supported": True, "not_supported": True}
 
@@ -88,7 +88,7 @@ def _ragtruth_sources(path: Path) -> Mapping[str, Values]:
 
 
 def _ragtruth_content(values: Values) -> tuple[str, str | None]:
-    """Return the context of a RAGTruth prompt, and its question or else its instruction.
+    """Return the context of a RAGTruth prompt, and the prompt's question or else its instruction.
 
     The instruction is the prompt's text before the context, up to the line :data:`_BEFORE_DATA` if
     there is one; ``None`` if that text is empty, or the prompt does not contain the context.
@@ -102,7 +102,7 @@ def _ragtruth_content(values: Values) -> tuple[str, str | None]:
         case str(article):
             context = article
         case dict(record):
-            context = str(record)  # the prompt has the record in this form
+            context = str(record)  # RAGTruth's prompts contain the record as Python prints it
         case _:
             raise ValueError("source_info is no text, no record, and no question with passages")
     before, found, _ = values["prompt"].partition(context)
@@ -177,7 +177,8 @@ def _faithbench(values: Values, file: Path, line: int) -> Iterable[Values]:
         }
         for mark in marks
     ]
-    # A mark without a place is about the summary as a whole: then the row has no spans.
+    # A mark without a range is about the summary as a whole. A row with such a mark gets no spans,
+    # since spans would have to cover all hallucinated words.
     has_places = all((span["start"] or 0) < (span["end"] or 0) for span in spans)
     yield {
         "id": f"{file.name.partition('.')[0]}-{values['sample_id']}",

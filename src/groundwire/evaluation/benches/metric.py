@@ -1,7 +1,8 @@
-"""The metrics of benchmarks, each with its interval.
+"""The metrics of benchmarks, each with its confidence interval.
 
-Most of them are scores of :mod:`.evaluation.scores` too. A metric is computed over all answers,
-over the answers of one task, or as the unweighted mean of the tasks.
+Most of them are also among the scores that :mod:`.evaluation.scores` computes for any labelled
+data. A metric is computed over all answers, over the answers of one task, or as the unweighted mean
+of the tasks.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +28,7 @@ class BenchScore(ScoreInterval):
 
     Attributes:
         n: Number of answers that the metric is about, including those without a verdict; for
-            :meth:`Metric.of_flagging_all`, only those that scores count.
+            :meth:`Metric.of_flagging_all`, only answers that :func:`.sums.counted` selects.
     """
 
     n: int
@@ -93,7 +94,10 @@ class Metric:
         return BenchScore(**asdict(found.interval()), n=len(answers))
 
     def of_flagging_all(self, answers: Columns) -> BenchScore | None:
-        """Compute the metric of flagging every answer; ``None`` for a metric of characters."""
+        """Compute the metric of a detector that flags every answer, as a baseline.
+
+        ``None`` for a metric of characters: such a detector marks no spans.
+        """
         if self.needs_spans:
             return None
         # The baseline has to use the same answers as the score of the detector.
@@ -146,7 +150,10 @@ def characters_f1(answers: Columns, drawn: Bootstrap) -> Replicates:
 
 
 def characters_iou(answers: Columns, drawn: Bootstrap) -> Replicates:
-    """Compute the mean of :attr:`.Columns.ious` over the answers that scores count."""
+    """Compute the mean over answers of the IoU of predicted and gold hallucinated characters.
+
+    The mean is over the answers that :func:`.sums.counted` selects.
+    """
     columns = np.column_stack([answers.ious, np.ones(len(answers))]) * answers.counted[:, None]
     return drawn.of_sums(columns, lambda sums: ratios(sums[..., 0], sums[..., 1]))
 

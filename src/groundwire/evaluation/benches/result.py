@@ -30,7 +30,7 @@ class BenchResult:
         split: Name of the split.
         commit: Commit of the dataset on the hub; empty if the files are not from the hub.
         scores: Metrics of all answers.
-        variants: Name of a variant → metrics of its answers.
+        variants: Name of a variant, which is a part of the split → metrics of its answers.
         flag_all: Metrics of a detector that flags every answer, as a baseline.
         check: Comparison of the numbers of answers with those that the benchmark should have.
         differences: Known reasons why the scores are not comparable with published ones.
@@ -59,7 +59,8 @@ class BenchResult:
     ) -> Self:
         """Compute the metrics of a file of results.
 
-        ``limit`` is the limit on the answers that were drawn; ``None`` if all were judged.
+        ``limit`` is the highest number of answers that the run was allowed to draw; ``None`` if it
+        judged all.
 
         Raises:
             ResultsError: If the file is not a file of results.
@@ -107,7 +108,8 @@ class BenchResult:
     def to_dict(self, *, wall_s: float | None = None) -> dict[str, Any]:
         """Return the result as JSON data: ratios in [0, 1], published scores in per cent.
 
-        ``wall_s`` is as for :meth:`.evaluation.Evaluation.to_dict`.
+        ``wall_s`` is the number of seconds that the whole run took; by default the sum of the
+        durations of all checks.
         """
         bench = self.bench
         return {

@@ -272,7 +272,11 @@ class RowReader(Generic[_Row]):
 def answer_reader(
     mapping: ColumnMapping | None = None, *, renames: bool = False
 ) -> RowReader[NumberedAnswer]:
-    """Make a reader of labelled answers; ``renames`` is as for :class:`RowReader`."""
+    """Make a reader of labelled answers.
+
+    ``renames`` says whether a repeated id gets the number of its row appended. If not, a row with a
+    repeated id is a failed row.
+    """
     columns = mapping or ColumnMapping()
     return RowReader(
         columns,

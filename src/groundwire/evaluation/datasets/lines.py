@@ -123,13 +123,14 @@ def content_of(values: Mapping[str, Any] | str) -> bytes:
     return json.dumps(values, sort_keys=True, default=str).encode()
 
 
-# JSON Lines.
+# Functions that read JSON Lines and JSON arrays.
 
 
 def json_lines(path: Path) -> Iterator[Line]:
     """Yield the raw rows of a file of JSON Lines or of one JSON array, gzipped or not.
 
-    Blank lines are skipped. The rows of an array are numbered in place of lines.
+    Blank lines are skipped. The number of a row is that of its line or, in an array, its position,
+    counted from 1.
 
     Raises:
         DatasetError: If the file is no text, has an encoding such as UTF-16, is a broken array, or
@@ -186,7 +187,7 @@ def _json_object(line: bytes) -> Mapping[str, Any] | str:
         return str(error)
 
 
-# CSV.
+# Functions that read CSV and TSV.
 
 
 def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
@@ -262,7 +263,7 @@ def _csv_row(
     return dict(zip(header, fields, strict=True))
 
 
-# Parquet.
+# Functions that read Parquet.
 
 
 def _parquet(path: Path) -> Iterator[Line]:

@@ -81,7 +81,8 @@ class ColumnMapping:
             ``supported`` as in LLM-AggreFact.
 
     Raises:
-        SettingError: If a field is unknown, or ``label_means`` is neither of these.
+        SettingError: If a field is unknown, or ``label_means`` is neither ``hallucinated`` nor
+            ``supported``.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -155,7 +156,7 @@ class ColumnMapping:
     def others_of(self, row: Mapping[str, Any]) -> Mapping[str, str]:
         """Collect the short texts, numbers and booleans of a row, to group results by.
 
-        Columns that are fields are left out, except the task.
+        Columns that hold a field, such as the answer or its label, are left out, except the task.
         """
         used = {self._column(row, name) for name in COLUMNS if name != "task"}
         return {
@@ -245,7 +246,7 @@ class ColumnMapping:
             return self.columns[name]
         return find_key(row, COLUMNS[name])
 
-    def _get(self, row: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - of a table
+    def _get(self, row: Mapping[str, Any], name: str) -> Any:  # noqa: ANN401 - a cell's value
         if name in self.columns:
             return _value(self._need(row, name))
         column = self._column(row, name)
@@ -277,7 +278,7 @@ class ColumnMapping:
         return WORDS[word] != (word in _BARE and self.label_means == "supported")
 
 
-def _value(value: Any) -> Any:  # noqa: ANN401 - of a table
+def _value(value: Any) -> Any:  # noqa: ANN401 - the value of a table's cell
     # A missing value is an empty text in CSV, and sometimes NaN in Parquet.
     is_nothing = value == "" or (isinstance(value, float) and isnan(value))
     return None if is_nothing else value

@@ -28,8 +28,9 @@ class MarkedAnswer:
     Attributes:
         text: The answer.
         spans: ``(start, end, label)`` of wrong words: :data:`UNSUPPORTED` or :data:`CONTRADICTED`.
-        doubts: ``(start, end, label)`` of stretches of which it is not known which words are wrong.
-            In each stretch, some word has the label or, if it is :data:`DOUBTFUL`, may be wrong.
+        doubts: ``(start, end, label)`` of stretches in which it is not known which words are wrong.
+            At least one word of a stretch has its label; with the label :data:`DOUBTFUL`, perhaps
+            no word is wrong.
     """
 
     text: str
@@ -39,6 +40,8 @@ class MarkedAnswer:
 
 def each_slot(path: Path) -> Iterator[AnyRow]:
     """Read rows with the keys id, domain (the task), context (a text or a list) and answer.
+
+    The answer is a text with slots.
 
     The keys question and context_id are optional; by default the context id is the row's id.
 

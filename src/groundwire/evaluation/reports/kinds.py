@@ -32,7 +32,7 @@ class RowKind(StrEnum):
     NOT_FLAGGED = "not_flagged", 3, "without a label, and nothing was marked"
 
     def __new__(cls, value: str, tier: int, meaning: str) -> Self:
-        """Make a member, which is equal to its value."""
+        """Make a member that is equal to the text ``value``."""
         kind = str.__new__(cls, value)
         kind._value_, kind.tier, kind.meaning = value, tier, meaning
         return kind
@@ -78,7 +78,8 @@ class ReportRow:
         """Compare a row's verdict with its label.
 
         Raises:
-            KeyError: If the detection is malformed, as in :func:`.confusion.detection_in`.
+            KeyError: If the detection is malformed; TypeError, ValueError and AttributeError mean
+                the same.
         """
         detection = detection_in(row)
         judged = ComparedAnswer.of(row, detection)
@@ -111,7 +112,8 @@ def _kind(judged: ComparedAnswer, *, is_labelled: bool) -> RowKind:
 
 
 def _badness(kind: RowKind, judged: ComparedAnswer, detector: DetectorInfo) -> float:
-    # The doubt at which a claim is flagged: doubt about a similarity is 1 minus the similarity.
+    # The doubt at which a claim is flagged. For a detector of similarities, doubt is 1 minus the
+    # similarity.
     limit = detector.threshold
     limit = 1 - limit if detector.score is Score.SIMILARITY else limit
     doubt = judged.probability

@@ -23,8 +23,8 @@ from groundwire.text.screen import one_line, visible
 
 #: GitHub's limit on the characters of a comment.
 MAX_TEXT = 65_536
-#: Limits on the wrong rows, the rows of a table, the characters of an answer, and the names of
-#: files that are shown.
+#: Highest numbers that a report shows of wrong rows, rows of a table, characters of an answer, and
+#: names of files.
 N_ERRORS, MAX_ROWS, MAX_CHARS, MAX_FILES = 10, 30, 1500, 10
 #: Limit on the characters, after escaping, of an untrusted text that is shown as code, such as an
 #: id or the name of a file.
@@ -78,7 +78,7 @@ def to_markdown(summary: Summary) -> str:
 
 
 def code(text: str) -> Markup:
-    """Write an untrusted text as code; what exceeds :data:`MAX_CODE` is cut off."""
+    """Write an untrusted text as a ``code`` element, cut to :data:`MAX_CODE` characters."""
     return Markup(f"<code>{_cut(one_line(visible(text)), MAX_CODE)}</code>")
 
 

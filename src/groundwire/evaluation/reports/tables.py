@@ -63,7 +63,10 @@ def tasks_table(scores: Mapping[str, Any]) -> ReportTable:
 
 
 def labels_table(scores: Mapping[str, Any]) -> ReportTable:
-    """Make the table of labels: how many gold spans each has, and how many were touched."""
+    """Make the table of labels: the number of gold spans with each label, and how many are touched.
+
+    A gold span is touched if the detector marked at least a part of it.
+    """
     rows = tuple(
         (name, f"{each['n']:,}", f"{each['n_touched']:,}", percent(each["recall"]))
         for name, each in scores["labels"].items()

@@ -27,7 +27,7 @@ class Mark(StrEnum):
     FLAGGED = "flagged", "marked by the detector; it is not known which words are hallucinated"
 
     def __new__(cls, value: str, meaning: str) -> Self:
-        """Make a member, which is equal to its value."""
+        """Make a member that is equal to the text ``value``."""
         mark = str.__new__(cls, value)
         mark._value_, mark.meaning = value, meaning
         return mark
@@ -53,7 +53,7 @@ def cut(
     >>> list(cut("in 1950 by Eve", [(3, 14)], [(3, 7)]))
     [('in ', None), ('1950', <Mark.FOUND: 'found'>), (' by Eve', <Mark.MISSED: 'missed'>)]
 
-    ``alone`` is the mark of what only the detector marked.
+    ``alone`` is the mark of pieces that only the detector marked.
     """
     names = {
         (True, True): Mark.FOUND,

@@ -7,7 +7,7 @@ target is easiest to meet, and testing stops at the first hypothesis that is not
 every test may use the whole error that is allowed: with the stated confidence, all thresholds whose
 hypothesis was rejected meet the target (Angelopoulos et al. 2021, https://arxiv.org/abs/2110.01052,
 fixed-sequence testing). The method does not assume that the share of losses rises or falls steadily
-with the threshold, and for precision it does not.
+with the threshold; for precision, the share does neither.
 
 Answers to one context share its difficulties, so a test that counted each answer as an independent
 trial would be overconfident. A trial is therefore a context: one of its answers that count is
@@ -37,7 +37,7 @@ from groundwire.evaluation.tuning.target import Aim, TuningTarget
 #: contexts are used for the tests.
 CHOOSING_SHARE = 1 / 3
 
-#: Tolerance for rounding: a rate of exactly the limit is allowed.
+#: Tolerance for rounding errors, so that a rate of exactly the limit is allowed.
 _SLACK = 1e-9
 
 #: The population for which a guarantee holds, as text.
@@ -62,9 +62,9 @@ class Guarantee:
             recall, a hallucinated answer is not flagged.
         n_available: Highest number of trials at any threshold, counted like ``n_needed``.
         n_needed: Number of trials that would be enough for a guarantee if none of them were a loss.
-            Contexts that choose the first threshold are included.
-        answers_lost: Share of losses at the same threshold over all answers that count, instead of
-            one answer of each context; an estimate without guarantee. ``nan`` if none counts.
+            For precision, contexts that are used to choose the first threshold are included.
+        answers_lost: Share of losses at the threshold of ``n`` over all answers that count, instead
+            of one answer of each context; an estimate without guarantee. ``nan`` if none counts.
         best: The best value of the target that could be guaranteed at the first threshold tested;
             ``None`` if there are no trials.
     """
@@ -143,9 +143,9 @@ def flagged_at(entries: Ints, n_thresholds: int) -> Ints:
 
 
 def one_of_each(contexts: Ints, counts: Bools, rank: Ints) -> Ints:
-    """Return the index of one answer of each context: of those that count, the lowest in rank.
+    """Choose one answer of each context: of its answers that count, the one with the lowest rank.
 
-    A context without answers that count has no index.
+    Returns the indices of the chosen answers. A context without answers that count has none.
     """
     among = np.flatnonzero(counts)
     among = among[np.argsort(rank[among], kind="stable")]
@@ -193,7 +193,8 @@ def _test(
 ) -> Guarantee:
     """Test thresholds in order until one fails, and choose one of those that passed.
 
-    The chosen one is the last at which the rate over all answers meets the target too.
+    The last threshold is chosen that passed and at which the rate of losses over all answers meets
+    the target too.
 
     ``losses``, ``trials`` and ``answers_lost`` have an entry for each threshold. ``order`` has the
     indices of the thresholds to test.
@@ -227,9 +228,10 @@ def _test(
 
 
 def _with_set_aside(found: Guarantee, n_flagged: int) -> Guarantee:
-    """Let ``n_needed`` and ``n_available`` count the contexts that choose the first threshold too.
+    """Include contexts that were used to choose the first threshold in two counts of a guarantee.
 
-    ``n_flagged`` is the number of all contexts with an answer that is flagged at any threshold.
+    The counts are ``n_needed`` and ``n_available``. ``n_flagged`` is the number of all contexts
+    with an answer that is flagged at any threshold.
     """
     n_needed = ceil(round(found.n_needed / (1 - CHOOSING_SHARE), 9))
     # Contexts for tests are drawn at random, so ``n_needed`` is approximate. It must still be above
@@ -249,7 +251,7 @@ def _easiest(losses: Ints, trials: Ints, rate: float) -> int:
 
 
 def _chosen_contexts(sample: LabelledSample, rng: np.random.Generator) -> Bools:
-    """Draw the contexts that choose the first threshold, and return a mask of their answers."""
+    """Draw the contexts by which to choose the first threshold; return a mask of their answers."""
     known = np.unique(sample.contexts)
     n = round(len(known) * CHOOSING_SHARE)
     return np.isin(sample.contexts, rng.permutation(known)[:n])

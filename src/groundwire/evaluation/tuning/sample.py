@@ -49,8 +49,9 @@ class ThresholdCandidates:
     def of(cls, detector: DetectorInfo) -> Self:
         """List the thresholds at which results of a detector are valid.
 
-        For probabilities, none is lower than the detector's own: the reader reads a claim again if
-        its score reaches the threshold, so at a lower threshold scores might differ.
+        For probabilities, no threshold is lower than that at which the detector judged: a claim
+        whose score reaches that threshold is read a second time, which may change its score, so
+        at a lower threshold scores might differ.
         """
         if detector.score is Score.SIMILARITY:
             return cls(THRESHOLDS, detector.score)
@@ -65,7 +66,7 @@ class ThresholdCandidates:
         if self.score is Score.SIMILARITY:
             entries = np.searchsorted(self.values, scores, side="right")
         else:
-            # As in spans.reduce_tokens, a score reaches a threshold that it equals as float32.
+            # A score that equals a threshold as float32 reaches it, as in spans.reduce_tokens.
             lowest = np.minimum(self.values, self.values.astype(np.float32).astype(np.float64))
             entries = np.searchsorted(-lowest, -scores, side="left")
         return np.where(np.isnan(scores), len(self.values), entries)
@@ -76,7 +77,7 @@ class LabelledSample:
     """Labelled answers in the order of their rows.
 
     Attributes:
-        contexts: Number of the context of each answer, shape ``(n,)``.
+        contexts: Index of the context of each answer, shape ``(n,)``.
         scores: The highest probability of a claim of each answer, or its lowest similarity; ``nan``
             without a verdict, or if no claim has a score. No threshold flags ``nan``.
         hallucinated: Whether each answer is hallucinated, by its label.
@@ -140,7 +141,8 @@ def sample_of(header: Header, rows: Iterable[JudgedRow], *, by: str | None = Non
     Raises:
         SampleError: If no labelled row has the column ``by``, the column has too many values, or
             two labelled rows have the same number.
-        KeyError: If a detection is malformed, as in :func:`.confusion.detection_in`.
+        KeyError: If a detection is malformed; TypeError, ValueError and AttributeError mean the
+            same.
     """
     counts, numbers = RowCounts(), dict[str, int]()
     found: dict[int, tuple[int, float, bool, bool, str]] = {}

@@ -48,7 +48,7 @@ def to_text(tuning: Tuning) -> str:
             for share in PREVALENCES
         ),
     )
-    # A template would escape characters of names, which the configuration needs as they are.
+    # The configuration is added after the template, which would escape characters in its names.
     return f"{text}\n\n# in the configuration{_option(tuning)}:\n{snippet}" if snippet else text
 
 

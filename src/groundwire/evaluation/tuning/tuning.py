@@ -24,7 +24,8 @@ from groundwire.evaluation.tuning.sample import (
 )
 from groundwire.evaluation.tuning.target import LOW, Aim, TuningTarget
 
-#: Number of folds of cross-fitting: each is scored at the threshold that is best for the others.
+#: Number of folds of cross-fitting: the answers of a fold are scored at the threshold that is best
+#: for the other folds.
 N_FOLDS = 5
 
 #: Names of the scores that are reported for a threshold.
@@ -84,7 +85,7 @@ class Tuned:
         is_cut_off: Whether a threshold below that at which the answers were judged may be better.
         guarantee: The guarantee of the threshold; ``None`` for ``f1``.
         cost: Scores at the threshold; ``None`` if there is no threshold.
-        crossed: For ``f1``, scores by cross-fitting: the threshold for an answer was chosen by
+        crossed: For ``f1``, scores by cross-fitting: the threshold for an answer was chosen on
             other answers. ``None`` for other targets.
         default: Scores at the default threshold of the detector; ``None`` if it is not known.
         curve: Scores at each threshold; thresholds that flag the same answers are one entry.
@@ -204,9 +205,10 @@ def tune(
 def default_threshold(detector: DetectorInfo) -> float | None:
     """Return the default threshold of the detector that made results.
 
-    ``None`` if the detector is not installed in this revision, so that the default is not known.
-    ``None`` also if the results were judged at a higher threshold than the default, unless the
-    scores are similarities.
+    Results that were judged at the default operating point have the default as their threshold. For
+    other results, ``None`` if the detector is not installed in this revision, so that the default
+    is not known. ``None`` also if they were judged at a higher threshold than the default, unless
+    the scores are similarities.
 
     Raises:
         ModelError: If the manifest of an installed model cannot be read.

@@ -64,7 +64,8 @@ class AdminAuthentication(Guard):
         address = address_of(scope)
         if self._is_local_demo:
             return AdminKey(key_id=LOCAL_DEMO, role=Role.ADMIN)
-        given = [key for key in candidates(scope) if key][:4]  # each look-up costs a hash
+        # Four keys at most, since each look-up costs a hash.
+        given = [key for key in candidates(scope) if key][:4]
         known = [key for key in map(self._keys.find_admin, given) if key is not None]
         if not known:
             if given:

@@ -41,7 +41,8 @@ def admin_problem(error: BaseException) -> Problem:
 def _param(error: BaseException) -> str | None:
     """Return the name of the field that an error is about; ``None`` if the error names no field.
 
-    In a ConfigError, it is the text before ``=`` in the first problem, else its first quoted text.
+    For a ConfigError, the name is the text before ``=`` in the first problem, else the first quoted
+    text.
     """
     if isinstance(error, ConfigError):
         first = error.problems[0]

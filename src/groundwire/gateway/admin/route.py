@@ -1,4 +1,4 @@
-"""The route class of the admin plane, and what its endpoints need: versions, cursors, errors."""
+"""The route class of the admin plane, and the dependencies of its endpoints, such as cursors."""
 
 import asyncio
 import re
@@ -52,7 +52,7 @@ BODY = (408, 413, 415)
 class AdminRoute(NativeRoute):
     """A route of the admin plane, which refuses unknown query parameters and reads JSON strictly.
 
-    It has a time limit, unless its operation is one of :data:`UNBOUNDED`.
+    A request has a time limit, unless its operation is one of :data:`UNBOUNDED`.
     """
 
     # The admin plane serves few requests at a time, so a slow sender must not block the others.
@@ -96,7 +96,7 @@ def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def admin_router(tag: str, **more: Any) -> APIRouter:  # noqa: ANN401 - of APIRouter
+def admin_router(tag: str, **more: Any) -> APIRouter:  # noqa: ANN401 - arguments of APIRouter
     """Make a router of the admin plane. The id of an operation is the name of its function."""
     return APIRouter(
         route_class=AdminRoute,

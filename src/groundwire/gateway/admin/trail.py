@@ -47,7 +47,7 @@ Until = Annotated[AwareDatetime | None, Query(description="Before this moment.")
 
 async def _filter(
     tenant: Tenant = None,
-    types: Types = [],  # noqa: B006 - FastAPI copies it
+    types: Types = [],  # noqa: B006 - FastAPI copies the default
     trace_id: TraceId = None,
     writer: Writer = None,
     since: Since = None,

@@ -31,8 +31,8 @@ MAX_ANSWERS = 128
 #: Characters that may end a claim. The check gets the waiting text if the newest piece of text has
 #: one of them.
 _ENDS = frozenset(".!?;:|\n…。！？；：؟۔।։")
-#: The check gets the waiting text also if one of the characters in ``_ENDS`` is at most this many
-#: characters before the newest piece, which can show that the claim has ended.
+#: The check also gets the waiting text if a character in ``_ENDS`` is among this many characters
+#: before the newest piece of text: the newest piece may show that the claim has ended there.
 _LOOK_BACK = 16
 #: If more characters than this are waiting, the check gets them even if none is in ``_ENDS``.
 _ENOUGH_CHARS = 400
@@ -53,8 +53,8 @@ class AnswerChecks:
             it; ``None`` if nobody waits for these results.
         timeout_s: The most seconds that one call in a thread may take, including the wait for a
             free thread.
-        max_chars: The most characters that are checked of the text of a streamed answer, and the
-            most that are kept of the arguments of its tool calls; no limit if text is withheld.
+        max_chars: The most characters of a streamed answer's text that are checked, and the most of
+            its tool calls' arguments that are kept. There is no limit if text is withheld.
         is_reviewed: Whether interim results are made while an answer arrives.
     """
 
@@ -69,8 +69,8 @@ class AnswerChecks:
     ) -> None:
         """Begin the check of the first answer of a response."""
         self.threads, self.timeout_s = threads, settings.check_timeout_s
-        # Withheld text must be checked whole. :class:`.ReleasedStream` limits it, and refuses a
-        # longer stream.
+        # Withheld text must be checked whole, so it has no limit here. :class:`.ReleasedStream`
+        # refuses a stream that is too long.
         self.max_chars = sys.maxsize if release.withholds else settings.max_held_chars
         self.is_reviewed = release is Release.SENTENCE
         self.on_review: OnReview | None = None
@@ -108,7 +108,7 @@ class AnswerChecks:
         return self._begun[index]
 
     def lose(self) -> None:
-        """Count an unreadable event as one unchecked part of every answer, also of later ones."""
+        """Count an unreadable event as one unchecked part of every answer, even of later ones."""
         for answer in self:
             answer.n_skipped += 1
         self._n_lost += 1
@@ -158,7 +158,8 @@ class AnswerCheck:
             unreadable events.
         is_finished: Whether the upstream has ended the answer.
         is_cut: Whether the answer breaks off before its end.
-        is_over_limit: Whether the text, or the arguments of tool calls, exceed ``max_chars``.
+        is_over_limit: Whether the text, or the arguments of tool calls, have more characters than
+            :attr:`AnswerChecks.max_chars`.
     """
 
     def __init__(self, index: int, checks: AnswerChecks) -> None:
@@ -178,7 +179,10 @@ class AnswerCheck:
         self._task = asyncio.create_task(self._work())
 
     def take(self, part: DeltaPart) -> None:
-        """Take a chunk's part about this answer; text beyond ``max_chars`` is only counted."""
+        """Take the part of a chunk that is about this answer.
+
+        Text beyond :attr:`AnswerChecks.max_chars` is counted, but not kept.
+        """
         room = max(0, self._checks.max_chars - self.n_chars)
         self.is_over_limit |= len(part.text) > room
         self.n_chars += len(part.text)
@@ -282,7 +286,7 @@ class AnswerCheck:
         try:
             done, _ = await asyncio.wait([call], timeout=self._checks.timeout_s)
         finally:
-            # Drop the call if no thread has begun it: it would only delay others.
+            # Drop the call if no thread has begun it: it would only delay other calls.
             work.cancel()
         if not done:
             raise CheckTimeoutError

@@ -40,9 +40,9 @@ class JoinedCalls:
 
 
 def count_values(arguments: str) -> int | None:
-    """Count the values in the arguments of a call: texts, numbers, true, false and null.
+    """Count the values in the arguments of a tool call: texts, numbers, true, false and null.
 
-    The result is 0 without arguments, and ``None`` if they are not JSON that can be read.
+    The result is 0 if there are no arguments, and ``None`` if they cannot be read as JSON.
 
     >>> count_values('{"city": "Paris", "days": [1, 2]}'), count_values(""), count_values("{")
     (3, 0, None)

@@ -32,7 +32,7 @@ from groundwire.gateway.http.sse import ServerSentEvent, encode
 _T = TypeVar("_T")
 
 _OURS = "groundwire"
-#: Arguments of :func:`block_event` that are fields of :class:`.DeltaPart`.
+#: Arguments of :func:`block_event` that are passed on as fields of :class:`.DeltaPart`.
 _OF_PART = frozenset(("text", "refusal", "finish", "calls_tools", "calls", "has_reasoning"))
 _TYPE = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 
@@ -50,9 +50,10 @@ class BlockEvent(Chunk):
     """An event of a stream of blocks.
 
     Attributes:
-        known: The data that replace ``data`` if text is withheld, and the event is an error or has
-            :attr:`Leaves.WITH_TEXT`: the fields without text, and those whose text is checked or
-            describes the error.
+        leaves: When the event may be sent to the client.
+        known: The data that are sent in place of ``data`` while text is withheld, if the event is
+            an error or has :attr:`Leaves.WITH_TEXT`. They have only fields without text, and fields
+            whose text is checked or describes the error.
         opens: Whether the event opens a block of text, or a part of one.
         is_divisible: Whether the text of the event may be sent in several pieces.
         is_end: Whether the stream ends with this event.
@@ -71,9 +72,9 @@ class BlockEvent(Chunk):
 
 
 class BlockReader(ABC):
-    """Reads the events of one stream, in their order."""
+    """Reads the events of one stream of blocks, in their order."""
 
-    #: Names of the event fields that this reader knows; text in others is counted as unchecked.
+    #: Event fields that this reader knows; text in other fields is counted as unchecked.
     known: Collection[str]
 
     def __init__(self) -> None:
@@ -102,7 +103,8 @@ class BlockReader(ABC):
         """Read the data of an event that has a valid type and is not an error body.
 
         Raises:
-            UnreadableChunkError: As :meth:`__call__`.
+            UnreadableChunkError: If the event does not fit this API or the events before it, or is
+                of an unknown type and may hold text of the answer.
         """
 
     def _event(
@@ -140,8 +142,8 @@ def only(data: Mapping[str, Any], names: Collection[str], **judged: Any) -> dict
     Args:
         data: The object.
         names: The fields to return, if they hold no text.
-        judged: Values that replace those of some of these fields, and are returned even if they
-            hold text.
+        judged: Values to return for some of these fields in place of the object's own. They are
+            returned even if they hold text.
     """
     may = without_text(data, names) | judged
     return {key: may[key] for key in data if key in names and key in may}
@@ -199,7 +201,7 @@ def block_event(
     Args:
         data: The data of the event.
         leaves: When the event may be sent to the client.
-        known: As in :class:`BlockEvent`; by default, all of ``data``.
+        known: The data for :attr:`BlockEvent.known`; by default, all of ``data``.
         n_unread: Number of parts that are not checked.
         more: Other fields of the event, and of its :class:`.DeltaPart`.
     """
@@ -246,7 +248,7 @@ class HeldBlocks(ABC):
     _n_late: int = 0
     _steps: deque[_Step] = field(default_factory=deque)
     _warning: str | None = None
-    _n_put_in: int = 0  # number of added blocks, by which the numbers of later blocks grow
+    _n_put_in: int = 0  # blocks that the gateway added; later blocks' numbers grow by it
     _n_blocks: int = 0  # number of blocks that the upstream has opened
 
     #: The field of an event that holds the number of its block.
@@ -254,7 +256,7 @@ class HeldBlocks(ABC):
     #: Whether answers can be repaired: no event repeats the text of another.
     can_edit = True
 
-    # Methods that each dialect defines.
+    # Methods that the subclass for each API defines.
 
     @abstractmethod
     def _with_text(self, event: BlockEvent, text: str) -> Mapping[str, Any]:
@@ -290,11 +292,11 @@ class HeldBlocks(ABC):
 
     @property
     def n_held(self) -> int:
-        """Characters of held text, plus bytes of events that wait until the answer has passed."""
+        """Characters of held text, plus bytes of events that wait for the end of the check."""
         return self.n_chars - self.n_sent + self._n_late
 
     def answer(self, index: int) -> "HeldBlocks":
-        """Return the one answer."""
+        """Return the one answer of the response; ``index`` must be 0."""
         return self.answers[index]
 
     def front(self) -> list[bytes]:
@@ -306,7 +308,7 @@ class HeldBlocks(ABC):
         return []
 
     def take(self, event: ServerSentEvent, chunk: Chunk) -> None:
-        """Hold back an event."""
+        """Hold back the next event, which was read as ``chunk``."""
         assert isinstance(chunk, BlockEvent)
         start, self.n_chars = self.n_chars, self.n_chars + len(chunk.part.text)
         name = _name_of(chunk.data)
@@ -324,10 +326,11 @@ class HeldBlocks(ABC):
         self._steps.append(step)
 
     def clear(self, upto: int | None = None) -> list[bytes]:
-        """Release events up to an offset in the answer's text; stop before one that must wait.
+        """Release events up to an offset in the answer's text; stop at an event that must wait.
 
-        ``None`` is the end of the text that has arrived. With an offset, a block of text is opened
-        only once some of its text may be sent; otherwise clients might show an empty text.
+        Without an offset, events up to the end of the text that has arrived are released. With an
+        offset, the event that opens a block of text is released only once some of the block's text
+        may be sent; otherwise clients might show an empty text.
         """
         has_more = upto is not None
         upto = self.n_chars if upto is None else min(upto, self.n_chars)
@@ -351,7 +354,7 @@ class HeldBlocks(ABC):
         return out
 
     def settle(self, *, warning: str | None = None, in_front: bool = False) -> list[bytes]:
-        """Release the text of an answer that has passed, up to the first event that must wait.
+        """Release the text of an answer that passed its check, up to an event that must wait.
 
         A warning gets a block of its own: before the first block with text if ``in_front`` is true
         and there is such a block, else after all blocks, when :meth:`finish` is called.
@@ -371,7 +374,8 @@ class HeldBlocks(ABC):
     def finish(self, *, extension: Mapping[str, Any] | None = None) -> list[bytes]:
         """Release all that is held: events that had to wait, a warning not sent yet, and the end.
 
-        The event that ends the answer gets ``extension``, unless it is an error.
+        The event that ends the answer gets ``extension`` as its field ``groundwire``, unless the
+        event is an error.
         """
         out = []
         while (first := self._first) and first.event.leaves is not Leaves.LAST:

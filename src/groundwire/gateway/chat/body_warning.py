@@ -1,4 +1,7 @@
-"""Writes the warning that the action ``body`` adds to an answer, in HaluGate's form."""
+"""Writes the warning that the action ``body`` adds to an answer.
+
+The wording follows HaluGate, the hallucination check of vLLM's Semantic Router.
+"""
 
 from collections.abc import Sequence
 
@@ -8,8 +11,8 @@ from groundwire.explain.wording import quote
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: The most characters of a warning up to the end of its last quoted finding; further findings are
-#: only counted. The first finding is always quoted.
+#: The most characters of a warning up to the end of its last quoted finding. Further findings are
+#: counted, but not quoted; the first finding is always quoted.
 MAX_CHARS = 4000
 
 _PLEASE = "Please verify the information independently."

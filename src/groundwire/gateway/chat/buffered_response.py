@@ -26,7 +26,7 @@ from groundwire.pipeline.conversation.response import Answer, AnswerKind
 
 log = logging.getLogger(__name__)
 
-#: The body of a chat request or response that has more bytes than this is parsed in a thread, so
+#: If the body of a chat request or response has more bytes than this, it is parsed in a thread, so
 #: that other requests need not wait.
 LARGE_BYTES = 2**20
 

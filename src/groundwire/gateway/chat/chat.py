@@ -1,4 +1,4 @@
-"""Handles chat requests of all dialects: asks an upstream, and has its answers checked."""
+"""Handles chat requests of every checked API: asks an upstream, and has its answers checked."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Sequence
@@ -42,12 +42,12 @@ from groundwire.policy.policy import Action, reach
 
 #: Seconds that a client may take to send the body of its request.
 BODY_TIMEOUT_S = 60.0
-#: An unstreamed response that is checked after it was sent is kept for the check until it has more
-#: bytes than this. A response that is not kept in full is recorded as unreadable.
+#: Applies to responses without streaming that are checked after they were sent: once a response has
+#: more bytes than this, the rest is not kept for the check, and it is recorded as unreadable.
 OBSERVED_BYTES = 8 * 2**20
 
-#: The most background tasks, in multiples of ``gateway.max_requests``. While so many run, answers
-#: that would be checked in the background are not checked.
+#: The most background tasks, in multiples of ``gateway.max_requests``. While that many tasks run,
+#: new answers that would be checked in the background are not checked.
 _PENDING_PER_REQUEST = 4
 #: The recorded reason if an answer is not checked because too many background tasks run.
 _OVERLOADED = "OverloadedError"
@@ -60,15 +60,15 @@ async def create(request: Request, dialect: Dialect) -> Response:
     """Return the upstream's response to a request, checked as far as the policy demands.
 
     Raises:
-        Problem: If the body of the request is too large, too slow or cannot be read; also as
-            :meth:`Exchange.answer`.
+        Problem: If the body of the request is too large, too slow or cannot be read; if the request
+            or the response is refused; or if the upstream gives no response.
         InvalidConversationError: If the body is not a conversation.
-        InvalidTextError: As :meth:`Exchange.answer`.
+        InvalidTextError: If the request has invalid text, and the policy blocks unchecked answers.
         ClientDisconnect: If the client leaves before the response begins.
     """
     own = services(request)
     try:
-        async with asyncio.timeout(BODY_TIMEOUT_S):  # a slow sender takes the place of others
+        async with asyncio.timeout(BODY_TIMEOUT_S):  # slow senders use up gateway.max_requests
             raw = await request.body()
     except TimeoutError as error:
         raise Problem.named("request_timeout", limit_s=BODY_TIMEOUT_S) from error
@@ -142,7 +142,7 @@ class Exchange:
             path=self._chat.dialect.path,
             body=self._chat.forwarded,
             model=self._chat.model,
-            # For a response that is read here, compression would be wasted work.
+            # A response that is read here would be decompressed at once: compression is a waste.
             accept_encoding="identity" if is_read else None,
         )
         # The body is sent decompressed, so the client's Content-Encoding would be wrong.
@@ -157,9 +157,9 @@ class Exchange:
     ) -> Response:
         """Relay a response without reading it.
 
-        An outcome is recorded in two cases: the gate decided that no check is due; or a due check
-        cannot take place, for the reason ``failure``, and the response is successful. In both
-        cases, a successful response gets headers with the outcome.
+        An outcome is recorded in two cases: the gate, a classifier of requests, decided that no
+        check is needed; or a due check cannot take place, for the reason ``failure``, and the
+        response is successful. In both cases, a successful response gets headers with the outcome.
         """
         reply = await sending
         is_success = 200 <= reply.status < 300

@@ -29,8 +29,8 @@ class ChatRequest:
         forwarded: The body for the upstream, without ``grounding.*`` metadata unless
             ``gateway.forwards_sources`` is true.
         model: The model that the path or the body names; ``None`` if neither names one.
-        asks: Changes to the policy that the request asks for under DVARA's names in its metadata;
-            ``None`` if it asks for none.
+        asks: Changes to the policy that the request asks for in its metadata, under the names
+            ``grounding.enabled`` and ``grounding.action``; ``None`` if it asks for none.
     """
 
     dialect: Dialect

@@ -187,7 +187,7 @@ class Halves:
         self._waiting: dict[int, str] = {}
 
     def join(self, chunk: Chunk) -> Chunk:
-        """Return a chunk with whole characters; a half without its other half may remain."""
+        """Return a chunk with whole characters; a half whose other half never came may remain."""
         parts = tuple(map(self._join, chunk.parts))
         if all(new is old for new, old in zip(parts, chunk.parts, strict=True)):
             return chunk

@@ -27,11 +27,11 @@ from groundwire.policy.policy import Action
 
 log = logging.getLogger(__name__)
 
-#: The most tool calls of an answer in a ``deferred`` stream; a stream with more is refused. The
-#: limit is DVARA's.
+#: The most tool calls of an answer in a stream that is sent only once all of it has been checked; a
+#: stream with more calls is refused. The limit is that of the gateway DVARA.
 MAX_CALLS = 256
-#: The most values in the arguments of all tool calls of an answer in a ``deferred`` stream; a
-#: stream with more is refused. The limit is DVARA's.
+#: The most values in the arguments of all tool calls of an answer in such a stream; a stream with
+#: more values is refused. This limit is DVARA's, too.
 MAX_ARGUMENT_VALUES = 512
 
 
@@ -63,7 +63,8 @@ class ReleasedStream:
             answers: The checks of its answers.
             dialect: The API that the client uses.
             model: The model that the request names.
-            release: When text is sent to the client; not ``observe``.
+            release: When text is sent to the client. ``Release.OBSERVE`` is not allowed here: for
+                it, there is :class:`.ObservedStream`.
             settings: The limits of held text, and the seconds of silence before a comment is sent.
             trace_id: The trace id of the request.
             settles: Whether the end of the response waits for its audit records.
@@ -86,7 +87,7 @@ class ReleasedStream:
         self._refusal: RefusalCode | None = None
         self._refused: dict[int, Checked] = {}
         self._is_done = self._is_unread = self._is_truncated = self._is_upstream_error = False
-        self._tasks: list[asyncio.Task[None]] = []  # all but those that settle answers
+        self._tasks: list[asyncio.Task[None]] = []  # all tasks beside ``_settling``
         self._recording: asyncio.Task[bool] | None = None
         self._last_read = perf_counter()
 
@@ -158,7 +159,7 @@ class ReleasedStream:
         if read.chunk.is_unread:
             self._lose()
         parts = read.chunk.parts
-        # This raises an error if there are too many answers, so it comes before the event is held.
+        # The look-up raises an error if there are too many answers: no such event must be held.
         answers = [self._answers[part.index] for part in parts]
         if self._release.withholds and any(
             (part.text or part.calls) and part.index in self._settling for part in parts
@@ -248,7 +249,7 @@ class ReleasedStream:
         held, is_deferred = self._held.answer(index), self._release is Release.DEFERRED
         held.edits = checked.edits
         text = held.settle(warning=warning_text(checked), in_front=is_deferred)
-        # If the record cannot be written, a deferred answer must not be sent at all.
+        # If the audit record cannot be written, a deferred answer must not be sent at all.
         put = self._put_last if is_deferred else self._outbox.put
         put(text)
         is_told = self._marks and is_told_at_end(checked)

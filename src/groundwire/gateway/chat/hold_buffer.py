@@ -1,7 +1,7 @@
 """Holds back a streamed chat completion, and releases the events that may be sent to the client.
 
-The buffer is given chunks, and how much of their text may be sent. It returns events as bytes. An
-event is divided if only a part of its text may be sent and its content is a string.
+The buffer takes chunks, and offsets up to which their text may be sent. It returns events as bytes.
+An event is divided if only a part of its text may be sent and its content is a string.
 """
 
 import json
@@ -24,15 +24,16 @@ from groundwire.gateway.http.refusals import told_of
 from groundwire.gateway.http.sse import DONE, ServerSentEvent, encode
 from groundwire.pipeline.conversation.response import Said
 
-#: Fields of a delta that may be sent with its text. While text is withheld, other fields wait until
-#: the answer has passed, because they may quote it: reasoning, for example.
+#: Fields of a delta that may be sent with its text. While text is withheld, other fields, such as
+#: reasoning, wait until the answer has passed its check, because they may quote the answer.
 _WITH_TEXT = ("role", "content")
-#: Fields of a choice that :func:`_divided` treats one by one.
+#: Fields of a choice for which :func:`_divided` has a rule of its own.
 _OF_CHOICE = ("delta", "finish_reason", "logprobs")
-#: Other fields of a choice that may be sent before the answer has passed, if their strings are
-#: names, such as an id.
+#: Other fields of a choice that may be sent before the answer has passed its check, if their
+#: strings are names, such as an id.
 _NAMES_IN_CHOICE = ("content_filter_results",)
-#: Fields of a chunk that may be sent before the answer has passed, if their strings are names.
+#: Fields of a chunk that may be sent before the answer has passed its check, if their strings are
+#: names, such as an id.
 _OF_CHUNK = (*HEAD, "choices", "prompt_filter_results", "obfuscation", "provider")
 #: The first line of an error event of some upstreams.
 _ERROR_NAME = b"event: error\n"
@@ -78,10 +79,10 @@ class HeldAnswer:
         """Hold back the part of a chunk that is about this answer.
 
         Args:
-            part: The part.
+            part: The part of the chunk.
             data: The whole chunk.
-            raw: The bytes of the event; ``None`` if it is about several answers, or must not be
-                sent unchanged.
+            raw: The bytes of the event; ``None`` if the event is about several answers, or must not
+                be sent unchanged.
         """
         whole = {**data, "choices": [part.choice]}
         early, late = _divided(whole, part)
@@ -102,7 +103,7 @@ class HeldAnswer:
     def clear(self, upto: int | None = None) -> list[bytes]:
         """Return the events with the text up to an offset in the answer, to be sent now.
 
-        ``None`` is the end of the text that has arrived.
+        Without an offset, all text that has arrived is released.
         """
         upto = self.n_chars if upto is None else min(upto, self.n_chars)
         out = []
@@ -111,7 +112,7 @@ class HeldAnswer:
             out.append(self._cut(piece, piece.end))
             self.n_bytes -= len(piece.event)
         if self._pieces and self._pieces[0].start < upto and self._pieces[0].is_divisible:
-            # Log probabilities quote the text, so they wait for the last piece of the event.
+            # Log probabilities quote the whole text of the event, so they are sent with its end.
             out += [self._cut(self._pieces[0], upto)] if upto > self.n_sent else []
         return out
 
@@ -183,9 +184,9 @@ class HeldStream:
     """A streamed chat completion that is held back: its answers, and chunks about no answer.
 
     Attributes:
-        withholds: Whether fields other than the text are held until an answer has passed.
+        withholds: Whether fields other than the text are held until an answer has passed its check.
             Otherwise, only the text and the event that ends the answer are held.
-        answers: The answers that have been mentioned so far, by number.
+        answers: The answers about which chunks have arrived so far, by number.
         head: The fields that all chunks of the response have, such as ``id`` and ``model``.
         usage: The token counts that the upstream sent last, except for counts with text, which are
             ignored; ``None`` if there are no counts.
@@ -227,8 +228,9 @@ class HeldStream:
     def take(self, event: ServerSentEvent, chunk: Chunk) -> None:
         """Hold each part of a chunk with the answer that the part is about.
 
-        A chunk about no answer is sent before all answers if no answer has begun, else after all of
-        them. In the first case, with ``withholds``, only its fields without text are sent, if any.
+        A chunk about no answer is later sent before all answers if no answer has begun, else after
+        all answers. If it is sent before the answers and text is withheld, only its fields without
+        text are sent, if it has any.
         """
         head = {key: value for key, value in chunk.data.items() if key in HEAD}
         self.head.update(without_text(head, HEAD) if self.withholds else head)
@@ -306,7 +308,7 @@ class HeldStream:
 
 
 def _divided(chunk: Mapping[str, Any], part: DeltaPart) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide a chunk with one choice into a chunk to send with its text, and one to hold back."""
+    """Divide a chunk with one choice in two: one to send with its text, and one to hold back."""
     choice, delta = part.choice, part.choice.get("delta")
     early, rest = _divided_delta(delta or {})
     logprobs, finish = choice.get("logprobs"), choice.get("finish_reason")

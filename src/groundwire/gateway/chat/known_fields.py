@@ -1,6 +1,6 @@
 """Finds the fields of a response that may hold unchecked text.
 
-Each dialect lists the fields that it knows. An unknown field that may hold text makes the outcome
+For each API, there is a list of known fields. An unknown field that may hold text makes the outcome
 at best ``partial``. While an answer is held back, such a field is not sent.
 """
 
@@ -23,7 +23,7 @@ _ERROR = frozenset(
 #: Response headers that are sent whatever they hold, since clients need them to read or cache a
 #: response.
 _HEADERS = ("content-type", "content-language", "cache-control", "vary")
-#: Fields that hold the text of an answer in at least one dialect.
+#: Fields that hold the text of an answer in at least one API.
 _ANSWERS = ("choices", "output", "content", "completion", "text", "delta", "output_text")
 
 

@@ -1,7 +1,7 @@
 """Makes the marks that tell a client the result of a check: headers and a JSON extension.
 
-All functions are pure. The ``x-vsr-*`` headers are HaluGate's, as it documents them. The
-``x-groundwire-*`` headers are Groundwire's own.
+All functions are pure. The ``x-vsr-*`` headers are those that HaluGate, the hallucination check of
+vLLM's Semantic Router, documents. The ``x-groundwire-*`` headers are Groundwire's own.
 """
 
 import json
@@ -25,7 +25,7 @@ DEBUG_HEADER = "x-groundwire-debug"
 def beside_json(checked: Checked) -> Checked:
     """Return a result with the action ``header`` in place of ``body`` if the answer may be JSON.
 
-    A warning beside JSON would make it unreadable for the program that asked for it.
+    With a warning beside it, JSON would be unreadable for the program that asked for JSON.
     """
     is_json = checked.answer.kind is AnswerKind.STRUCTURED or _may_be_json(checked.answer)
     if checked.action is not Action.BODY or not is_json:
@@ -38,7 +38,7 @@ def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
 
     Only answers whose action is ``header`` lead to headers. If any answer is withheld there are no
     headers, because a refusal must not quote the text that it withholds. Findings in structured
-    answers add the header ``x-groundwire-pointers``, with the JSON Pointer of each span.
+    answers (JSON) add the header ``x-groundwire-pointers``, with the JSON Pointer of each span.
 
     Returns:
         Names and values of the headers, in the documented order. Each header is about all answers
@@ -62,7 +62,7 @@ def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
         "x-vsr-response-warnings": ",".join(name for name, holds in warnings.items() if holds),
         "x-groundwire-pointers": header_list(each for one in hallucinated for each in one.pointers),
     }
-    # Without a value there is no header, but a number may be 0.
+    # A header without a value is left out, but 0 is a value.
     has_value = {name: value for name, value in values.items() if value or type(value) is int}
     return [(name, "true" if each is True else str(each)) for name, each in has_value.items()]
 
@@ -85,7 +85,10 @@ def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
 
 
 def evidence_headers(conversation: Conversation) -> list[tuple[str, str]]:
-    """Return the header for ``DEBUG_HEADER``: the places where evidence was found, or ``none``."""
+    """Return the response header with the places where evidence was found, or ``none``.
+
+    A client asks for it with the request header :data:`DEBUG_HEADER`.
+    """
     found = (f"{each.origin} {each.place}" for each in conversation.offered)
     return [("x-groundwire-evidence", header_list(found) or "none")]
 
@@ -93,8 +96,8 @@ def evidence_headers(conversation: Conversation) -> list[tuple[str, str]]:
 def is_told_at_end(checked: Checked) -> bool:
     """Return whether the event that ends a streamed answer reports the outcome.
 
-    As in DVARA, the outcome ``unverified``, for an answer with nothing to check it against, is
-    reported only if the action is ``header`` or stronger.
+    The outcome ``unverified``, for an answer with nothing to check it against, is reported only if
+    the action is ``header`` or stronger. The gateway DVARA has the same rule.
     """
     is_told = checked.action.strength >= Action.HEADER.strength
     return is_told or checked.outcome is not Outcome.UNVERIFIED

@@ -1,4 +1,4 @@
-"""Relays a stream unchanged, and checks it meanwhile."""
+"""Relays a stream unchanged, and checks its answers at the same time."""
 
 import asyncio
 import logging

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 async def open_context(services: Services, chat: ChatRequest, caller: Caller) -> RequestContext:
-    """Return the context of a request for its check.
+    """Read a request, and return the context for the check of its answers.
 
     If the request cannot be read, or not in time, the context gives the reason, and no answer can
     be checked.

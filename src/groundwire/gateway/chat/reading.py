@@ -10,7 +10,7 @@ from groundwire.gateway.http.sse import EventSplitter, ServerSentEvent
 
 log = logging.getLogger(__name__)
 
-#: The most bytes of an event that has not ended; an event with a whole answer has far fewer.
+#: The most bytes of an event that has not ended. Even an event with a whole answer has far fewer.
 MAX_EVENT_BYTES = 16 * 2**20
 #: The most bytes of a decompressed stream.
 MAX_STREAM_BYTES = 2**28
@@ -77,7 +77,7 @@ class ChunkReader:
 
         Raises:
             CodingError: If the compressed data are not complete.
-            EventTooLargeError: As :meth:`feed`.
+            EventTooLargeError: If an unfinished event has more than ``MAX_EVENT_BYTES``.
         """
         events = self._splitter.feed(self._decoder.finish())
         rest = self._splitter.finish()

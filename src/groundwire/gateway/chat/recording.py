@@ -1,4 +1,4 @@
-"""Records the results of a response: audit events and metrics."""
+"""Records the results of a response in audit events, metrics and traces."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class StreamReport:
         answers: The results for the answers that were checked to their end or refused; empty if
             text was withheld and the client left.
         summary: The summary of a stream whose text was withheld; ``None`` for other streams.
-        refusal: The reason why the rest of the stream was refused; ``None`` if nothing was.
+        refusal: The reason why the rest of the stream was refused; ``None`` if it was not refused.
         is_upstream_error: Whether the upstream sent an error in the stream.
         is_client_gone: Whether the client left before the end.
         added_s: Seconds from the upstream's last bytes until recording begins; ``None`` if nothing
@@ -107,7 +107,7 @@ class Recorder:
     ) -> None:
         """Record answers that a client sent to be checked, for example to ``/v1/check``.
 
-        In a batch, ``row`` is the number of the row.
+        If the request is a batch, ``row`` is the number of the answer's row in it.
 
         Raises:
             Problem: 503, if the audit events cannot be written and the response must not be sent.

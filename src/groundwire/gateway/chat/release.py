@@ -16,11 +16,11 @@ class Release(StrEnum):
 
     @classmethod
     def of(cls, actions: Iterable[Action], wish: str, *, settles: bool = False) -> "Release":
-        """Return the release that the strongest possible action needs.
+        """Return the way to send the text that the strongest possible action needs.
 
         Args:
             actions: All actions that the policy can lead to.
-            wish: The configured release of withheld text: ``sentence`` or ``deferred``.
+            wish: The configured way to send withheld text: ``sentence`` or ``deferred``.
             settles: Whether the end of a response waits for its audit records.
         """
         strongest = max(actions, key=lambda action: action.strength, default=Action.NONE)

@@ -52,7 +52,7 @@ _CHANGE_TYPES = (
 #: chosen. Events of the random sample are left out: they would list an answer a second time.
 _DONE_WITH = (*_FOUND, EventType.CHECK_INCOMPLETE)
 
-#: The most answers from which the list of the worst is made: the newest hallucinated answers.
+#: The list of the worst answers is made from the newest hallucinated answers, at most this many.
 _RANKED = 500
 #: The most events on a page of the list.
 _SHOWN = 50
@@ -238,7 +238,7 @@ async def _show(visit: Visit) -> Response:
         raise Problem.named("unknown_event")
     assert visit.person is not None
     detail = found.detail or {}
-    back = visit.query.get("back", "")  # the filters of the list
+    back = visit.query.get("back", "")  # the filters of the list to go back to
     can_judge = visit.person.may(AccountRole.REVIEWER) and doubt_of(found.detail) is not None
     reviews = await visit.own.labels.of(visit.part("event"))
     event = found.event if await _may_see_verdicts(visit, found) else _without_verdicts(found)

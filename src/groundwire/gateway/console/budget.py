@@ -139,14 +139,20 @@ async def _compute_states(visit: Visit) -> None:
 
 
 def _policies(visit: Visit, tenant: str) -> list[Policy]:
-    """Return a tenant's policies: without a decision, and with each decision that has a policy."""
+    """Return a tenant's policies: the usual one, and one for each decision that has a policy.
+
+    A decision is a rule of the configuration for certain requests.
+    """
     config, own = visit.control.config, visit.control.directory.get(tenant)
     plugins = [(), *((each.plugin,) for each in config.decisions if each.plugin is not None)]
     return [resolve(config.policy, plugins=each, tenant=own) for each in plugins]
 
 
 async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
-    """Estimate a tenant's false blocks from its labels; ``None`` if its detector is not usable."""
+    """Estimate from labels how many right answers a tenant's policies block.
+
+    ``None`` if the tenant's detector is not usable.
+    """
     detector = await detector_of(visit, visit.control.directory.get(tenant))
     if detector is None:
         return None

@@ -1,4 +1,4 @@
-"""Estimates, from the labels of a random sample, the share of right answers that is blocked.
+"""Estimates, from reviewers' labels of a random sample, the share of right answers that is blocked.
 
 A budget is the greatest share of right answers that may be blocked, with 95 % confidence.
 Thresholds are tested as ``groundwire tune`` tests them with the target ``fpr``: the answers to one

@@ -19,7 +19,7 @@ MAIN = (
     *("max_sources", "max_source_chars", "on_error", "release"),
 )
 
-#: Name of a field → the key for it in DVARA's metadata.
+#: Name of a field → its key in a tenant's metadata, as clients of DVARA (another gateway) use it.
 _KEYS = {name: key for key, (name, _) in METADATA.items()}
 
 
@@ -30,7 +30,7 @@ class FormField:
     Attributes:
         name: The name of the field, as in a policy.
         text: A description of the setting.
-        value: The text in the field: the tenant's own value, or the one that was sent.
+        value: The text in the field: the tenant's own value, or the value that a person sent.
         own: The tenant's own value as it is stored; empty if the tenant inherits the value.
         inherited: The value in effect if the tenant has no value of its own.
         options: All valid values, if they can be listed.
@@ -150,8 +150,8 @@ def split(
 ) -> tuple[dict[str, object], dict[str, object]]:
     """Divide values into changes to the policy and to the metadata; leave out unchanged values.
 
-    A field that has a key in DVARA's metadata is changed in the metadata, so that DVARA's clients
-    see the change. But if the policy has the field, it is changed in the policy, which takes
+    Clients of DVARA, another gateway, use the metadata. So a field that has a key there is changed
+    in the metadata. But if the policy has the field, it is changed in the policy, which takes
     precedence. A field that is removed from the policy is removed from the metadata too.
     """
     policy: dict[str, object] = {}

@@ -76,7 +76,7 @@ class Provider:
         return urlsplit(self.issuer).hostname or ""
 
     async def leave(self, secret: str) -> str:
-        """Return the URL of the provider's sign-in page, for the browser that holds ``secret``.
+        """Return the URL of the provider's sign-in page, for a browser with ``secret`` in a cookie.
 
         Raises:
             Problem: 502, if the provider cannot be used.
@@ -200,7 +200,7 @@ class Provider:
         self,
         method: str,
         url: str,
-        **sent: Any,  # noqa: ANN401 - of aiohttp
+        **sent: Any,  # noqa: ANN401 - arguments of aiohttp
     ) -> tuple[int, Mapping[str, Any]]:
         """Send a request to the provider; return the status and the JSON object of the response.
 

@@ -46,7 +46,7 @@ _MAX_ROWS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """Numbers of answers by outcome, and of blocked answers, for example of one tenant."""
+    """Numbers of answers by outcome, and of blocked answers, for example those of one tenant."""
 
     name: str
     outcomes: Counter[str]
@@ -80,7 +80,7 @@ async def _overview(visit: Visit) -> Response:
     since = int(time.time()) // step_s * step_s + step_s - length_s
     asked = {key: visit.query.get(key, "")[:128] for key in ("tenant", "model", "action")}
     activity = visit.control.activity
-    with suppress(StoreError):  # if it fails, the page shows the counts that were stored before
+    with suppress(StoreError):  # if writing fails, the page shows the counts stored before
         await activity.write()
     found, unsorted, trend = await asyncio.gather(
         activity.totals(since),

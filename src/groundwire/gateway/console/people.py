@@ -1,4 +1,4 @@
-"""The page with people's accounts, on which only the role admin may change them."""
+"""The page with people's accounts, which only people with the role admin may change."""
 
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route

@@ -1,4 +1,4 @@
-"""Replays stored answers of a tenant under other settings, to show which decisions would change."""
+"""Checks stored answers of a tenant again under other settings, to show which results change."""
 
 import time
 from collections import Counter
@@ -24,7 +24,7 @@ LIMIT_S = 15.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed:
-    """The decisions about one stored answer, under present and under other settings.
+    """The results for one stored answer, under the present and under other settings.
 
     Attributes:
         event_id: The id of the event that recorded the answer.
@@ -70,7 +70,7 @@ class Effect:
 
     @property
     def changed(self) -> list[Replayed]:
-        """The answers whose decision changes."""
+        """The answers whose outcome or action changes."""
         return [each for each in self.answers if each.is_changed]
 
     @property
@@ -81,7 +81,7 @@ class Effect:
 
     @property
     def listed(self) -> list[Replayed]:
-        """The answers whose decision or number of marked spans changes."""
+        """The answers whose outcome, action or number of marked spans changes."""
         return [each for each in self.answers if each.is_changed or len({*each.n_findings}) > 1]
 
     @property
@@ -92,7 +92,7 @@ class Effect:
 
     @property
     def blocked(self) -> tuple[int, int] | None:
-        """How many answers the other settings alone block, and how many the present ones alone.
+        """How many answers the other settings newly block, and how many they no longer block.
 
         ``None`` if no answer is blocked under the present or the other settings.
         """

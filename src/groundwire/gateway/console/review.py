@@ -23,7 +23,8 @@ from groundwire.render.answer import AnswerView, find_shown
 
 REVIEW = f"{HOME}/review"
 
-#: Pattern of a line with missed words and the number of their occurrence, such as ``1889 #2``.
+#: Pattern of a line with words that the check missed, and the number of their occurrence in the
+#: answer, such as ``1889 #2``.
 _NUMBERED = re.compile(r"(.*\S)\s+#([1-9]\d{0,3})")
 #: The most stretches of one answer that a person may list as missed by the check.
 _MAX_MISSED = 50
@@ -102,7 +103,7 @@ def _to_next(
 ) -> Response:
     """Redirect to the answer after ``event_id`` in the queue, or to the list if no other waits.
 
-    The first answer comes after the last, and after an event that is not in the queue. ``fields``
+    After the last answer, or an event that is not in the queue, comes the first answer. ``fields``
     are added to the query.
     """
     ids = [_id_of(record) for _, record in queue]
@@ -152,7 +153,8 @@ async def _page(
         values=values,
         problems=problems or {},
         is_mine=mine is not None,
-        # Reviews of others could bias a person. So they are hidden until the person has reviewed.
+        # Reviews of others could bias a person, so they are hidden until the person has labelled
+        # the answer.
         others=[] if mine is None else [*reviews.values()],
         query=urlencode(_asked(visit)),
         after=urlencode({"after": visit.part("event")} | _asked(visit)),

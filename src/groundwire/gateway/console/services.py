@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: The most failed sign-ins from one address: with one name (at a provider: with one cookie), and in
 #: total.
 MAX_OF_NAME, MAX_OF_ADDRESS = 5, 50
-#: Seconds after which a count of failed sign-ins is dropped, from its last change on.
+#: Seconds from the last change of a count of failed sign-ins until the count is dropped.
 WINDOW_S = 900
 #: The most counts of tries that a :class:`Throttle` keeps.
 _MAX_SEEN = 20_000
@@ -59,7 +59,7 @@ class BudgetLines:
     """The lines about budgets on the overview, which a task computes.
 
     Attributes:
-        lines: The last lines: a name, a state and a text each.
+        lines: The lines that were computed last, each with a name, a state and a text.
         computed_at: When the lines were computed, by ``time.monotonic()``; ``-inf`` if never.
         task: The last task that was started to compute them; ``None`` before the first.
     """

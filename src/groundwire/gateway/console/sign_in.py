@@ -76,7 +76,7 @@ async def _sign_in(request: Request) -> Response:
 
 
 async def _leave(request: Request) -> Response:
-    """Redirect a browser to the provider's sign-in, with a cookie for the way back."""
+    """Redirect a browser to the provider's sign-in; a cookie identifies it when it comes back."""
     provider, secret = _provider(request), secrets.token_urlsafe(32)
     response = RedirectResponse(await provider.leave(secret), 303)
     after = quote(_inside(request.query_params.get("next", "")), safe="")
@@ -195,7 +195,7 @@ def _is_encrypted(request: Request) -> bool:
     provider = services_of(request).provider
     if provider is not None and provider.is_https and request.url.path.startswith(f"{SIGN_IN}/"):
         return True  # the browser comes back over HTTPS, even if the proxy's header denies it
-    # A client that invents the header only makes its own cookie stricter.
+    # A client that invents X-Forwarded-Proto only makes its own cookie stricter.
     return "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
 
 

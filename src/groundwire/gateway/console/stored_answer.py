@@ -75,7 +75,7 @@ def _places(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _sources(
     sources: Sequence[Mapping[str, Any]], quoted: Sequence[Mapping[str, Any]]
 ) -> Iterator[Source]:
-    """Yield the sources.
+    """Yield the sources of a stored answer.
 
     A text that is not stored is replaced by the lines of the source that are evidence; if there are
     no such lines, by a remark.

@@ -20,9 +20,9 @@ _TOKEN = re.compile(r"\s*\S{1,6}")
 
 
 def scripted_model(answers: Mapping[str, str], *, tokens_per_s: float) -> Starlette:
-    """Make the model as an ASGI app, from its answers by question and its speed in a stream.
+    """Make the fake model as an ASGI app. ``answers`` maps each question to its answer.
 
-    To an unknown question, it answers with the questions that it knows.
+    The model answers an unknown question with the questions that it knows.
     """
 
     async def chat(request: Request) -> Response:

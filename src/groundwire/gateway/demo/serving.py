@@ -58,7 +58,7 @@ class Gateways:
         """Start the model.
 
         Args:
-            stack: Stops all servers that are started.
+            stack: The stack that stops all started servers when it is closed.
             model: The upstream of the gateways.
             settings: Name of a configuration → its YAML.
         """
@@ -166,5 +166,5 @@ def _is_ready(address: str) -> bool:
         closing(HTTPConnection(urlsplit(address).netloc, timeout=PATIENCE_S)) as connection,
     ):
         connection.request("GET", "/readyz")
-        return connection.getresponse().status in (200, 404)  # the model has no such path
+        return connection.getresponse().status in (200, 404)  # the fake model answers 404
     return False

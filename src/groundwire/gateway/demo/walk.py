@@ -194,7 +194,7 @@ class Screen:
         for line in text.splitlines():
             self._line(f"{margin}{line}", **style)
 
-    def _line(self, text: str, **style: Any) -> None:  # noqa: ANN401 - of click
+    def _line(self, text: str, **style: Any) -> None:  # noqa: ANN401 - arguments of click
         self._end_line()
         click.secho(visible(text), color=self._color, **style)
 

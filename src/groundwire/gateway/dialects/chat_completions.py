@@ -59,7 +59,7 @@ class ChatCompletions:
         return read
 
     def chunk(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the data of an event as a chunk of chat completions."""
+        """Return the data of an event as a chunk of chat completions: here, unchanged."""
         return data
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldStream:

@@ -13,7 +13,7 @@ _OBJECT = "text_completion"
 
 
 class HeldTexts(HeldStream):
-    """Holds back a stream of legacy completions, and handles them as chat completions."""
+    """Holds back a stream of legacy completions, which it handles as chat completions."""
 
     def write(self, chunk: Mapping[str, Any]) -> bytes:
         """Return a chunk of chat completions as an event with a legacy completion."""
@@ -38,7 +38,7 @@ class Completions(ChatCompletions):
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a request in which the prompt is the user's only message.
 
-        If the prompt is not one text, alone or in a list, there is no message.
+        If the prompt is neither a text nor a list with a single text, the request has no messages.
         """
         prompt = body.get("prompt")
         if isinstance(prompt, list) and len(prompt) == 1:

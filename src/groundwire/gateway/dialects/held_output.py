@@ -27,7 +27,7 @@ class HeldOutput(HeldBlocks):
     _open_item: int | None = None
     _said: TextSoFar = field(default_factory=TextSoFar)  # the sent text of the open part
     _n_events: int = 0  # the sequence number of the next event
-    _n_more: int = 0  # the number of events that the gateway added
+    _n_more: int = 0  # the number of events that the gateway has added so far
     _put_in: tuple[int, Mapping[str, Any]] | None = None  # number and item of the added warning
 
     number = "output_index"
@@ -102,7 +102,8 @@ class HeldOutput(HeldBlocks):
     def error(self, event: ServerSentEvent, chunk: object) -> list[bytes]:
         """Return the event that ends a stream in which the upstream sent an error.
 
-        If the event has a response, its output is replaced by what was sent to the client before.
+        If the event has a response, the output in this response is replaced by the output items
+        that were sent to the client before.
         """
         assert isinstance(chunk, BlockEvent)
         known = chunk.known

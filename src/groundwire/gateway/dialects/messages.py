@@ -23,28 +23,28 @@ from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.http.sse import ServerSentEvent
 from groundwire.pipeline.conversation.response import Answer, ToolCall, answer_of, breaks_off
 
-#: Fields that every message has.
+#: Fields that every message, which is a response of this API, has.
 _MESSAGE = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")
 #: Fields of a message that may be sent before the answer has passed its check, unless their value
 #: may hold prose.
 _BEGUN = ("id", "type", "role", "model", "content")
 #: Fields of ``usage`` that hold a name, such as that of a service tier, and may be sent before the
-#: answer has passed.
+#: answer has passed its check.
 _USAGE = ("service_tier", "inference_geo", "speed")
 #: Known fields of messages. Text in any other field is counted as unchecked.
 _OF_MESSAGE = frozenset((*_MESSAGE, "container", "context_management", "stop_details"))
-#: Known fields of events. Text in any other field is counted as unchecked.
+#: Known fields of the events of a stream. Text in any other field is counted as unchecked.
 _OF_EVENT = frozenset(
     ("type", "index", "message", "content_block", "delta", "usage", "context_management")
 )
-#: Known fields of blocks. Text in any other field is counted as unchecked.
+#: Known fields of content blocks. Text in any other field is counted as unchecked.
 _OF_BLOCK = frozenset(
     (
         *("type", "text", "citations", "id", "name", "input", "content", "tool_use_id"),
         *("thinking", "signature", "data", "file_id", "server_name", "is_error", "caller"),
     )
 )
-#: Known fields of deltas. Text in any other field is counted as unchecked.
+#: Known fields of the deltas in events. Text in any other field is counted as unchecked.
 _OF_DELTA = frozenset(
     (
         *("type", "text", "partial_json", "thinking", "signature", "citation", "estimated_tokens"),
@@ -57,7 +57,7 @@ _TOOL = r"((web_search|web_fetch|(bash_|text_editor_)?code_execution|tool_search
 _NO_TEXT = re.compile(
     rf"{_TOOL}_result|(server_|mcp_)?tool_use|(redacted_)?thinking|container_upload"
 )
-#: Known types of deltas.
+#: Known types of the deltas in events.
 _DELTAS = ("text_delta", "input_json_delta", "thinking_delta", "signature_delta", "citations_delta")
 
 
@@ -108,9 +108,9 @@ class Messages:
         return is_error_body(data, _OF_MESSAGE - {"content"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
-        """Return a body with each warning in a block before the first text block.
+        """Return a body with each warning in a block of its own before the first text block.
 
-        Without a text block, the warnings stand at the end.
+        If there is no text block, the warnings come after all blocks.
         """
         blocks = data["content"]
         at = next((i for i, each in enumerate(blocks) if each.get("type") == "text"), len(blocks))
@@ -224,14 +224,14 @@ class _Reader(BlockReader):
 
 
 def _unread_in(block: Mapping[str, Any]) -> int:
-    """Count the unchecked parts of a block: its type if unknown, and unknown fields with text."""
+    """Return the number of a block's unknown fields with text, plus 1 if its type is unknown."""
     kind = str(block.get("type"))
     is_known = kind == "text" or _NO_TEXT.fullmatch(kind) is not None
     return (not is_known) + count_unread(block, _OF_BLOCK)
 
 
 def _input_of(block: Mapping[str, Any]) -> str:
-    """Return the arguments in a call's block as JSON; empty if it has none."""
+    """Return the arguments in a tool call's block as JSON; empty if there are none."""
     return json.dumps(block["input"], ensure_ascii=False) if block.get("input") else ""
 
 
@@ -280,7 +280,7 @@ class HeldMessage(HeldBlocks):
 
     @property
     def _begun(self) -> Mapping[str, Any]:
-        """The message at its start, as sent to the client or as it would have been sent."""
+        """The message without content, as it was, or would have been, sent to the client first."""
         held = (step.event.known for step in self._steps)
         starts = (each["message"] for each in held if each.get("type") == "message_start")
         return {

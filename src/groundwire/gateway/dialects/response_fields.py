@@ -36,7 +36,7 @@ ITEM = ("id", "type", "status", "role", "content", "phase")
 #: Fields of a text part that may be sent once its text has been checked.
 PART = ("type", "text", "annotations", "logprobs")
 
-#: Known fields of events. Text in any other field is counted as unchecked.
+#: Known fields of the events of a stream. Text in any other field is counted as unchecked.
 OF_EVENT = frozenset(
     (
         *(*EVENT, "response", "item", "part", "delta", "text", "logprobs", "obfuscation"),
@@ -45,7 +45,7 @@ OF_EVENT = frozenset(
         *("background", "output_format", "summary", "command", "command_index", "output"),
     )
 )
-#: Known fields of items. Text in any other field is counted as unchecked.
+#: Known fields of output items. Text in any other field is counted as unchecked.
 _OF_ITEM = frozenset(
     (
         *(*ITEM, "summary", "encrypted_content", "name", "arguments", "call_id", "action"),
@@ -56,20 +56,20 @@ _OF_ITEM = frozenset(
         *("execution", "max_output_length"),
     )
 )
-#: Known fields of parts. Text in any other field is counted as unchecked.
+#: Known fields of a message's content parts. Text in any other field is counted as unchecked.
 _OF_PART = frozenset((*PART, "refusal"))
-#: Pattern of the types of items that are tool calls.
+#: Pattern of the types of output items that are tool calls.
 _CALL = (
     r"(function|custom_tool|web_search|file_search|code_interpreter|computer|image_generation"
     r"|local_shell|shell|apply_patch|mcp|tool_search)_call"
 )
-#: Matches the types of known items. Only ``message`` holds text of an answer.
+#: Matches the known types of output items. Only ``message`` holds text of an answer.
 _ITEMS = re.compile(
     rf"message|reasoning|compaction|{_CALL}(_output)?|mcp_list_tools|mcp_approval_request"
     r"|tool_search_output"
 )
-#: Matches types of events, none of which adds text of an answer: events about calls or annotations,
-#: for example. Other known types are handled by name.
+#: Matches types of events that add no text to an answer, such as events about tool calls or
+#: annotations. The reader of events handles all other known types by name.
 EVENTS = re.compile(
     rf"response\.({_CALL}(_arguments|_code|_input|_command|_operation_diff)?|function_call_arguments"
     r"|custom_tool_call_input|mcp_list_tools|reasoning(_text|_summary|_summary_text|_summary_part)?"
@@ -80,8 +80,8 @@ EVENTS = re.compile(
 def begun(response: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the known fields of a response, in a form that may be sent before its answer passes.
 
-    A field of ``_BEGUN`` keeps its value if it holds no text, and any other field if all strings in
-    it are empty. Otherwise the value is replaced by an empty one, mostly ``null``.
+    A field of ``_BEGUN`` keeps its value if the value holds no text. Any other field keeps its
+    value if all strings in it are empty. All other values become an empty one, mostly ``null``.
     """
     may = only(response, _BEGUN)
     others = without_text({key: response[key] for key in response if key in RESPONSE}, ())
@@ -99,9 +99,9 @@ def logprobs_of(data: Mapping[str, Any], text: str) -> object:
 
 
 def unread_in(item: Mapping[str, Any]) -> int:
-    """Count the unchecked parts of an item: its type if unknown, and unknown fields with text.
+    """Return the number of an item's unknown fields with text, plus 1 if its type is unknown.
 
-    In a message, the unknown types and fields of its parts are counted too.
+    For a message, the unknown fields and types of its content parts are counted too.
     """
     is_known = _ITEMS.fullmatch(str(item.get("type"))) is not None
     parts = item.get("content") if item.get("type") == "message" else None
@@ -110,6 +110,6 @@ def unread_in(item: Mapping[str, Any]) -> int:
 
 
 def unread_in_part(part: object) -> int:
-    """Count the unchecked parts of a part: its type if unknown, and unknown fields with text."""
+    """Return the number of a part's unknown fields with text, plus 1 if its type is unknown."""
     is_known = isinstance(part, Mapping) and part.get("type") in ("output_text", "text", "refusal")
     return (not is_known) + count_unread(part, _OF_PART)

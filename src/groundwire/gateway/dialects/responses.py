@@ -258,8 +258,8 @@ class _Reader(BlockReader):
         """Read the event that ends a response.
 
         This event repeats the whole output, and some clients read no other event. So the output
-        must agree with the earlier events. The output of a failed response is not read; while text
-        is withheld, it is not sent either.
+        must agree with the earlier events. The output of a failed response is not read, and while
+        text is withheld, that output is not sent either.
         """
         items = response.get("output") or []
         if not isinstance(items, list) or not all(isinstance(each, Mapping) for each in items):
@@ -303,13 +303,11 @@ class _Reader(BlockReader):
         return value_in(data, "output_index", int), value_in(data, "content_index", int)
 
     def _text_so_far(self, place: tuple[int, int], *, has_more: bool) -> TextSoFar:
-        """Return the text of a part so far.
-
-        ``has_more`` says that text is about to be added.
+        """Return the text of a part so far; ``has_more`` says that text is about to be added.
 
         Raises:
-            UnreadableChunkError: If text is about to be added, and a later part already has text:
-                clients show parts in order.
+            UnreadableChunkError: If text is about to be added, and a later part already has text.
+                Clients show parts in order, so the new text would come too late.
         """
         if has_more and place != self._last:
             if place < self._last:

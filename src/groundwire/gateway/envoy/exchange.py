@@ -231,7 +231,7 @@ class Exchange:
         await self._write(immediate_response={"status": status, "headers": headers, "body": body})
 
     def _changed(self, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the changes that turn the model's response into the app's."""
+        """Return the changes that turn the model's response into the response of the app."""
         given, own = self._replied.result().given, self._start["headers"]
         return proto.part(proto.header_changes(given, own, keep=_OF_ENVOY), body)
 

@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 
 
 class Background:
-    """Runs coroutines in the background. If one fails, the class of the error is logged."""
+    """Runs coroutines in the background. If a coroutine fails, the class of its error is logged."""
 
     def __init__(self) -> None:
         # The event loop keeps only weak references to tasks: without this set, a running task might
@@ -34,7 +34,7 @@ class Background:
         return task
 
     async def close(self, timeout_s: float) -> None:
-        """Wait for all tasks, and for tasks that they start; cancel those that take too long.
+        """Wait for all tasks, even for those started meanwhile; cancel tasks that take too long.
 
         Args:
             timeout_s: Seconds for all tasks together. Cancelled tasks get one second more.

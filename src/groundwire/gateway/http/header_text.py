@@ -1,13 +1,14 @@
 """Writes untrusted text as the value of a header: readable, bounded, and on one line.
 
-Otherwise a model's text could end the header's line and begin another header.
+Without this encoding, a model's text could end the header's line and begin another header.
 """
 
 import re
 from collections.abc import Iterable
 from urllib.parse import quote
 
-#: The default limit on the bytes of a header value, including a final ``...``; it is HaluGate's.
+#: The default limit on the bytes of a header value, including a final ``...``. HaluGate, whose
+#: headers the gateway sends, has the same limit.
 MAX_BYTES = 500
 
 _CUT = "..."

@@ -16,8 +16,8 @@ def with_page_policy(app: ASGIApp, *, posts_forms: bool = False) -> ASGIApp:
     """Wrap an app, so that every response has security headers.
 
     Pages load files of their own site only, cannot be shown in a frame, and are not cached. With
-    ``posts_forms``, their forms may send data to that site and their scripts may not; without it,
-    their scripts may and their forms may not.
+    ``posts_forms``, forms but not scripts may send data to that site; without ``posts_forms``,
+    scripts but not forms may.
     """
     form, connect = ("'self'", "'none'") if posts_forms else ("'none'", "'self'")
     headers = {

@@ -64,7 +64,7 @@ class Problem(Exception):  # noqa: N818 - a response for the client, not a failu
     def named(cls, name: str, /, **values: object) -> Self:
         """Return the problem that has this name in ``problems.toml``.
 
-        ``values`` are those of the fields in its texts.
+        ``values`` fill the placeholders in the texts of the problem.
         """
         entry = {"code": name, **_named()[name]}
         texts = {key: each for key, each in entry.items() if isinstance(each, str)}
@@ -98,7 +98,7 @@ def problem_response(problem: Problem, *, trace_id: str, path: str = "") -> Resp
         headers.setdefault("Retry-After", "1")
     body = {"type": "error"} if path.endswith("/messages") else {}  # as in Anthropic's API
     body |= problem.to_dict(trace_id=trace_id)
-    # In ASCII, since a lone surrogate in a message could not be encoded otherwise.
+    # JSON in ASCII, because UTF-8 cannot encode a lone surrogate in a message.
     content = json.dumps(body, separators=(",", ":"))
     return Response(content, problem.status, headers, media_type="application/json")
 

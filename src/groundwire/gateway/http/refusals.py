@@ -1,6 +1,7 @@
-"""Refusals: errors that replace a withheld answer or refuse a request; some codes are DVARA's.
+"""Refusals: errors that replace a withheld answer, or refuse a request.
 
-A refusal never quotes the answer: naming the unsupported claims would deliver them.
+A refusal never quotes the answer: naming the unsupported claims would deliver them. Some codes and
+messages are those that DVARA, another LLM gateway, documents.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,7 +51,7 @@ def blocked(answers: Sequence[Checked]) -> Problem:
     """Return the refusal of a response with at least one blocked answer.
 
     The refusal has the code of the worst outcome among the blocked answers. If this outcome is
-    hallucinated, the message gives the number of ungrounded claims in all blocked answers.
+    ``hallucinated``, the message gives the number of ungrounded claims in all blocked answers.
 
     Raises:
         ValueError: If no answer is blocked, or the worst outcome is grounded or skipped.
@@ -63,7 +64,7 @@ def blocked(answers: Sequence[Checked]) -> Problem:
     if code is RefusalCode.HALLUCINATION_DETECTED:
         found = [answer.detection for answer in withheld if answer.detection is not None]
         n_claims = sum(len(GroundingResult.of(each).ungrounded_claims) for each in found)
-        # DVARA documents this text with the plural, even for one claim.
+        # The plural stands even for one claim, as the gateway DVARA documents this text.
         problem.message += f" ({n_claims} ungrounded claims)"
     return problem
 

@@ -71,7 +71,8 @@ class Streamed(Response):
         self.background = None
         self._chunks, self._stall_timeout_s = chunks, stall_timeout_s
         self._ended = ended
-        # Time at which the server was given the piece that it is sending; ``None`` between pieces.
+        # The time at which the server was given the piece that it is sending now; ``None`` while it
+        # sends nothing.
         self._gave_at: float | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -125,8 +126,8 @@ class Streamed(Response):
                 if chunk:
                     piece = {"type": "http.response.body", "body": chunk, "more_body": True}
                     await self._give(send, piece)
-                    # Sending to a client that is gone never waits, so without this line, the task
-                    # that stops this one would get no turn.
+                    # Sending to a client that is gone never waits. Without this line, the event
+                    # loop would never run the task that cancels this one.
                     await asyncio.sleep(0)
             await self._give(send, {"type": "http.response.body", "body": b"", "more_body": False})
 

@@ -70,7 +70,7 @@ async def check_chat(
 
     Raises:
         InvalidConversationError: If the body is not a chat request.
-        InputError, Problem, ClientGoneError: As :func:`check_answer`.
+        InputError, Problem, ClientGoneError: For the same reasons as in :func:`check_answer`.
     """
     pipeline, who = services(http).pipeline, caller(http)
 

@@ -63,7 +63,8 @@ class Authentication(Guard):
     async def check(self, scope: Scope) -> None:
         """Find the tenant of a request, and store it in a :class:`.Caller` in the request's state.
 
-        A request for one of the :data:`OPEN` paths needs no key and gets no caller.
+        A request for probes, metrics or the OpenAPI document (:data:`.caller.OPEN`) needs no key,
+        and gets no caller.
 
         Raises:
             Problem: If the keys cannot be read in time, or the request has no valid key. With
@@ -101,7 +102,7 @@ class Authentication(Guard):
 def candidates(scope: Scope) -> Iterator[bytes]:
     """Yield the credentials that may be a gateway key.
 
-    If ``X-Groundwire-Key`` was sent, only its first value may be one.
+    If ``X-Groundwire-Key`` was sent, only its first value may be a gateway key.
     """
     if own := values(scope, OWN_HEADER):
         yield own[0]
@@ -122,8 +123,8 @@ def may_pass(scope: Scope, keyring: Directory) -> bool:
         word
         for name in CREDENTIALS
         for value in values(scope, name.encode())
-        # A key may follow any scheme, or none. Values are split by spaces alone, and again by all
-        # separators, because a separator may be a part of a credential.
+        # A key may follow any scheme, or no scheme. Values are split by spaces alone, and again by
+        # all separators, because a separator may be a part of a credential.
         for word in (*value.split(), *_BETWEEN.split(value))
     }
     words.update(word for login in _logins(scope) for word in login)

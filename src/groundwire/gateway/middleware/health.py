@@ -20,8 +20,9 @@ async def readyz(request: Request) -> Response:
     """Tell whether requests can be answered, with the state of models and upstreams.
 
     If all upstreams are down, the status is ``degraded``, but the gateway counts as ready: its
-    errors tell clients more than those of a load balancer that has no ready gateway. The same holds
-    if the database fails after the start: requests are answered with the known tenants and keys.
+    errors tell clients more than those of a load balancer that has no ready gateway. The status is
+    also ``degraded`` if the audit log fails, or the database fails after the start: requests are
+    then answered with the known tenants and keys.
     """
     readiness: Readiness = request.app.state.readiness
     status, headers = (503, {"Retry-After": "1"}) if readiness.services is None else (200, {})

@@ -15,7 +15,8 @@ from groundwire.gateway.middleware.guard import Guard
 class RequestLimits(Guard):
     """Refuses requests over the limits before they are processed, or while the body is received.
 
-    Requests for :data:`OPEN` paths have no limits, and are not counted.
+    Requests for probes, metrics and the OpenAPI document (:data:`.caller.OPEN`) have no limits, and
+    are not counted.
 
     Attributes:
         n_requests: The number of requests in flight.
@@ -80,7 +81,10 @@ class RequestLimits(Guard):
 
 
 def too_many(limit: int, *, is_fixed: bool = False) -> Problem:
-    """Return the problem of too many requests at a time."""
+    """Return the problem of too many requests at a time.
+
+    ``is_fixed`` says that no setting can raise the limit; the problem then names no setting.
+    """
     raised = "" if is_fixed else ", or raise gateway.max_requests"
     return Problem.named("too_many_requests_at_a_time", limit=limit, raised=raised)
 
@@ -90,7 +94,8 @@ def parse_json(
 ) -> Any:  # noqa: ANN401 - JSON
     """Parse JSON from an untrusted client.
 
-    ``object_pairs_hook`` makes a dictionary of the pairs of an object, as for :func:`json.loads`.
+    ``object_pairs_hook`` makes a dictionary from the key-value pairs of a JSON object, as for
+    :func:`json.loads`.
 
     Raises:
         Problem: If the body is not valid JSON, or nested too deeply. ``NaN``, ``Infinity`` and

@@ -65,7 +65,7 @@ class Readiness:
         return self._warnings[1]
 
     async def wait(self) -> None:
-        """Wait for the start to end, for at most ``PATIENCE_S`` seconds.
+        """Wait until the start has succeeded or failed, for at most ``PATIENCE_S`` seconds.
 
         Raises:
             Problem: 503, if the start has failed or takes longer.
@@ -79,17 +79,20 @@ class Readiness:
 
 
 class Waiting(Guard):
-    """Middleware that makes requests wait for the start; requests for :data:`OPEN` paths pass."""
+    """Middleware that makes requests wait until the gateway has started.
+
+    Requests for probes, metrics and the OpenAPI document (:data:`.caller.OPEN`) do not wait.
+    """
 
     def __init__(self, app: ASGIApp, *, readiness: Readiness) -> None:
         super().__init__(app)
         self._readiness = readiness
 
     async def check(self, scope: Scope) -> None:
-        """Wait for the start, unless the path is in :data:`OPEN`.
+        """Wait for the start of the gateway, unless the path is in :data:`.caller.OPEN`.
 
         Raises:
-            Problem: As :meth:`Readiness.wait`.
+            Problem: 503, if the start has failed or takes longer than ``PATIENCE_S`` seconds.
         """
         if scope["path"] not in OPEN:
             await self._readiness.wait()

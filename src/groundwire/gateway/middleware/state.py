@@ -21,14 +21,14 @@ def trace_id(request: HTTPConnection | Scope) -> str:
 
 
 def caller(request: HTTPConnection | Scope) -> "Caller":
-    """Return the caller of a request."""
+    """Return the caller of a request: its tenant, key and settings."""
     return cast("Caller", _state(request)["caller"])
 
 
 def upstream_of(request: HTTPConnection) -> "Ask | None":
     """Return the function that asks the model behind Envoy, for a request that came from Envoy.
 
-    ``None`` for other requests: for them, the gateway asks one of its own upstreams.
+    The result is ``None`` for other requests: for them, the gateway asks one of its own upstreams.
     """
     return cast("Ask | None", _state(request).get("ask_upstream"))
 

@@ -72,8 +72,8 @@ RowResult: TypeAlias = tuple[str | None, bytes]
 
 async def _results(request: Request, batch: BatchRequest) -> AsyncGenerator[RowResult, None]:
     """Yield results in order; rows are checked only as fast as the client reads results."""
-    # The pool for checks has twice as many threads, so a batch leaves half of them to clients who
-    # check a single answer.
+    # The pool for checks has twice as many threads as a batch may use, so half of the threads are
+    # left to clients who check a single answer.
     most = n_threads(services(request).config.detector.threads)
     waiting: deque[asyncio.Task[RowResult]] = deque()
     try:
@@ -109,7 +109,7 @@ async def _checked(request: Request, batch: BatchRequest, number: int, row: obje
             # The message is not logged, as it may quote the answer.
             log.warning("A row could not be checked: %s", type(error).__name__)
         brief = problem.to_dict(trace_id="")["error"]
-        del brief["trace_id"]  # a header of the response has it
+        del brief["trace_id"]  # the header X-Trace-ID of the response has it
         return None, to_json({**name, "error": brief})
 
 

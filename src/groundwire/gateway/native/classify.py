@@ -1,4 +1,7 @@
-"""HaluGate's endpoints: whether a prompt needs a fact check, and entailment between two texts."""
+"""Endpoints of HaluGate's API, the hallucination check of vLLM Semantic Router.
+
+They say whether a prompt needs a fact check, and whether one text follows from another.
+"""
 
 from collections.abc import Callable, Coroutine
 from time import perf_counter
@@ -20,12 +23,12 @@ from groundwire.gateway.native.running import answer_in_thread, answered
 from groundwire.policy.gate import Gate, decide
 from groundwire.policy.signals import NEEDED, NOT_NEEDED
 
-#: HaluGate's error codes.
+#: HaluGate's error code for invalid input.
 INVALID_INPUT = "INVALID_INPUT"
 
-#: The label of every prompt if the gate is off.
+#: The label of every prompt if the gate, which finds the prompts that need a fact check, is off.
 DISABLED = "fact_check_disabled"
-#: Names of the three classes, which are also fields of :class:`.Entailment`.
+#: Names of the three classes of entailment, which are also fields of :class:`.Entailment`.
 _CLASSES = ("entailment", "neutral", "contradiction")
 
 

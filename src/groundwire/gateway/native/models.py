@@ -222,7 +222,7 @@ class RowError(Shape):
     next_step: str | None = None
 
 
-class ErrorBody(RowError):  # noqa: N818 - no exception
+class ErrorBody(RowError):  # noqa: N818 - the class is not an exception
     """The description of an error.
 
     Attributes:

@@ -21,7 +21,7 @@ class Result:
     """The result of a check.
 
     Attributes:
-        context: What the pipeline knows of the request.
+        context: The pipeline's data about the request, such as the sources and the policy.
         answers: The checked answers, which are counted and recorded.
         json: The result as JSON; empty if the check failed, or if the caller writes the body of the
             response.

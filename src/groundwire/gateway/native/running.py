@@ -33,7 +33,7 @@ async def in_thread(request: Request, work: Callable[[], T]) -> T:
 
 
 async def bounded(own: Services, work: Callable[[], T]) -> T:
-    """Run work in a thread for checks, and return its result.
+    """Run work in one of the threads for checks, and return its result.
 
     Raises:
         CheckTimeoutError: If the work takes longer than ``gateway.check_timeout_s``, including the

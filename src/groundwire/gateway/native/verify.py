@@ -1,4 +1,4 @@
-"""``POST /v1/verify`` verifies that the claims of an answer follow from what they cite."""
+"""``POST /v1/verify`` verifies that the claims of an answer follow from the evidence they cite."""
 
 import asyncio
 import logging

@@ -10,8 +10,8 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 
 from groundwire.gateway.http.openapi import Shape
 
-#: The most spans in a request, and the largest ``max_claims`` that a request may set. Both limits
-#: bound how often the verifier reads.
+#: The most spans in a request, and the largest ``max_claims`` that a request may set. Both limit
+#: the work of the verifier.
 MAX_SPANS, MAX_CLAIMS = 200, 200
 _MAX_PATTERN_CHARS, _MAX_PLACEHOLDER_CHARS = 1_000, 200
 

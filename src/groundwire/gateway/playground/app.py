@@ -110,7 +110,7 @@ class Playground:
 
 
 async def _chat(request: Request) -> Response:
-    """Return the question, sources and answer of a chat, found as in the gateway."""
+    """Return the question, sources and answer of a chat, as the gateway would find them."""
     text = str((await _body(request)).get("chat", ""))
     messages = f'{{"messages": {text}}}' if text.lstrip().startswith("[") else text
     try:

@@ -25,7 +25,7 @@ from groundwire.gateway.upstream.session import new_session, was_stale
 
 _log = logging.getLogger(__name__)
 
-#: A body with more bytes is sent in pieces.
+#: The body of a request with more bytes than this is sent in pieces.
 _LARGE_BYTES = 2**20
 
 #: Statuses of a response after which another upstream is tried.
@@ -36,7 +36,7 @@ _FAILURES = frozenset({500, 502, 503, 504})
 
 
 class Observer(Protocol):
-    """Receives the responses and failures of upstreams. The gateway's metrics implement this."""
+    """Counts responses and failures of upstreams; the gateway's metrics implement this protocol."""
 
     def upstream_answered(self, upstream: str, *, seconds: float) -> None:
         """Record the seconds that an upstream took to send the headers of a response."""
@@ -58,7 +58,7 @@ class Tracer(Protocol):
 
 
 class Upstreams:
-    """Client of the upstreams, which chooses one by the model and sends it the request.
+    """HTTP client that chooses an upstream by the requested model, and sends it the request.
 
     A client belongs to one event loop. It is a context manager, which closes the connections.
 
@@ -121,8 +121,8 @@ class Upstreams:
                 request names no model.
 
         Raises:
-            Problem: 502 if no upstream sent a valid response, 504 if one sent none in time, 503 if
-                there is no upstream, 404 if none serves the model.
+            Problem: 502 if no upstream sent a valid response, 504 if an upstream sent no response
+                in time, 503 if no upstream is configured, 404 if no upstream serves the model.
         """
         candidates = self._candidates(ask.model) if to is None else (to,)
         held: UpstreamReply | None = None
@@ -183,7 +183,7 @@ class Upstreams:
         return UpstreamReply(response, upstream=name, idle_timeout_s=idle_s, broke=broke)
 
     async def _response(self, upstream: Upstream, ask: UpstreamRequest) -> aiohttp.ClientResponse:
-        """Return the response of an upstream; try again if a kept connection was already closed."""
+        """Return an upstream's response; try again if a reused connection was already closed."""
         while True:
             started, is_reused = time.monotonic(), [False]
             try:

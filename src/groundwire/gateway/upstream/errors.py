@@ -1,4 +1,4 @@
-"""Errors of upstreams: no response, an invalid one, or one that broke off."""
+"""Errors of upstreams: no response, an invalid response, or a response that broke off."""
 
 from enum import StrEnum
 

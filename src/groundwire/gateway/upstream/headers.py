@@ -21,7 +21,7 @@ HOP_BY_HOP = frozenset(
     }
 )
 
-#: Other headers of the caller that are not forwarded: those that the HTTP client writes itself;
+#: Further request headers that are not forwarded: those that the HTTP client writes itself;
 #: cookies, since a browser may send those of the gateway's own pages; and headers that change the
 #: method, since the gateway's own decisions rest on the original method.
 _STAYS = frozenset(
@@ -31,8 +31,8 @@ _STAYS = frozenset(
     }
 )
 
-#: Other headers of the upstream that are not returned: the trace id and the date, which the gateway
-#: sets itself; and headers about a whole host, since the caller's host is the gateway.
+#: Further response headers that are not returned: the trace id and the date, which the gateway sets
+#: itself; and headers with rules for a whole host, since for the caller the gateway is the host.
 _NOT_ITS_OWN = frozenset(
     {"x-trace-id", "date", "alt-svc", "strict-transport-security", "public-key-pins"}
 )

@@ -1,8 +1,8 @@
-"""The health of an upstream: immutable values, whose methods return the next value.
+"""The health of an upstream: an immutable value, whose methods return its next value.
 
 An upstream that fails ``max_failures`` times in a row counts as down. After ``cooldown_s`` seconds,
-one request tries it again. If this request has not succeeded after another ``cooldown_s`` seconds,
-the next request tries it. So a trial that never ends, because its caller went away, does not
+one request tries the upstream again. If this request has not succeeded after another ``cooldown_s``
+seconds, the next request tries. So a trial that never ends, because its caller went away, does not
 prevent further trials.
 """
 
@@ -34,7 +34,11 @@ class Health:
         return self.down_until is None or now >= self.down_until
 
     def asked(self, *, now: float, rules: UpstreamDefaults) -> "Health":
-        """Return the health after a request was sent; a trial delays the next by a cooldown."""
+        """Return the health after a request was sent.
+
+        A request to an upstream that is down is a trial: it delays the next trial by
+        ``cooldown_s``.
+        """
         if self.down_until is None or now < self.down_until:
             return self
         return replace(self, down_until=now + rules.cooldown_s)

@@ -9,7 +9,7 @@ from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.upstream.errors import Breakage, UpstreamBrokenError
 from groundwire.gateway.upstream.headers import coming_back
 
-#: Seconds between two checks of the connection for errors, while no bytes arrive.
+#: Seconds between two looks for an error of the connection, while no bytes arrive.
 _LOOK_S = 1.0
 
 
@@ -99,7 +99,7 @@ class UpstreamReply:
         self._response.close()
 
     async def _next(self) -> bytes:
-        """Return the next piece; empty at the end of the body."""
+        """Return the next piece of the body; empty at the end of the body."""
         if rest := self._rest():
             self._n_bytes += len(rest)
             return rest
@@ -125,8 +125,8 @@ class UpstreamReply:
     def _rest(self) -> bytes:
         """Return the bytes that had arrived, but were still unread, when the body broke off.
 
-        Empty if the body has not broken off, or nothing is left. aiohttp's public functions raise
-        the error of the break in place of returning these bytes.
+        The result is empty if the body has not broken off, or nothing is left. aiohttp's public
+        functions raise the error of the break in place of returning these bytes.
         """
         content = self._response.content
         if content.exception() is None or not content._buffer:

@@ -10,13 +10,13 @@ from groundwire.config.tree import UpstreamDefaults
 #: Seconds that an unused connection is kept open.
 _KEEPALIVE_S = 15.0
 
-#: ``was_stale`` is true only of a request that failed within these seconds.
+#: Only a request that failed within so many seconds can count as sent on a closed connection.
 _STALE_S = 1.0
 
 #: Headers that the HTTP client must not add.
 _ADDED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 
-#: The most bytes of a header line of a response. Proxies in front of models add long ones.
+#: The most bytes of a header line of a response. Proxies in front of models add long headers.
 _MAX_LINE_BYTES = 65_536
 
 

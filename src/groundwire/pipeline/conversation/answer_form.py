@@ -37,7 +37,7 @@ _VERBS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerForm:
-    """The form of the answer that a request asks for. Structured data is checked leaf by leaf.
+    """The form of the answer that a request asks for. Structured data is checked value by value.
 
     Attributes:
         is_json: Whether the text of the answer must be JSON, because of ``response_format``.
@@ -119,7 +119,7 @@ def _forced(body: Mapping[str, Any], tools: Collection[str]) -> Iterator[str]:
 
 
 def _own(said: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the object that has the name of a tool: an inner object, or the tool itself."""
+    """Return the object with a tool's name: ``function`` or ``custom`` in ``said``, or ``said``."""
     return _mapping(said.get("function")) or _mapping(said.get("custom")) or said
 
 

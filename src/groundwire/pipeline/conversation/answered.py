@@ -30,10 +30,10 @@ class AnsweredQuestions:
 
         Args:
             text: The prompt.
-            names: The known names of parts.
+            names: The known names of parts of a prompt, such as "Question".
             material: The pasted material of the prompt, which is skipped.
-            is_user: Whether a user wrote the prompt. Then its last question is the user's, and not
-                that of a pair.
+            is_user: Whether a user wrote the prompt. Then its last question is the user's own, and
+                belongs to no pair.
         """
         labels = list(_labels_of(text, names, material)) if ":" in text else []
         self._pairs = list(_answered_questions(text, names, labels, is_user=is_user))
@@ -72,7 +72,7 @@ def _answered_questions(
 
 
 def _cites(text: str, labels: list[Label]) -> bool:
-    """Return whether two labels of evidence are given, and the first only names sources."""
+    """Return whether ``labels`` are two labels of evidence, and the first only names sources."""
     if [label.role for label in labels] != [Role.INFORM, Role.INFORM]:
         return False
     line = text[labels[0].value : end_of_line(text, labels[0].value)].lower().split()

@@ -143,7 +143,7 @@ def _text_file(part: Mapping[str, object]) -> tuple[str, str | None] | None:
 
 
 def read_documents(documents: object, place: str, found: Content) -> None:
-    """Read a list of documents beside the messages, or from a search, and add them to ``found``.
+    """Add documents to ``found``: those beside the messages of a request, or results of a search.
 
     A document is a text, or an object with a text in a field such as ``text``, ``content`` or
     ``snippet``, or within ``data``; without such a text, its JSON is read.
@@ -185,7 +185,7 @@ def read_result(content: object, place: str, found: Content, call_id: str, tool:
     if not (isinstance(content, str) or _is_part(content) or _is_list_of_parts(content)):
         try:
             content = json.dumps(content, ensure_ascii=False)
-        except (TypeError, ValueError, RecursionError):  # no JSON, or too deep to be written
+        except (TypeError, ValueError, RecursionError):  # not JSON data, or nested too deeply
             found.skipped[Skipped.RESULT_PART] += 1
             return
     for part, where in _parts(content, place):
@@ -229,7 +229,7 @@ def items_of(value: object) -> Sequence[Any]:
 
 
 def type_problem(value: object) -> str:
-    """Return the words of an error message that name the type of a value."""
+    """Return a phrase for an error message that names the type of a value."""
     return f"its type is {type(value).__name__}"
 
 
@@ -245,7 +245,7 @@ def _parts(content: object, place: str) -> Iterator[tuple[object, str]]:
 
 
 def _is_part(value: object) -> TypeGuard[Mapping[str, object]]:
-    """Return whether a value is a part of a type that one of the APIs defines."""
+    """Return whether a value is a part of a message, of a type that one of the APIs defines."""
     if not isinstance(value, Mapping):
         return False
     kind = value.get("type")

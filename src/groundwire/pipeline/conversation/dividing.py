@@ -50,7 +50,7 @@ class _Walk:
         self._pairs = AnsweredQuestions(text, names, self._material, is_user=is_user)
         # For ``second_pass.settle_drafts``: indexes of parts that the user may want changed.
         self._drafts: list[int] = []
-        # For the same function: indexes of parts with code.
+        # For ``second_pass.settle_drafts``: indexes of parts with program code.
         self._code: list[int] = []
         self._is_in_capitals = self._is_template = False
         self._paragraph: int | None = None
@@ -203,7 +203,7 @@ class _Walk:
             return None
         end, block = found
         if self._role is Role.INFORM and not self._is_pending:
-            return None  # a rule between two passages of evidence
+            return None  # a line such as --- between two passages of evidence
         was = self._role
         self._flush(position)
         role = self._role
@@ -240,7 +240,7 @@ class _Walk:
         self._enter(Role.OPEN)
 
     def _may_be_reported(self, block: Block) -> None:
-        """Note a block of code or data; ``settle_drafts`` decides whether it is evidence."""
+        """Remember a block of code or data; ``settle_drafts`` decides whether it is evidence."""
         text = self._text[block.inner : block.inner_end]
         if block.is_code or structure.is_code(text):
             self._code.append(len(self._parts))
@@ -248,9 +248,9 @@ class _Walk:
             self._drafts.append(len(self._parts))
 
     def _informs(self, block: Block) -> bool:
-        """Return whether a block whose role is unknown informs.
+        """Return whether a block without a known role informs, which makes it evidence.
 
-        Code does not, nor does a block in a section of instructions.
+        Code does not inform, nor does a block in a section of instructions.
         """
         if block.is_code or self._role is Role.INSTRUCT:
             return False
@@ -354,7 +354,10 @@ class _Walk:
         return False
 
     def _read_evidence(self, start: int, end: int) -> None:
-        """Read a paragraph in a section of evidence; sentences to the model are not evidence."""
+        """Read a paragraph in a section of evidence.
+
+        Sentences that speak to the model about its task are not evidence.
+        """
         text = self._text[start:end]
         ranges = [(start + first, start + last) for first, last in wording.sentences_of(text)]
         of_task = [False] * len(ranges)

@@ -15,18 +15,19 @@ from groundwire.pipeline.conversation.roles import Names, Role
 from groundwire.pipeline.conversation.wording import Wording
 from groundwire.text.cues import common_words, plain, words
 
-#: Matches what is replaced by spaces while a text is divided: tokens of chat templates, and lone
-#: surrogates, which are not valid text. Question and sources are taken from the unchanged text.
+#: Matches characters that are replaced by spaces while a text is divided: tokens of chat templates,
+#: and lone surrogates, which are not valid text. Question and sources are taken from the unchanged
+#: text.
 _NOISE = re.compile(
     "[\ud800-\udfff]|\\[/?INST\\]|<</?SYS>>|</?s>"
     r"|<\|(?:im_start|im_end|begin_of_text|end_of_text|start_header_id|end_header_id|eot_id|end)\|>"
 )
 _BETWEEN_PIECES = "\n\n"
-#: The least number of words that unmarked sentences need to count as evidence: in a system message
-#: (among its instructions), and in a user's message (around the question).
+#: Sentences without a mark, such as a label or tag, are evidence if they have together at least
+#: this many words: in a system message, and around the question of a user's message.
 _LOOSE_WORDS_OF_SYSTEM, _LOOSE_WORDS_OF_USER = 8, 20
-#: The same in a user's message if the question is about what the sentences state, or if they report
-#: what a document says.
+#: The minimum number of words of such sentences in a user's message if the question is about what
+#: they state, or if they report what a document says.
 _LOOSE_WORDS_ASKED_ABOUT = 4
 _STEM_CHARS = 4
 #: Matches where a line begins with a JSON object.
@@ -46,8 +47,9 @@ class MessageParts:
 
     Attributes:
         asks: The question: parts that are questions by their type; else the whole text if no
-            evidence was found in it; else the questions in it or, without any, its instructions.
-            If a JSON object was divided: the fields that ask. Empty if there are none of these.
+            evidence was found in it; else the questions in the text or, without any, its
+            instructions. If the text ends with a JSON object that was divided: the fields that ask.
+            Empty if there are none of these.
         evidence: The pieces of evidence.
         loose: Sentences around a user's question that are evidence if the request has no other
             evidence.
@@ -77,10 +79,11 @@ def read_message(message: Message, names: Names) -> MessageParts:
 
 
 def handed_over(message: Message, names: Names) -> tuple[Piece, ...]:
-    """Return the evidence of an assistant's message that is nothing but evidence; else empty.
+    """Return the evidence of an assistant's message that consists only of evidence.
 
-    Only a message that begins with a name of evidence, such as "Context:", counts. Some
-    applications put such a message, which no model wrote, before the first message of the user.
+    For any other message, the result is empty. The message has to begin with a name of evidence,
+    such as "Context:". Some applications put such a message, which no model wrote, before the first
+    message of the user.
     """
     text = _BETWEEN_PIECES.join(piece.text for piece in message.says)
     parts = divide(_without_noise(text), is_user=False, names=names)
@@ -95,7 +98,7 @@ def _without_noise(text: str) -> str:
 
 
 def asks_for_result(message: Message) -> bool:
-    """Return whether a user asks for results, which the assistant's next message may have."""
+    """Return whether a user asks for results; the assistant's next message may contain them."""
     return message.is_user and any(_ASKS_FOR_RESULT.search(each.text) for each in message.says)
 
 
@@ -109,9 +112,9 @@ def _told(
 ) -> list[Part]:
     """Return the unmarked sentences that state something, if they are evidence.
 
-    They are evidence if they have enough words in all. A user's sentences need fewer words if the
+    They are evidence if they have enough words in total. A user's sentences need fewer words if the
     question is about them, or if they report what a document says. In a system message with marked
-    evidence, sentences without a figure do not count, because they are mostly instructions. An
+    evidence, sentences without a number do not count, because they are mostly instructions. An
     assistant's sentences are never evidence.
     """
     if message.role == "assistant":
@@ -148,7 +151,7 @@ def _stems(texts: Iterable[str]) -> set[str]:
 
 
 def _fields(message: Message, text: str, names: Names) -> MessageParts | None:
-    """Divide a message that ends with a JSON object whose fields are named as parts of a prompt.
+    """Divide a message that ends with a JSON object whose keys name parts of a prompt.
 
     Return ``None`` for any other message. An object with a question and an answer is an example
     for the model, and is not divided.
@@ -197,7 +200,10 @@ def _asks(message: Message, text: str, parts: Sequence[Part], *, has_evidence: b
 
 
 def _pieces(pieces: Sequence[Piece], text: str, parts: Sequence[Part]) -> Iterator[Piece]:
-    """Yield the passages of parts of the text, with places; a part is cut where a piece ends."""
+    """Yield the passages in ``parts`` of a message's text, each with its place in the request.
+
+    The text was joined from ``pieces``. A part that extends over several pieces is divided.
+    """
     spans, start = [], 0
     for piece in pieces:
         spans.append((piece, start, start + len(piece.text)))

@@ -55,8 +55,8 @@ def label_at(text: str, start: int, end: int, names: Names) -> Label | None:
         name = line.strip(_DECORATION)
         role = names.role_of(name)
         if role is None or not names.is_plain(name):
-            # A heading begins a part of unknown role, unless its name is plain and tells a role, or
-            # it is the heading of an example.
+            # A heading begins a part of unknown role, unless it is the heading of an example, or
+            # its name tells a role and has only words that are typical of names.
             role = role if role is Role.EXAMPLE else Role.OPEN
         return Label(start, end, role, name, is_heading=True)
     marks = (line.find(mark, 0, _MAX_NAME) for mark in (":", "：", "="))

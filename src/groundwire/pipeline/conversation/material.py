@@ -132,7 +132,7 @@ class PastedMaterial:
         if not line.key or line.indent:
             return False
         said = line.value.strip()
-        is_label = not said or len(said.split()) > _MIN_PROSE  # "memory: 512Mi" is a record
+        is_label = not said or len(said.split()) > _MIN_PROSE  # "memory: 512Mi" is no label
         if is_label and self._role_of(line.key) is Role.INFORM and self._names.is_plain(line.key):
             return True
         if not said and line.key.lower().split()[0] in listed("orders") | listed("transform"):

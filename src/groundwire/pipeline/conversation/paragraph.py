@@ -1,4 +1,4 @@
-"""Judges what the sentences of a paragraph of a prompt do, and which may be evidence."""
+"""Tells which sentences of a prompt's paragraph ask, instruct or inform, and may be evidence."""
 
 from collections.abc import Iterator
 
@@ -10,11 +10,11 @@ from groundwire.pipeline.conversation.wording import Wording
 #: user's paragraph that may be a claim to judge.
 MAX_ASIDE_CHARS = 300
 _MAX_ASIDE_SENTENCES = 3
-#: The least number of words of a paragraph of statements that is marked as evidence.
+#: A paragraph of statements is marked as evidence if it has at least this many words.
 _OWN_WORDS = 8
-#: The same for a paragraph of a user's message that has a digit.
+#: The minimum number of words for such a paragraph of a user's message if it has a digit.
 _OWN_WORDS_WITH_FIGURE = 5
-#: The same for a paragraph of a user's message that follows a heading, label or tag.
+#: The minimum for such a paragraph of a user's message if it follows a heading, label or tag.
 _HEADED_WORDS = 3
 _ANNOUNCED = (Role.INFORM, Role.EXAMPLE, Role.INSTRUCT, Role.HISTORY)
 
@@ -22,14 +22,14 @@ _ANNOUNCED = (Role.INFORM, Role.EXAMPLE, Role.INSTRUCT, Role.HISTORY)
 def wordings_of(
     text: str, names: Names, *, is_user: bool, is_claim: bool
 ) -> tuple[list[tuple[int, int, Wording]], Role | None]:
-    """Return what each sentence of a paragraph does, and the role of the part after the paragraph.
+    """Tell what each sentence of a paragraph does, and find the role that a sentence announces.
 
-    The role is the one that a sentence announces.
+    The announced role is that of the part of the prompt after the paragraph.
 
     ``is_claim``: whether the user asks if the paragraph is true.
 
     Returns:
-        Start, end and wording of each sentence; and the role, or ``None``.
+        Start, end and wording of each sentence; and the announced role, or ``None``.
     """
     announced: Role | None = None
     wordings: list[tuple[int, int, Wording]] = []

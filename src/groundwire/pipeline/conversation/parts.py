@@ -1,4 +1,4 @@
-"""The parts that a prompt is divided into."""
+"""The parts that a prompt is divided into: they ask, instruct or inform."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ class Part:
 
 
 def joined(parts: Iterable[Part], text: str) -> list[Part]:
-    """Join neighbouring parts that do the same and are equally marked.
+    """Join neighbouring parts that have the same purpose, and are all marked or all unmarked.
 
     Parts with text between them, or with attributes, stay apart.
     """

@@ -78,7 +78,7 @@ class Conversation:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The evidence, as a detector takes it."""
+        """The evidence as sources for a detector, without origins and places."""
         return tuple(offered.source for offered in self.offered)
 
     @property
@@ -90,9 +90,9 @@ class Conversation:
     def lost(self) -> Mapping[Reason, int]:
         """The number of pieces of evidence that were offered but not read, by reason.
 
-        The reasons are those in the coverage of a detection. Beside sources in the metadata,
-        unreadable documents and parts of tool results do not count; beside ``documents``,
-        unreadable documents in messages do not.
+        The reasons are those in the coverage of a detection. If the evidence comes from the
+        metadata, unreadable documents and parts of tool results do not count. If it comes from
+        ``documents``, unreadable documents in messages do not count.
         """
         n_unread = self.skipped.get(Skipped.SOURCE, 0)
         if self.origin is not SourceOrigin.METADATA:
@@ -149,8 +149,8 @@ def read_request(
     named_sources = {SourceOrigin.METADATA: explicit}
     found = [named_sources]
     if metadata_only:
-        # Documents and tool results are not evidence here, so those that were not read count as
-        # other parts.
+        # Documents and tool results are not evidence with this setting, so unreadable ones are not
+        # counted as unread evidence.
         for kind in (Skipped.DOCUMENT, Skipped.RESULT_PART):
             skipped[Skipped.PART] += skipped.pop(kind, 0)
     else:

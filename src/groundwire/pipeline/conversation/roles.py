@@ -131,7 +131,8 @@ class Names:
 
         Args:
             sentence: One sentence, or one line.
-            points: Whether a name and a colon at the end are not enough to announce a role.
+            points: Whether the sentence needs words such as "following", "here" or "says" to
+                announce a role. If not, a name and a colon at the end are enough.
         """
         has_colon = sentence.rstrip(" \t\r\n*_").endswith((":", "："))
         lowered = sentence.lower()

@@ -9,10 +9,11 @@ from groundwire.pipeline.conversation.parts import Part
 from groundwire.pipeline.conversation.roles import words_of
 from groundwire.pipeline.conversation.wording import Wording
 
-#: Unmarked statements with at least this many words are pasted material.
+#: Statements without a mark, such as a label, are pasted material if they have at least this many
+#: words.
 _MIN_WORDS = 20
-#: The same if a question such as "Which port is it?" stands before the statements. A paragraph
-#: that asks, and has fewer words of statements than this, may be the user's question.
+#: The minimum if a question such as "Which port is it?" stands before the statements. Also, a
+#: paragraph that asks may be the user's question if its statements have fewer words than this.
 _FEW_WORDS = 8
 
 
@@ -45,7 +46,7 @@ def mark_what_is_pointed_at(parts: list[Part], text: str) -> None:
     """
     if any(part.does is Wording.INFORMS and part.is_marked for part in parts):
         return
-    for i, part in enumerate(parts):  # noqa: B007 - the walk back begins there
+    for i, part in enumerate(parts):  # noqa: B007 - the loop below goes back from ``i``
         if part.does is Wording.INSTRUCTS and wording.points_back(text[part.start : part.end]):
             break
     else:

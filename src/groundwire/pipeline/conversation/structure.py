@@ -140,8 +140,8 @@ class Structure:
         for quotes in _QUOTES:
             if text.startswith(quotes, position):
                 end = text.find(quotes, position + 3)
-                # No text is searched often: a closed block is skipped as a whole, and without
-                # closing quotes there are no further blocks of this kind.
+                # The search takes linear time in all: a closed block is skipped as a whole, and
+                # without closing quotes there are no further blocks of this kind.
                 if end < 0 or not text[position + 3 : end].strip():
                     return None
                 return Block(position, position + 3, end, end + 3)

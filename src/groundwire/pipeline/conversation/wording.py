@@ -157,7 +157,7 @@ def wording_of(sentence: str, *, is_user: bool) -> Wording | None:
         return Wording.INSTRUCTS
     is_date = words[0] in ("current", "today", "today's")
     if is_date and (":" in sentence or words[1:2] == ["is"]):
-        return Wording.INSTRUCTS  # the date, for the model to know
+        return Wording.INSTRUCTS  # such a line tells the model the date, and is not evidence
     if not listed("I").isdisjoint(words):
         # In "I read this: ..." a user quotes somebody else.
         return Wording.INFORMS if is_user and _ENDS_QUOTING.search(sentence) else Wording.ASKS

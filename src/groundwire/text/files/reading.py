@@ -137,7 +137,7 @@ def fingerprint(line: bytes) -> str:
 
 def _unpacked(stream: BinaryIO) -> BinaryIO:
     if not isinstance(stream, io.BufferedReader):
-        stream = io.BufferedReader(cast("io.RawIOBase", stream))  # a BufferedReader has peek
+        stream = io.BufferedReader(cast("io.RawIOBase", stream))  # only this class has peek
     if stream.peek(2)[:2] == GZIP_MAGIC:
         return cast("BinaryIO", gzip.GzipFile(fileobj=stream, mode="rb"))
     return stream

@@ -65,7 +65,7 @@ def read_iso(text: str, match: re.Match[str]) -> QuantityReading:
 
 
 def read_numeric(text: str, match: re.Match[str]) -> QuantityReading:
-    """Read a date with the year last; skip what cannot be a date, such as a version.
+    """Read a date with the year last; skip digits that cannot be a date, such as a version.
 
     With dots the day is first, otherwise the month; they change places if the month would exceed
     12.

@@ -34,7 +34,7 @@ class Match(IntEnum):
     DATE_PARTLY = 7  # the same year or month, but not the same date
     DATE_ABSENT = 8
     UNIT_MISSING = 9  # the same number, without a unit in the answer or in the evidence
-    DERIVED = 10  # can be computed from two numbers or years, if the evidence has at most _FEW
+    DERIVED = 10  # can be computed from two of the numbers and years, if these are at most _FEW
 
 
 class QuantityIndex:
@@ -59,7 +59,7 @@ class QuantityIndex:
 
     @cached_property
     def _numbers(self) -> dict[str | None, dict[str | None, list[float]]]:
-        """Base unit → name of the unit → values of the numbers, ascending."""
+        """Map from base unit and then name of a unit to the values of the numbers, ascending."""
         table: dict[str | None, dict[str | None, list[float]]] = {}
         for entry in self._entries:
             if isinstance(entry.value, float) and entry.kind is QuantityKind.NUMBER:

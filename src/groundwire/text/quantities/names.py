@@ -18,7 +18,7 @@ PHONE = (
 ALWAYS = (
     rf"(?:7{SPACE}days{SPACE}(?:a|per){SPACE}week|24{SPACE}hours{SPACE}(?:a|per){SPACE}day)(?!\w)"
 )
-#: The same idiom in words: "seven days a week".
+#: An idiom that means "always", with the number in words: "seven days a week".
 ALWAYS_IN_WORDS = rf"(?ai:seven{SPACE}days{SPACE}(?:a|per){SPACE}week)(?!\w)"
 #: Versions, IP addresses, phone numbers, ISBNs and the like: "1.2.3", "555-1234", "24/7".
 CHAIN = (

@@ -26,8 +26,9 @@ _GROUPED = (
     "|[0-9]{1,3}(?:[\u00a0\u2009\u202f][0-9]{3}){1,10}+(?![0-9])"
     "|[0-9]++)"
 )
-#: A number in digits: "-5", "$1,234.50", "1e6", "2½". The decimals are no possessive group, because
-#: in early versions of Python 3.11 one that does not match keeps its first character: "1889.".
+#: A number in digits: "-5", "$1,234.50", "1e6", "2½". The group of the decimals is not possessive,
+#: because in early versions of Python 3.11 a possessive group that does not match still consumes
+#: its first character, such as the full stop of "1889.".
 NUMBER = rf"""
     (?P<number>
         (?P<sign>(?<![\w)\]%.-])[-−](?=[$€£¥₹₩.]?[0-9.]))?

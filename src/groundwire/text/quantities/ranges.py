@@ -23,8 +23,8 @@ def joined(text: str, first: FoundQuantity, second: FoundQuantity) -> tuple[Foun
     """Join two neighbouring quantities if the text between them shows that they belong together.
 
     Returns:
-        One quantity if the two are parts of one amount, otherwise both; the ends of a range share
-        what only one of them states.
+        One quantity if the two are parts of one amount, otherwise both. If they are the ends of a
+        range, an end without a unit, magnitude, half of the day or month may get the other's.
     """
     start, end = first.quantity.end, second.quantity.start
     glue = _BETWEEN_PARTS.fullmatch(text, start, end)
@@ -74,9 +74,9 @@ def _with_month(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
 
 
 def _with_unit(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
-    """Return the first end of "10-12 km" or "$2-3 million" with what only the second states.
+    """Give the first end of "10-12 km" or "$2-3 million" the unit or magnitude of the second end.
 
-    The first end stays as it is if the second states nothing that it can share.
+    Return the first end, unchanged if it cannot have them.
     """
     left, right = first.quantity, second.quantity
     may_share_magnitude = second.magnitude > 1.0 and first.raw < second.raw

@@ -9,7 +9,7 @@ _CLUSTER_CHARS = 16
 
 
 def forced_cut(text: str, start: int, limit: int) -> int:
-    """Find where to cut a piece that is too long: at the last white space, or near the limit."""
+    """Find where to cut a sentence that is too long: at the last white space, or near ``limit``."""
     words = text[start : limit + 1].rsplit(None, 1)
     if text[limit].isspace():
         return limit

@@ -11,7 +11,9 @@ _MARK_OR_BREAK = re.compile(f"`+|[{BREAKS}]")
 
 
 def code_end(view: View, position: int) -> int:
-    """Return the offset after the inline code, or else after the backticks, at ``position``.
+    """Return the offset after the inline code that begins at ``position``.
+
+    If the backticks there do not begin inline code, return the offset after the backticks.
 
     Raises:
         UndecidedError: If the closing backticks may be in text that has not arrived.

@@ -59,7 +59,7 @@ class Segmenter:
         self._view = View(known=round_ids(known))
         self._base = 0  # offset in the whole text at which this part begins
         self._cursor = 0  # offset up to which this part has been read
-        self._start: int | None = None  # offset of the open piece; None in a gap
+        self._start: int | None = None  # offset of the claim being read; None between claims
         self._line = OpenLine()
 
     @property
@@ -126,9 +126,10 @@ class Segmenter:
             self._start = self._cursor
 
     def _read_piece(self, start: int) -> Segment | None:
-        """Read on to the next place where the open piece may end; if it ends, return the piece.
+        """Read on to the next place where the current claim may end; if it ends, return it.
 
-        ``None`` means that the piece goes on, or ended without an alphanumeric character.
+        ``None`` means that the claim goes on, or that the text so far has no letter or digit and
+        is not a claim.
         """
         text, limit = self._view.text, start + MAX_CLAIM_CHARS
         events = _EVENT if self._line.kind in (LineKind.TEXT, LineKind.HEADING) else LINE_BREAK
@@ -156,7 +157,7 @@ class Segmenter:
         return BoundaryDecision(ends=True, position=position)
 
     def _close(self, start: int, stop: int) -> Segment | None:
-        """End the open piece and return it; ``None`` if it has no alphanumeric character."""
+        """End the current claim and return it; ``None`` if it has no letter or digit."""
         self._start, self._cursor = None, stop
         if not ALNUM.search(self._view.text, start, stop):
             return None

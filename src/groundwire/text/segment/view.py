@@ -10,11 +10,11 @@ class UndecidedError(Exception):
 
 
 class BoundaryDecision(NamedTuple):
-    """A decision on whether the open piece ends.
+    """A decision on whether the claim that is being read ends.
 
     Attributes:
-        ends: Whether the piece ends.
-        position: Offset at which the piece ends, or from which reading goes on.
+        ends: Whether the claim ends.
+        position: Offset at which the claim ends, or from which reading goes on.
     """
 
     ends: bool
