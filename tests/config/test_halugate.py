@@ -126,7 +126,7 @@ def test_an_unknown_action_stops_the_start_and_never_becomes_header(name: str, v
     line = 1 + next(n for n, each in enumerate(text.splitlines()) if name in each)
     found = problems(text)
     assert found.startswith(f"config.yaml:{line}: decision 'verified-factual': plugin")
-    assert "It must be one of none, log, flag, header, body, block" in found
+    assert "It must be one of none, log, flag, header, body, repair, block" in found
 
 
 def test_an_unknown_field_of_the_plugin_names_the_known_ones() -> None:

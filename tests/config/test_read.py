@@ -54,7 +54,7 @@ def test_all_problems_are_told_at_once_each_with_its_line() -> None:
         "action, contradicted_action, unverified_action, partial_action, on_error, min_severity, "
         "include_details, false_block_budget.",
         "c.yaml:4: check.action = 'blok' is not possible; did you mean 'block'? It must be one of "
-        "none, log, flag, header, body, block (also metadata, warn, reject, raise).",
+        "none, log, flag, header, body, repair, block (also metadata, warn, reject, raise).",
         "c.yaml:5: evidence is a mapping, and this is none. Known: max_sources, max_source_chars, "
         "metadata_only, final_tools, names.",
         "c.yaml:6: gate.threshold = 2 is not possible. It must be a number, above 0 to 1.",

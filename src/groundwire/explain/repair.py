@@ -303,7 +303,7 @@ class Mender:
     def _ranked(self, claim: Claim, span: Span) -> list[tuple[Replacement, float]]:
         """Return the replacements of a span that change the claim, best first, with scores."""
         held = self._lines.held(span, claim, ComparedText(claim.text))
-        candidates = Candidates.of(held, _vectors())
+        candidates = Candidates.of(held, word_vectors())
         scores = candidates.features @ np.array(self._weights["features"])
         best: dict[str, tuple[Replacement, float]] = {}
         for n in np.argsort(-scores).tolist():
@@ -330,7 +330,12 @@ def _applied(claim: str, way: Iterable[tuple[Replacement, float]]) -> str | None
 
 
 @cache
-def _vectors() -> WordVectors:
+def word_vectors() -> WordVectors:
+    """Return the vectors of words that repairs compare; they are opened once.
+
+    Raises:
+        ModelError: If ``reader-base`` is not installed.
+    """
     return WordVectors.load()
 
 

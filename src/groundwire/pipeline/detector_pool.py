@@ -7,9 +7,10 @@ from groundwire.detection.values import Score
 from groundwire.detector import Detector
 from groundwire.engine.models import DETECTORS, ENCODER, find_model, find_reader
 from groundwire.errors import ConfigError, UnknownModelError
+from groundwire.explain.repair import word_vectors
 from groundwire.pipeline.lazy import Lazy
 from groundwire.policy.detector_selection import Detectors
-from groundwire.policy.policy import Overrides
+from groundwire.policy.policy import Action, Overrides
 
 #: A function that takes the name of a detector other than the configured one, and loads it.
 Make = Callable[[str], Detector]
@@ -55,12 +56,15 @@ class Judges:
         return self._others[name].get()
 
     def check(self, own: Overrides) -> None:
-        """Make sure that a tenant's settings suit the detector they choose; load no model.
+        """Make sure that a tenant's settings suit the detector they choose; load no detector.
 
         Raises:
             ConfigError: If there is no such detector, or the threshold is not possible for it.
-            ModelError: If the model of the chosen detector cannot be found.
+            ModelError: If the model of the chosen detector cannot be found, or the action is
+                ``repair`` and ``reader-base`` is not installed.
         """
+        if Action.REPAIR in (own.action, own.contradicted_action):
+            word_vectors()
         chosen = self.known.choose(own)
         points = self._points(chosen.detector)
         point = chosen.operating_point

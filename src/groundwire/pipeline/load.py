@@ -63,6 +63,8 @@ def load_stages(
     detector = load_detector(config)
     judges = Judges(detector, known=config.detectors, make=partial(_load_beside, config, detector))
     try:
+        for each in (config.policy, *(each.plugin for each in config.decisions if each.plugin)):
+            judges.check(Overrides(action=each.action))
         _check_tenants(config, judges)
         explainer = _explainer(config, judges, tenants=tenants, may_change=may_change)
     except Exception:

@@ -339,7 +339,7 @@ class Pipeline:
     def detect(
         self, context: RequestContext, answer: str, *, operating_point: str | float | None = None
     ) -> Checked:
-        """Check one answer as :meth:`groundwire.Detector.detect` does, without explanation or repair.
+        """Check one answer with :meth:`groundwire.Detector.detect`; explain and repair nothing.
 
         Args:
             context: A context of :meth:`open_answer`.

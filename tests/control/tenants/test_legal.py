@@ -156,7 +156,7 @@ def test_a_policy_that_cannot_be_meant_is_refused_with_what_is_possible() -> Non
         read_policy({"action": "blok", "min_severity": 9, "acton": None, "explain": [1]})
     assert caught.value.problems == (
         "action = 'blok' is not possible; did you mean 'block'? It must be one of none, log, flag, "
-        "header, body, block (also metadata, warn, reject, raise).",
+        "header, body, repair, block (also metadata, warn, reject, raise).",
         "min_severity = 9 is not possible. It must be a whole number, from 0 to 4.",
         f"there is no field 'acton'; did you mean 'action'? Known: {', '.join(KINDS)}.",
         "explain = [1] is not possible. It must be true or false (also yes, no, on, off).",

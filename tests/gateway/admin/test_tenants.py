@@ -239,7 +239,7 @@ def test_a_policy_is_replaced_and_changed_field_by_field(stored: Plane) -> None:
 @pytest.mark.parametrize(
     ("policy", "field", "legal"),
     [
-        ({"action": "blok"}, "action", "one of none, log, flag, header, body, block"),
+        ({"action": "blok"}, "action", "one of none, log, flag, header, body, repair, block"),
         ({"acton": "block"}, "acton", "did you mean 'action'"),
         ({"min_severity": 9}, "min_severity", "from 0 to 4"),
         ({"max_sources": -1}, "max_sources", "0 or more"),
