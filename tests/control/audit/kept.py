@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 
 from groundwire.control.audit.chain import Chain, ended
-from groundwire.control.audit.claims import TELLING
 from groundwire.control.audit.event import AuditEvent, EventType
 from groundwire.control.audit.heads import HeadRow
 from groundwire.control.audit.record import AuditRecord
+from groundwire.control.audit.statements import TELLING
 from groundwire.control.audit.verdict import TrailVerdict
 from groundwire.control.audit.verify import TrailVerifier
 from tests.control.audit.trails import KEY, event

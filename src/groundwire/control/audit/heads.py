@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from groundwire.control.audit.chain import head_mac
-from groundwire.control.audit.claims import is_same
 from groundwire.control.audit.record import Head
+from groundwire.control.audit.statements import is_same
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

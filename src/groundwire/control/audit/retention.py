@@ -20,10 +20,10 @@ from sqlalchemy import ColumnElement, Table, and_, delete, exists, select, text,
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.control.audit.chain import retention_applied
-from groundwire.control.audit.claims import Claims, signer
 from groundwire.control.audit.event import AuditEvent
 from groundwire.control.audit.heads import HeadRow
 from groundwire.control.audit.record import AuditRecord, Head, columns_of
+from groundwire.control.audit.statements import Statements, signer
 from groundwire.control.audit.verify_store import telling
 from groundwire.control.store import Store, moments
 from groundwire.control.store.tables import audit_details, audit_records, audit_writers
@@ -138,9 +138,9 @@ class Retention:
         """Plan the removal of the records and details that have expired."""
         oldest = _days_before(now, self._retention_days)
         before = moments.of_datetime(oldest or _MIN)
-        claims = Claims(self._keys)
+        told = Statements(self._keys)
         for record in await telling(connection):
-            claims.learn(record)
+            told.learn(record)
         found = await connection.execute(select(audit_writers).order_by(_WRITERS.writer))
         read = map(HeadRow.read, found.mappings())
         rows = [row for row in read if row is not None and row.is_signed(self._keys)]
@@ -157,9 +157,9 @@ class Retention:
         # The record that announced an earlier removal may expire, too. So the removal is announced
         # again while the chain that lost records has a row in `audit_writers`, or a record of
         # another chain names a record of that chain.
-        referred = {row.head.writer for row in rows} | claims.seen.keys()
-        again = claims.removed.keys() & referred - removed.keys()
-        announced = [each for each in (details_before, claims.details_before) if each is not None]
+        referred = {row.head.writer for row in rows} | told.seen.keys()
+        again = told.removed.keys() & referred - removed.keys()
+        announced = [each for each in (details_before, told.details_before) if each is not None]
         return _Removal(
             conditions=[
                 (audit_details, is_old),
@@ -167,12 +167,12 @@ class Retention:
                 *((audit_records, _is_of(_RECORDS, *each)) for each in chains),
             ],
             announcement=retention_applied(
-                [*removed.values(), *(claims.removed[writer] for writer in sorted(again))],
+                [*removed.values(), *(told.removed[writer] for writer in sorted(again))],
                 details_before=max(announced, default=None),
             ),
             n_refused=n_refused,
             forgotten=tuple(
-                row.head.writer for row in rows if claims.is_removed(row.head.writer, row.head.seq)
+                row.head.writer for row in rows if told.is_removed(row.head.writer, row.head.seq)
             ),
         )
 

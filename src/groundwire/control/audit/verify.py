@@ -10,10 +10,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from groundwire.control.audit.chain import detail_sha256, key_id
-from groundwire.control.audit.claims import Claims, is_same, signer
 from groundwire.control.audit.event import EventType
 from groundwire.control.audit.heads import HeadRow
 from groundwire.control.audit.record import AuditRecord, Head, columns_of
+from groundwire.control.audit.statements import Statements, is_same, signer
 from groundwire.control.audit.verdict import (
     MAX_FINDINGS,
     TamperKind,
@@ -53,7 +53,7 @@ class TrailVerifier:
                 details are not findings.
         """
         self._keys, self._is_partial = keys, is_partial
-        self._claims = Claims(keys)
+        self._statements = Statements(keys)
         self._chains: dict[str, _Chain] = {}
         self._findings: list[TrailFinding] = []
         self._notes: list[str] = []
@@ -61,7 +61,7 @@ class TrailVerifier:
 
     def learn(self, record: AuditRecord) -> None:
         """Learn what a record states about the trail itself; its type must be in ``TELLING``."""
-        self._claims.learn(record)
+        self._statements.learn(record)
 
     def feed(self, record: AuditRecord) -> None:
         """Verify the next record of the trail; each sign of tampering becomes a finding."""
@@ -79,7 +79,7 @@ class TrailVerifier:
         self._check_detail(record)
         if key is not None:
             self._check_columns(record)
-            mac, by = self._claims.seen.get(record.writer, {}).get(record.seq, (record.mac, ""))
+            mac, by = self._statements.seen.get(record.writer, {}).get(record.seq, (record.mac, ""))
             if mac != record.mac:
                 self._find(TamperKind.EDITED, record, f"is not the one that {by} has seen")
         chain.last, chain.is_right = record.head, key is not None
@@ -108,7 +108,7 @@ class TrailVerifier:
         has_key = any(chain.key is not None for chain in self._chains.values())
         self._find_foreign_chains()
         if not self._is_partial:
-            for writer, seen in self._claims.seen.items():
+            for writer, seen in self._statements.seen.items():
                 seq = max(seen)
                 self._check_end(writer, seq, f"{seen[seq][1]} has seen record {seq}")
         if rows is not None:
@@ -141,8 +141,8 @@ class TrailVerifier:
             # If the record before this one was changed, that is a finding already.
             if not is_first and chain.is_right and record.previous != chain.last.mac:
                 self._find(TamperKind.MISPLACED, record, "does not follow the record before it")
-        elif is_first and self._claims.is_removed(record.writer, before):
-            removed = self._claims.removed[record.writer]
+        elif is_first and self._statements.is_removed(record.writer, before):
+            removed = self._statements.removed[record.writer]
             if removed.seq == before and removed.mac != record.previous:
                 self._find(TamperKind.MISPLACED, record, "does not follow what retention removed")
         elif self._is_partial:
@@ -167,7 +167,7 @@ class TrailVerifier:
         if record.detail is not None:
             if signed is None or not is_same(detail_sha256(record.detail), signed):
                 self._find(TamperKind.DETAIL, record, "has another detail than was signed")
-        elif signed and not self._is_partial and not self._claims.is_detail_removed(record):
+        elif signed and not self._is_partial and not self._statements.is_detail_removed(record):
             problem = "has no detail any more, and no retention says so"
             self._find(TamperKind.DETAIL, record, problem)
 
@@ -194,7 +194,7 @@ class TrailVerifier:
         finding that says why this record must exist.
         """
         chain = self._chains.get(writer)
-        if chain is None and not self._claims.is_removed(writer, seq):
+        if chain is None and not self._statements.is_removed(writer, seq):
             text = f"chain {writer} is missing as a whole: {why}"
             self.find(TamperKind.REMOVED, text, writer=writer)
         elif chain is not None and chain.last.seq < seq:

@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from groundwire.control.audit.claims import TELLING
 from groundwire.control.audit.record import AuditRecord, Head, columns_of, compact
+from groundwire.control.audit.statements import TELLING
 from groundwire.control.audit.verdict import TamperKind, TrailVerdict
 from groundwire.control.audit.verify import TrailVerifier
 

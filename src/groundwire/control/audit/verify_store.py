@@ -7,9 +7,9 @@ from typing import Any
 from sqlalchemy import RowMapping, Select, Table, and_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from groundwire.control.audit.claims import TELLING
 from groundwire.control.audit.heads import HeadRow
 from groundwire.control.audit.record import AuditRecord
+from groundwire.control.audit.statements import TELLING
 from groundwire.control.audit.verdict import TamperKind, TrailVerdict
 from groundwire.control.audit.verify import TrailVerifier
 from groundwire.control.store import Store

@@ -20,7 +20,7 @@ from groundwire.control.store import moments
 TELLING = (EventType.CHAIN_STARTED, EventType.RETENTION_APPLIED)
 
 
-class Claims:
+class Statements:
     """The statements about the trail that signed records with a type in :data:`TELLING` make.
 
     Attributes:
