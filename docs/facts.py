@@ -102,20 +102,35 @@ def sentences() -> str:
         f"{_found(balanced)} of hallucinated answers. `precision`, which is for blocking, "
         f"finds {_found(precision)} and flags {_flagged(precision)} of right answers "
         f"({everything['n']} validation answers).\n"
-        f"- **Plain errors are often missed.** Of {pairs['n']} short claims with one mistake, "
-        f"written by two people who did not know the detector, reader-base finds "
+        f"- **Plain errors.** Of {pairs['n']} short claims with one mistake, written by two "
+        f"people who did not know the detector, reader-base finds "
         f"{_share(pairs['found'], pairs['n'])}, and flags "
         f"{_share(pairs['flagged'], pairs['n'])} of the same claims without the mistake; "
         f"reader-small {_share(small['found'], small['n'])} and "
         f"{_share(small['flagged'], small['n'])}.\n"
-        f"- **Subtle errors mostly pass.** Of {answers['n']} answers in the style of RAG, each "
-        f"with one subtle error, by the same two people, reader-base finds "
+        f"- **Subtle errors.** Of {answers['n']} answers in the style of RAG, each with one subtle "
+        f"error, by the same two people, reader-base finds "
         f"{_share(answers['found'], answers['n'])}; of the same answers without it, it flags "
-        f"{_share(answers['flagged'], answers['n'])}.\n"
+        f"{_share(answers['flagged'], answers['n'])}. [Which kinds it misses]"
+        "(docs/how-it-works.md#what-it-cannot-detect).\n"
         f"{_rows_a_second()}\n"
         f"- **On disk.** The first command above makes an environment of "
         f"{_results('install')['mb']:.0f} MB, with both models and all that they need.\n"
     )
+
+
+def pairs() -> list[tuple[str, ...]]:
+    """Return the rows of a table: errors that are found in texts that the models do not know."""
+    rows = []
+    for kind, what in (
+        ("claims", "plain claims, each beside a wrong one of the kinds above"),
+        ("answers", "answers in the style of RAG, each beside one with a subtle error"),
+    ):
+        base, small = _pairs(BASE, "pairs_base", kind), _pairs(SMALL, "pairs_small", kind)
+        found = f"{base['n']} {what}: wrong ones found"
+        rows.append((found, str(base["found"]), str(small["found"])))
+        rows.append(("the same: right ones marked", str(base["flagged"]), str(small["flagged"])))
+    return rows
 
 
 def _rows_a_second() -> str:

@@ -40,6 +40,7 @@ PAGES = (
     "docs/configuration.md",
     "docs/evaluate.md",
     "docs/gate.md",
+    "docs/how-it-works.md",
     "docs/http-api.md",
     "docs/prompts.md",
     "docs/quickstart.md",
@@ -294,6 +295,9 @@ def generate(match: re.Match[str]) -> str:
         text = main_job()
     elif name == "facts":
         text = f"\n{table(facts.HEAD, facts.rows())}\n{facts.sentences()}\n"
+    elif name == "pairs":
+        head = ("Texts that the models do not know", "`reader-base`", "`reader-small`")
+        text = f"\n{table(head, facts.pairs())}\n"
     elif name == "output" or (name == "slow output" and "--slow" in sys.argv):
         text = outputs.again(match["text"], match.string)
     elif name == "slow output":
