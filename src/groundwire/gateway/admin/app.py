@@ -4,6 +4,8 @@ The lifespan of the data plane opens and closes the control plane. Requests need
 except on open paths such as ``/livez``, and in a local demo.
 """
 
+from functools import cache, partial
+
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
@@ -17,10 +19,10 @@ from groundwire import __version__
 from groundwire.errors import GroundwireError
 from groundwire.gateway.admin import keys, tenants, trail
 from groundwire.gateway.admin.auth import AdminAuthentication
-from groundwire.gateway.admin.document import describe
 from groundwire.gateway.admin.problems import admin_problem
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.http.fixed_headers import FixedHeaders
+from groundwire.gateway.http.openapi import openapi_document
 from groundwire.gateway.http.problems import Problem, problem_response
 from groundwire.gateway.metrics import Metrics
 from groundwire.gateway.middleware.counting import Counting
@@ -58,7 +60,8 @@ def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Me
     app.state.verifying = trail.Verifying()
     for router in ROUTERS:
         app.include_router(router)
-    describe(app)
+    describe = partial(openapi_document, "admin", title=app.title, routes=app.routes)
+    app.openapi = cache(describe)  # type: ignore[method-assign]  # as FastAPI documents
     app.router.routes += [
         Route("/livez", livez),
         Route("/readyz", readyz),

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
@@ -17,7 +18,7 @@ from groundwire.gateway.admin.auth import admin
 from groundwire.gateway.control import ControlPlane, store_unavailable
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.middleware.state import trace_id
-from groundwire.gateway.native.models import ErrorResponse
+from groundwire.gateway.native.described import error_responses
 from groundwire.gateway.native.route import NativeRoute
 
 _ETAG = re.compile(r'(?:W/)?"([0-9]{1,10})"')
@@ -30,20 +31,6 @@ _PATIENCE = 3.0
 
 #: The most entries of a page.
 MAX_LIMIT = 500
-
-_ERRORS = {
-    400: "The request cannot be read, or its query has an unknown parameter.",
-    401: "There is no admin key in the request, or one that is not taken.",
-    403: "The key is a tenant's, or its role may not do this.",
-    404: "There is no such tenant, key or event.",
-    408: "The body was not complete in time.",
-    409: "As things stand this cannot be done; the message says why.",
-    412: "It is of another version by now: see ETag.",
-    413: "The body is too large.",
-    415: "The body is no JSON.",
-    422: "A field is missing, unknown or not possible; the message says what is.",
-    503: "The database, or the audit log, cannot be used now.",
-}
 
 #: The error statuses that only requests with a body can get.
 BODY = (408, 413, 415)
@@ -88,12 +75,8 @@ def _unknown_parameter(name: str, known: list[str]) -> Problem:
     return Problem.named("unknown_parameter", name=name, there=there)
 
 
-def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI descriptions of the errors with these statuses."""
-    return {
-        status: {"model": ErrorResponse, "description": _ERRORS[status]}
-        for status in sorted(statuses)
-    }
+#: The responses of an operation of the admin plane by its error statuses.
+errors = partial(error_responses, "admin")
 
 
 def admin_router(tag: str, **more: Any) -> APIRouter:  # noqa: ANN401 - arguments of APIRouter

@@ -1,11 +1,15 @@
 """The OpenAPI documents of the gateway and its admin API: FastAPI's, completed here."""
 
 import json
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
 from typing import Any
 
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, ConfigDict
+from starlette.routing import BaseRoute
 
 from groundwire import __version__
 from groundwire.text.docstrings import described
@@ -33,24 +37,31 @@ class Shape(BaseModel):
     model_config = ConfigDict(json_schema_extra=_describe_fields, from_attributes=True)
 
 
-def openapi_document(
-    *,
-    tags: Mapping[str, str],
-    keys: Mapping[str, str],
-    **plane: Any,  # noqa: ANN401 - arguments of `get_openapi`
-) -> dict[str, Any]:
-    """Return the OpenAPI document of an app (the gateway or its admin API), as JSON data.
+@cache
+def plane_texts(plane: str) -> Mapping[str, Any]:
+    """Return the texts of ``openapi.toml`` about a plane, ``gateway`` or ``admin``."""
+    text = resources.files(__package__).joinpath("openapi.toml").read_text("utf-8")
+    texts: Mapping[str, Any] = tomllib.loads(text)[plane]
+    return texts
+
+
+def openapi_document(plane: str, *, title: str, routes: Sequence[BaseRoute]) -> dict[str, Any]:
+    """Return the OpenAPI document of an app, as JSON data: routes, and texts of ``openapi.toml``.
 
     Args:
-        tags: Name of a group of operations → its description.
-        keys: Header that may hold a key → its description. One of these headers is enough.
-        plane: Arguments of FastAPI's ``get_openapi`` about the app, such as its title and routes.
+        plane: ``gateway`` or ``admin``.
+        title: The title of the document.
+        routes: The routes that are described.
     """
+    texts = plane_texts(plane)
     found = get_openapi(
+        title=title,
         version=__version__,
+        summary=texts["summary"],
+        description=texts["description"],
+        routes=routes,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        tags=[{"name": name, "description": text} for name, text in tags.items()],
-        **plane,
+        tags=[{"name": name, "description": text} for name, text in texts["tags"].items()],
     )
     for operation in (each for item in found["paths"].values() for each in item.values()):
         responses = operation["responses"]
@@ -62,7 +73,7 @@ def openapi_document(
             response.setdefault("headers", {})["X-Trace-ID"] = {"schema": {"type": "string"}}
     for name in ("HTTPValidationError", "ValidationError"):
         found["components"]["schemas"].pop(name, None)
-    schemes = {_SCHEMES[header]: _scheme(header, text) for header, text in keys.items()}
+    schemes = {_SCHEMES[header]: _scheme(header, text) for header, text in texts["keys"].items()}
     found["components"]["securitySchemes"] = schemes
     return found | {"servers": [{"url": "/"}], "security": [{name: []} for name in schemes]}
 

@@ -4,35 +4,33 @@ The examples are in ``examples.json``.
 """
 
 import json
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import Any
 
+from groundwire.gateway.http.openapi import plane_texts
 from groundwire.gateway.native.models import ErrorResponse
 from groundwire.gateway.native.route import JSON
 
 REF = "#/components/schemas/"
 
-_ERRORS = {
-    400: "The request cannot be read, or what is in it cannot be checked.",
-    401: "There is no key in the request, or one that nobody has.",
-    403: "The answer was withheld: something in it is not supported, or it could not be checked.",
-    413: "There is more than is taken.",
-    415: "The body has another content type than those that are read.",
-    422: "Fields are missing, unknown, or not what they should be.",
-    500: "The model failed.",
-    502: "The upstream, or the verifier, cannot be reached, or its answer broke off.",
-    503: "What would answer is not loaded, or not yet; or it took too long, or cannot be recorded.",
-    504: "The upstream, or the verification, took too long.",
-}
 
+def error_responses(plane: str, *statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the responses of an operation with an error status, as FastAPI takes them.
 
-def errors(*more: int) -> dict[int | str, dict[str, Any]]:
-    """Describe the errors that any request can get, and those with the statuses ``more``."""
+    Args:
+        plane: ``gateway`` or ``admin``.
+        statuses: The statuses that the operation can have.
+    """
+    texts = plane_texts(plane)["errors"]
     return {
-        status: {"model": ErrorResponse, "description": _ERRORS[status]}
-        for status in sorted({401, 413, 415, 503, *more})
+        status: {"model": ErrorResponse, "description": texts[str(status)]}
+        for status in sorted({*statuses})
     }
+
+
+#: The errors of an operation of the gateway: those that all have, and more by their statuses.
+errors = partial(error_responses, "gateway", 401, 413, 415, 503)
 
 
 def described(description: str, schema: dict[str, Any]) -> dict[str, Any]:

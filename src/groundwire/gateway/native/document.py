@@ -17,37 +17,11 @@ from groundwire.gateway.native.routes import router
 
 CHAT = "/v1/chat/completions"
 
-DESCRIPTION = """\
-Checks whether answers of language models are supported by what the models were given.
-
-`/v1/chat/completions` is OpenAI's endpoint, with the answer checked on its way, as are those of
-`/v1/responses`, `/v1/messages` and `/v1/completions`. What else there is under `/v1` and is not
-described here is passed on to the upstream unchanged.
-
-Offsets count Unicode code points. Every response has the header `X-Trace-ID`; every error has a
-`type`, a `code`, a `message` and, where something can be done, a `next_step`.
-"""
-
 
 @cache
 def document() -> dict[str, Any]:
     """Return the document as JSON data, which is cached, so callers must not change it."""
-    found = openapi_document(
-        title="Groundwire",
-        summary="Checks answers against their sources.",
-        description=DESCRIPTION,
-        routes=router.routes,
-        tags={
-            "Checks": "Answers, compared with sources.",
-            "HaluGate": "What HaluGate's clients call.",
-            "Proxy": "OpenAI's API, with answers checked.",
-        },
-        keys={
-            "Authorization": "A key of the gateway, `gw_...`, as an OpenAI client sends its key.",
-            "X-API-Key": "The same key.",
-            "X-Groundwire-Key": "The same key; Authorization then belongs to the upstream.",
-        },
-    )
+    found = openapi_document("gateway", title="Groundwire", routes=router.routes)
     text = resources.files(__package__).joinpath("chat_endpoint.json").read_text("utf-8")
     found["paths"][CHAT] = chat = json.loads(text)
     chat["post"]["requestBody"]["content"][JSON]["examples"] = request_examples()[CHAT]
