@@ -1,6 +1,6 @@
 """``groundwire audit``: verifies the audit trail."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +17,8 @@ from groundwire.errors import SettingError
 
 if TYPE_CHECKING:
     from groundwire.config import Config
-    from groundwire.control.audit.verdict import TrailVerdict
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-
-_WORDS = {"intact": "intact", "tampered": "TAMPERED", "unverified": "not verified"}
 
 
 @commands()
@@ -73,6 +70,7 @@ def verify(
     from groundwire.control.audit.verdict import TrailStatus
     from groundwire.control.audit.verify_file import verify_files
     from groundwire.control.audit.verify_store import verify_store
+    from groundwire.render.html import render_text
 
     keys = existing_keys(config, more=key_files)
     found = files or _configured_files(config, store)
@@ -80,7 +78,11 @@ def verify(
         verdict = verify_files(found, keys, is_partial=is_partial)
     else:
         verdict = run(config, lambda store: verify_store(store, keys)).value
-    show(asdict(verdict), lambda: "\n".join(_lines(verdict)), as_json=as_json)
+    show(
+        asdict(verdict),
+        lambda: render_text("audit.txt", verdict=verdict, count_of=count_of),
+        as_json=as_json,
+    )
     if verdict.status is TrailStatus.TAMPERED:
         ctx.exit(ExitStatus.FLAGGED)
     if verdict.status is not TrailStatus.INTACT:
@@ -101,25 +103,3 @@ def _configured_files(config: "Config", store: StoreOptions) -> Sequence[Path]:
     if path == "-":
         raise SettingError("audit.path", path, "a file here: give the one it was kept in as --file")
     return (Path(path),)
-
-
-def _what(verdict: "TrailVerdict") -> str:
-    count = f"{count_of(verdict.records, 'record')} in {count_of(verdict.chains, 'chain')}"
-    if verdict.status == "tampered":
-        return f"{count_of(verdict.findings_total, 'finding')}, {count}"
-    if verdict.status == "unverified":
-        why = "there are no records"
-        return f"no key that was given has signed any of {count}" if verdict.records else why
-    return count
-
-
-def _lines(verdict: "TrailVerdict") -> Iterator[str]:
-    from groundwire.render import visible  # texts in a database are untrusted
-
-    yield f"{_WORDS[verdict.status]}: {_what(verdict)}"
-    for finding in verdict.findings:
-        yield f"  {finding.kind:<10}{visible(finding.text)}"
-    if verdict.findings_total > len(verdict.findings):
-        yield f"  and {verdict.findings_total - len(verdict.findings):,} more"
-    for note in verdict.notes:
-        yield f"note: {visible(note)}"

@@ -243,26 +243,11 @@ def print_config(
         say("Write your own values in place of what stands in <>.")
 
 
-def describe(backend: "Backend") -> Iterator[str]:
+def describe(backend: "Backend") -> list[str]:
     """Describe the server's verifier and its evidence, line by line."""
-    where = {
-        "local": "local: nothing leaves this machine",
-        "openai": "openai: claims and the evidence they are read with leave this machine",
-        "service": "service: answers and all their evidence leave this machine",
-    }
-    yield f"verifier  {where[backend.name]}"
-    has_key = backend.config.verify.api_key is not None or os.environ.get("OPENAI_API_KEY")
-    if backend.is_open_world and not has_key:
-        yield "          OPENAI_API_KEY is not set: until it is, all is flagged."
-    has_url = backend.config.verify.service_url or os.environ.get("BERRY_SERVICE_URL")
-    if backend.name == "service" and not has_url:
-        yield "          BERRY_SERVICE_URL is not set: until it is, all is flagged."
-    if backend.stores is None:
-        yield "evidence  not held"
-    else:
-        files = ", ".join(map(str, backend.roots.folders))
-        only = " only" if backend.held_only else ""
-        yield f"evidence  held{only}; {f'files of {files}' if files else 'no files'}"
+    from groundwire.render.html import render_text
+
+    return render_text("mcp_start.txt", backend=backend, environ=os.environ).split("\n")
 
 
 def run_stdio(ctx: click.Context, start: ServerOptions) -> None:

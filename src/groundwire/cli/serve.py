@@ -5,7 +5,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -200,25 +200,23 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
         server.serve_until_told(sockets)
 
 
-def describe(config: "Config", *, is_local_demo: bool) -> Iterator[str]:
+def describe(config: "Config", *, is_local_demo: bool) -> list[str]:
     """Describe the gateway that is about to run, line by line."""
-    if not config.upstreams:
-        yield "upstream  none: checks are served, such as /v1/check, and chats are refused"
-        yield "          To name one: groundwire serve --upstream https://api.openai.com/v1"
-    for each in config.upstreams:
-        models = "all models" if each.models == ("*",) else ", ".join(each.models)
-        yield f"upstream  {each.name}: {each.url}, {models}"
-        if not urlsplit(each.url).path.strip("/"):
-            yield "          It has no path; most servers have their API at /v1."
-    if config.gateway.ext_proc_port is not None:
-        yield f"envoy     ext_proc on port {config.gateway.ext_proc_port}"
-    yield f"checks    {_checks(config)}"
-    if decisions := _decisions(config):
-        yield f"          but for decisions: {decisions}"
-    yield f"store     {_store(config)}"
-    yield f"audit     {_audit(config)}"
-    if is_local_demo:
-        yield "keys      none is needed: --local-demo serves this machine only"
+    from groundwire.control.folder import data_folder
+    from groundwire.control.store.store import FILE
+    from groundwire.render.html import render_text
+
+    url = config.store.url
+    text = render_text(
+        "serve.txt",
+        config=config,
+        is_local_demo=is_local_demo,
+        checked_tenants=[name for name, each in config.tenants.items() if each.enabled],
+        decisions=[(each.name, each.plugin) for each in config.decisions if each.plugin],
+        store=data_folder(config) / FILE if url is None else repr(url),
+        urlsplit=urlsplit,
+    )
+    return text.split("\n")
 
 
 def log_lines(*lines: str) -> None:
@@ -268,59 +266,11 @@ def write_secret(path: Path, text: str) -> None:
         stream.write(text)
 
 
-def describe_keys(start: "FirstStart", *, address: str) -> Iterator[str]:
+def describe_keys(start: "FirstStart", *, address: str) -> list[str]:
     """Write out the new keys with their uses, line by line."""
-    if start.tenant_key is not None:
-        yield ""
-        yield "Clients need this key. It is shown this once:"
-        yield ""
-        yield f"  {start.tenant_key.secret}"
-        yield ""
-        yield "Use it as any OpenAI key, with this base URL:"
-        yield f"  export OPENAI_BASE_URL={address}/v1 OPENAI_API_KEY=..."
-    if start.admin_key is not None:
-        yield ""
-        yield "The admin plane needs this key. It is shown this once:"
-        yield ""
-        yield f"  {start.admin_key.secret}"
-        yield ""
-        yield "groundwire keys create --admin makes another, should it be lost."
-    yield ""
+    from groundwire.render.html import render_text
 
-
-def _checks(config: "Config") -> str:
-    own = config.check
-    if not own.enabled:
-        tenants = [name for name, each in config.tenants.items() if each.enabled]
-        return f"off, but for {', '.join(tenants)}" if tenants else "off"
-    released = f", released by {config.gateway.release}" if config.policy.action.withholds else ""
-    if released and config.gateway.release == "deferred":
-        released = ", released at the end"
-    if own.preset != "none":
-        released += f", preset {own.preset}"
-    return f"on, action {own.action}{released}, detector {config.detector.name}"
-
-
-def _decisions(config: "Config") -> str:
-    """Describe in one line the decisions that have a policy: name and action of each."""
-    plugins = {each.name: each.plugin for each in config.decisions if each.plugin is not None}
-    said = (f"{name} ({own.action if own.enabled else 'off'})" for name, own in plugins.items())
-    return ", ".join(said)
-
-
-def _store(config: "Config") -> str:
-    from groundwire.control.folder import data_folder
-    from groundwire.control.store.store import FILE
-
-    url = config.store.url
-    return str(data_folder(config) / FILE) if url is None else repr(url)
-
-
-def _audit(config: "Config") -> str:
-    if not config.audit.enabled:
-        return "off"
-    path = config.audit.path
-    return "standard output" if path == "-" else path or "in the store"
+    return [*render_text("first_keys.txt", start=start, address=address).split("\n"), ""]
 
 
 def _keys(config: "Config", start: "FirstStart") -> str:

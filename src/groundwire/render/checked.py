@@ -53,16 +53,15 @@ def response_to_terminal(response: "CheckedResponse", *, color: bool) -> str:
     """
     from markupsafe import Markup
 
-    paint, question = painter(color=color), response.context.conversation.question
+    question = response.context.conversation.question
     return render_text(
         "checked.txt",
+        color=color,
         response=response,
         context=response.context,
         question="none" if question is None else f'"{one_line(excerpt(question, around=""))}"',
         gate=describe_gate(response.context.gate),
         answers=[(each, Markup(_text(each, color=color))) for each in response.answers],
-        # Markup, so that the template does not escape the colour codes.
-        paint=lambda text, style=DIM: Markup(paint(str(text), style)),
         timings=_timings,
         short=_short,
         counted=_counted,

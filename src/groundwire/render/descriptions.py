@@ -1,4 +1,7 @@
-"""Descriptions of a detection in words, for the terminal report and the pages."""
+"""Descriptions of a detection in words, for the terminal report and the pages.
+
+Templates can use all public names of this module.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -19,22 +22,6 @@ from groundwire.text.screen import one_line
 
 if TYPE_CHECKING:
     from groundwire.verify.verifier import Doubt
-
-#: Names of this module that all templates can use.
-__all__ = (
-    "REASONS",
-    "describe_claims",
-    "describe_coverage",
-    "describe_detector",
-    "describe_label",
-    "describe_reasons",
-    "describe_score",
-    "explain_outcome",
-    "highest_probability",
-    "percent",
-    "pieces",
-    "unchecked",
-)
 
 OUTCOMES = {
     Outcome.GROUNDED: "no unsupported words found",

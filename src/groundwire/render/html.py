@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from groundwire.render import descriptions
+from groundwire.render.terminal import DIM, painter
 from groundwire.text.screen import one_line, visible
 
 if TYPE_CHECKING:
@@ -43,8 +44,16 @@ def render(template: str, **values: Any) -> str:  # noqa: ANN401
     return _templates().get_template(template).render(**values)
 
 
-def render_text(template: str, **values: Any) -> str:  # noqa: ANN401
-    """Fill in a plain-text template, whose name ends in ``.txt``, and strip trailing line ends."""
+def render_text(template: str, *, color: bool = False, **values: Any) -> str:  # noqa: ANN401
+    """Fill in a plain-text template, whose name ends in ``.txt``, and strip trailing line ends.
+
+    The template can call ``paint(text, style)``, which adds an ANSI style if there is ``color``.
+    """
+    from markupsafe import Markup
+
+    paint = painter(color=color)
+    # Markup, so that the colour codes are not escaped.
+    values["paint"] = lambda text, style=DIM: Markup(paint(str(text), style))
     return render(template, **values).rstrip("\n")
 
 
@@ -71,7 +80,8 @@ def _templates() -> "Environment":
         lstrip_blocks=True,
         finalize=_shown,
     )
-    made.globals.update({name: getattr(descriptions, name) for name in descriptions.__all__})
+    public = {name for name in vars(descriptions) if not name.startswith("_")}
+    made.globals.update({name: getattr(descriptions, name) for name in public})
     made.globals["one_line"] = one_line
     return made
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from groundwire.config.tree import Verify
 from groundwire.render.descriptions import MarkedStretch
 from groundwire.render.html import render_text
-from groundwire.render.terminal import DIM, mark_words, painter
+from groundwire.render.terminal import mark_words
 from groundwire.text.quotes import excerpt
 from groundwire.text.screen import one_line
 from groundwire.verify.budget import Amount
@@ -68,17 +68,15 @@ def report_to_terminal(report: VerificationReport, *, color: bool) -> str:
     """
     from markupsafe import Markup
 
-    paint = painter(color=color)
     claims = [
         (each, Markup(mark_words(one_line(each.claim.text), doubts_of(each), color=color)))
         for each in report.details
     ]
     return render_text(
         "verification.txt",
+        color=color,
         report=report,
         claims=claims,
-        # Markup, so that the template does not escape the colour codes.
-        paint=lambda text, style=DIM: Markup(paint(str(text), style)),
         outcome=describe_outcome(report),
         has_failed=report.error is not None or any(e.status in _GRAVE for e in report.details),
         statuses=describe_statuses(report),
