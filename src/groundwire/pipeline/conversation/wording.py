@@ -4,57 +4,17 @@ import re
 from collections.abc import Iterator
 from enum import StrEnum
 from itertools import pairwise
+from pathlib import Path
 
 import re2
 
 from groundwire.pipeline.conversation.roles import listed
+from groundwire.text.word_lists import read_lists
 
-#: Phrases that speak to a model about its task, and hardly ever stand in evidence.
-_OF_THE_TASK = re2.compile(
-    r"(?i)(?:\bthe above\b|\babove[- ](?:context|information|documents?|passages?|sources?"
-    r"|text|mentioned|is the)|\b(?:information|context|documents|sources|passages|text) above\b"
-    r"|\b(?:based|rely|relying) (?:only |solely |strictly |exclusively )?(?:up)?on"
-    r" (?:the|this|these|your)\b.{0,24}(?:context|information|documents?|passages?|sources?|text"
-    r"|above|following|knowledge|content|data|excerpts?|results?|question|query)"
-    r"|\b(?:given|using|use|with) (?:only )?(?:the|this|these) (?:provided |given |above"
-    r" |following |retrieved )*(?:context|information|documents?|passages?|sources?|knowledge)\b"
-    r"|\banswers? (?:the|this|my|user'?s?|all|any|each|questions?|in|only|as|based|using|with"
-    r"|concise|must)\b"
-    r"|\bthe users?'?s?\b ?(?:current )?(?:question|query|request|comment|message|input"
-    r"|prompt|that)"
-    r"|\buser (?:question|query|request|comment|message|input)s?\b"
-    r"|\byour (?:final )?(?:answers?|responses?|reply|replies|task|job|role|goal|own knowledge"
-    r"|output|knowledge base)\b"
-    r"|\byou (?:do not|don'?t|cannot|can'?t) (?:know|find|answer)|\bprior knowledge\b"
-    r"|\bmak(?:e|ing) (?:up|things up)\b.{0,12}|\bas an ai\b|\bhallucinat(?:e|ing)\b"
-    r"|\byou are (?:an?|the) [\w ,-]{0,60}(?:assistant|bot|chatbot|expert|ai|agent|model|helper)\b"
-    r"|\bprovided (?:context|documents?|information|sources?|passages?|excerpts?|text)\b"
-    r"|\b(?:if|when) the (?:answer|question|context|information|documents?|query)\b"
-    r"|\b(?:not|n't) (?:\w+ ){0,3}(?:in|by|from) the (?:provided |given |above |retrieved )?"
-    r"(?:context|documents?|sources?|passages?|knowledge base|excerpts?)\b"
-    r"|\b(?:good|correct|ideal|expected|example|sample|model) (?:answer|response)s?\b"
-    r"|\brespond (?:in|with|to|only|as)|\bcite (?:the|your|sources?|each|every|all)\b"
-    r"|^\s*end of (?:the )?(?:\w+ ){0,2}"
-    r"(?:context|data|documents?|sources?|passages?|information)\b"
-    r"|\b(?:tell|show|give) me\b|\b(?:this|the|following) question\b|\bstep[- ]by[- ]step\b)"
-)
-#: Phrases that refer to evidence before them.
-_POINTS_BACK = re2.compile(
-    r"(?i)(?:\b(?:the|this) above\b|\babove (?:context|information|documents?|passages?|sources?"
-    r"|text|data|article)|\b(?:context|information|documents?|passages?|sources?|text|data|article)"
-    r"(?: \w+){0,3} above\b)"
-)
-#: Phrases that ask whether something is true. The text before such a phrase is a claim to judge.
-_JUDGES = re2.compile(
-    r"(?i)\b(?:is|are|was|were) (?:this|that|it|he|she|they|these|those)"
-    r"(?: claim| statement| sentence)? (?:really |actually )?"
-    r"(?:so|true|correct|right|accurate|false|wrong)\b"
-    r"|\btrue or false\b|\bfact or (?:fiction|myth)\b|\b(?:do )?you agree\b"
-    r"|\breally [^.?]{0,40}\?"
-    r"|\b(?:can|could|please)(?: you)? (?:check|verify|confirm)\b"
-    r"|\bes (?:cierto|verdad|correcto)\b|\bstimmt (?:das|es)\b|\best-ce (?:vrai|exact|correct)\b"
-    r"|\bè (?:vero|corretto)\b|\bé (?:verdade|correto)\b"
-)
+_PHRASES = {
+    name: re2.compile(f"(?i){'|'.join(map(str.strip, phrases.splitlines()))}")
+    for name, phrases in read_lists(Path(__file__).with_name("phrases.txt")).items()
+}
 _ENDS_QUOTING = re2.compile(
     r"(?:[:：]|\b(?:said|says|wrote|writes|texted|replied|answered|reads|states|told me))"
     r"[ \t,]*[\"“„«][^\"”“»]{20,}[\"”“»][\s.!]*$"
@@ -102,7 +62,7 @@ def concerns_the_task(text: str) -> bool:
     """Return whether a text speaks to a model about its task: "answer from the context above"."""
     if not text.isascii() and any(map(text.__contains__, listed("task without spaces"))):
         return True
-    return not listed("task").isdisjoint(_words(text)) and _OF_THE_TASK.search(text) is not None
+    return not listed("task").isdisjoint(_words(text)) and _PHRASES["task"].search(text) is not None
 
 
 def _words(text: str) -> list[str]:
@@ -118,13 +78,14 @@ def _said(text: str) -> Iterator[tuple[str, list[str]]]:
 
 def points_back(text: str) -> bool:
     """Return whether a text refers to evidence before it: "given the context above"."""
-    return _POINTS_BACK.search(text) is not None
+    return _PHRASES["points back"].search(text) is not None
 
 
 def is_judged(text: str, following: str) -> bool:
     """Return whether a text has a question such as "Is this true?" in it or right after it."""
     asks = "?" in text or "?" in following
-    return asks and (bool(_JUDGES.search(text)) or bool(_JUDGES.match(following.lstrip())))
+    judges = _PHRASES["judges"]
+    return asks and (bool(judges.search(text)) or bool(judges.match(following.lstrip())))
 
 
 def wording_of(sentence: str, *, is_user: bool) -> Wording | None:
