@@ -6,46 +6,22 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from groundwire.detection.example import Example
+from groundwire.render.html import read_part
 
 Point = str | float
-
-_PYTHON = """\
-from groundwire import Detector
-
-detector = Detector.load()
-detection = detector.detect(
-{arguments}
-)
-print(detection.outcome, [span.text for span in detection.spans])
-"""
-
-_CURL = """\
-# A gateway answers this: groundwire serve --upstream URL --local-demo
-curl http://127.0.0.1:8080/v1/check \\
-  -H 'Content-Type: application/json' \\
-  -d {body}
-"""
-
-_TEST = """\
-# The fixture comes with groundwire: pytest test_answer.py
-def test_the_answer_is_grounded(grounded):
-    grounded(
-{arguments}
-    )
-"""
 
 
 def _code(example: Example, point: Point, *, template: str, indent: int) -> str:
     space = " " * indent
     values = {**_values(example), "operating_point": point}
     lines = (f"{space}{name}={_literal(value, space)}," for name, value in values.items())
-    return template.format(arguments="\n".join(lines))
+    return read_part(template).format(arguments="\n".join(lines))
 
 
 def _curl(example: Example, point: Point) -> str:
     values = {"operating_point": point, **_values(example)}
     body = json.dumps(values, ensure_ascii=False, indent=2)
-    return _CURL.format(body=shlex.quote(body))
+    return read_part("snippet_curl.txt").format(body=shlex.quote(body))
 
 
 def _literal(value: object, space: str) -> str:
@@ -73,7 +49,7 @@ def _named(id_: str, title: str | None, text: str) -> dict[str, str]:
 
 #: Name of a kind of code → the function that writes it.
 WRITERS: Mapping[str, Callable[[Example, Point], str]] = {
-    "python": partial(_code, template=_PYTHON, indent=4),
+    "python": partial(_code, template="snippet_python.txt", indent=4),
     "curl": _curl,
-    "test": partial(_code, template=_TEST, indent=8),
+    "test": partial(_code, template="snippet_test.txt", indent=8),
 }
