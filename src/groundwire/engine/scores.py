@@ -17,10 +17,6 @@ SETTLED_PROBABILITY = 0.1
 #: four fifths of such words turned out to be wrong.
 SETTLED_BELOW = 0.65
 
-#: Scale and offset of the map from the model's log-odds to log-odds that combine rule and model
-#: (:func:`combined_probability`).
-_COMBINED_SCALE, _COMBINED_OFFSET = 0.82, 0.92
-
 _COLUMNS = {Label.SUPPORTED: 0, Label.UNSUPPORTED: 1, Label.CONTRADICTED: 2}
 
 
@@ -195,14 +191,17 @@ class ClaimScores:
         return (self.offsets[:, 0] < conflict.end) & (self.offsets[:, 1] > conflict.start)
 
 
+#: The map from the model's log-odds to log-odds that combine rule and model, of the same form.
+_COMBINED = AnswerCalibration(scale=0.82, offset=0.92)
+
+
 def combined_probability(doubt: float) -> float:
     """Return P(not supported) of words that a rule finds wrong.
 
     ``doubt`` is the model's highest P(not supported) of these words. If it is 0.73, the result is
     0.85. The map is fitted on the 187 conflicts that count in the validation answers.
     """
-    p = min(max(doubt, 1e-6), 1 - 1e-6)
-    return (1 + tanh((_COMBINED_SCALE * log(p / (1 - p)) + _COMBINED_OFFSET) / 2)) / 2
+    return _COMBINED.probability(doubt)
 
 
 def _raise(
