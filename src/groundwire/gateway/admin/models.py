@@ -13,8 +13,9 @@ from pydantic import AwareDatetime, ConfigDict, Field, WithJsonSchema
 from groundwire.config.tenants import KINDS
 from groundwire.control.keys import Role
 from groundwire.control.tenants.record import KeyStatus
-from groundwire.gateway.http.openapi import Shape
+from groundwire.gateway.http.openapi import Shape, plane_texts
 
+_EXAMPLES = plane_texts("admin")["examples"]
 _ID = "^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"
 
 TenantId = Annotated[
@@ -64,17 +65,7 @@ Policy = Annotated[
 
 
 #: A policy as the body of a request.
-PolicyBody = Annotated[
-    Policy,
-    Body(
-        openapi_examples={
-            "block": {
-                "summary": "Withhold what is not supported",
-                "value": {"action": "block", "detector": "reader", "operating_point": "recall"},
-            }
-        }
-    ),
-]
+PolicyBody = Annotated[Policy, Body(openapi_examples=_EXAMPLES["policy"])]
 
 
 class NewTenant(Shape):
@@ -105,24 +96,7 @@ class TenantChange(Shape):
 
 
 #: A change of a tenant as the body of a request, with the example of DVARA's documentation.
-ChangeBody = Annotated[
-    TenantChange,
-    Body(
-        openapi_examples={
-            "dvara": {
-                "summary": "As DVARA documents it",
-                "value": {
-                    "metadata": {
-                        "grounding.enabled": "true",
-                        "grounding.action": "BLOCK",
-                        "grounding.max-sources": "20",
-                        "grounding.max-source-length": "5000",
-                    }
-                },
-            }
-        }
-    ),
-]
+ChangeBody = Annotated[TenantChange, Body(openapi_examples=_EXAMPLES["change"])]
 
 
 class Renaming(Shape):
