@@ -19,7 +19,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from groundwire import __version__
 from groundwire.config import Config
 from groundwire.control.tenants.directory import Directory
 from groundwire.errors import ConfigError, GroundwireError, needs_extra
@@ -42,11 +41,6 @@ from groundwire.pipeline import Pipeline
 
 if TYPE_CHECKING:
     from groundwire.gateway.control import ControlPlane
-
-DESCRIPTION = (
-    "Checks answers of language models against their sources. Everything else under /v1 is what "
-    "the upstream has."
-)
 
 #: Exceptions that this app turns into responses. The middleware :class:`.Tracing` handles others.
 ERRORS = (Problem, GroundwireError, HTTPException, RequestValidationError, ClientDisconnect)
@@ -132,8 +126,6 @@ def create_app(
 
     app = FastAPI(
         title="Groundwire",
-        version=__version__,
-        description=DESCRIPTION,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,

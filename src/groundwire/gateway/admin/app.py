@@ -15,7 +15,6 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
-from groundwire import __version__
 from groundwire.errors import GroundwireError
 from groundwire.gateway.admin import keys, tenants, trail
 from groundwire.gateway.admin.auth import AdminAuthentication
@@ -49,13 +48,7 @@ _UNCACHED = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Metrics) -> FastAPI:
     """Make the app of the admin plane; the data plane uses the objects in the arguments too."""
-    app = FastAPI(
-        title="Groundwire admin",
-        version=__version__,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-    )
+    app = FastAPI(title="Groundwire admin", docs_url=None, redoc_url=None, redirect_slashes=False)
     app.state.control, app.state.readiness, app.state.metrics = control, readiness, metrics
     app.state.verifying = trail.Verifying()
     for router in ROUTERS:
