@@ -121,7 +121,7 @@ def sentences() -> str:
 
 def pairs() -> list[tuple[str, ...]]:
     """Return the rows of a table: errors that are found in texts that the models do not know."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for kind, what in (
         ("claims", "plain claims, each beside a wrong one of the kinds above"),
         ("answers", "answers in the style of RAG, each beside one with a subtle error"),

@@ -63,8 +63,10 @@ def load_stages(
     detector = load_detector(config)
     judges = Judges(detector, known=config.detectors, make=partial(_load_beside, config, detector))
     try:
-        for each in (config.policy, *(each.plugin for each in config.decisions if each.plugin)):
-            judges.check(Overrides(action=each.action))
+        plugins = (each.plugin for each in config.decisions if each.plugin is not None)
+        policy = config.policy
+        for action in (policy.action, policy.contradicted_action, *(p.action for p in plugins)):
+            judges.check(Overrides(action=action))
         _check_tenants(config, judges)
         explainer = _explainer(config, judges, tenants=tenants, may_change=may_change)
     except Exception:

@@ -8,11 +8,9 @@ from groundwire.detection.values import Outcome
 from groundwire.render.descriptions import OUTCOMES
 from groundwire.render.html import render_text
 from groundwire.render.terminal import (
-    DIM,
     OUTCOME_STYLES,
     indented,
     mark_words,
-    painter,
     to_terminal,
 )
 from groundwire.text.quotes import QUOTE_CHARS, excerpt
