@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from groundwire.cli.console import show
+from groundwire.cli.console import say, show
 from groundwire.cli.data_options import DataOptions
 from groundwire.cli.detectors import DetectorChoice, Setup
 from groundwire.cli.inputs import FiniteRange
@@ -64,6 +64,8 @@ def evaluate(
         found = Evaluation.read(done.path, prevalences=prevalences or PREVALENCES)
     scores = found.to_dict(wall_s=done.wall_s)
     show(scores, lambda: to_text(scores), as_json=as_json)
+    if output.output is None and scores["n_answers"]:
+        say("Which rows: add --output results.jsonl, and give that to groundwire report.")
     ctx.exit(status_of(found))
 
 

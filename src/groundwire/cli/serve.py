@@ -53,6 +53,8 @@ class ServeOptions:
         action: What is done about hallucinated answers: none, log, flag, header, body,
             repair or block.
             [default: log]
+        operating_point: The threshold: precision (few false alarms, for blocking), balanced,
+            recall, or a number.  [default: balanced]
         release: When a stream passes on text that may have to be blocked: sentence (once the
             sentence is judged) or deferred (at the end).  [default: sentence]
         checks: Whether answers are checked at all.
@@ -73,6 +75,9 @@ class ServeOptions:
     file: Path | None = option("--config", type=TEXT_FILE)
     preset: object = option("--preset", "NAME", setting="check.preset")
     action: object = option("--action", "ACTION", setting="check.action")
+    operating_point: object = option(
+        "--operating-point", "POINT", setting="detector.operating_point"
+    )
     release: object = option("--release", "WHEN", setting="gateway.release")
     checks: bool | None = option("--check/--no-check", setting="check.enabled")
     store: object = option("--store", "URL", setting="store.url")

@@ -121,5 +121,8 @@ def why_no_interval(table: str) -> str:
 
     The table must show scores with intervals as :func:`interval_text` formats them.
     """
-    why = f"No interval: fewer than {MIN_CONTEXTS} contexts count, or all have the same score."
+    why = (
+        f"No interval: there are fewer than {MIN_CONTEXTS} contexts (different sources), or all "
+        "have the same score."
+    )
     return why if "(- to -)" in table else ""

@@ -90,7 +90,9 @@ def repair_to_terminal(repair: "Repair", *, color: bool) -> str:
     """
     lines = [to_terminal(repair.before, color=color), ""]
     if repair.after is None:
-        return "\n".join([*lines, "repair    nothing changed"])
+        is_wrong = repair.before.outcome is Outcome.HALLUCINATED
+        why = "no words of the sources fit surely enough" if is_wrong else "only a wrong answer is"
+        return "\n".join([*lines, f"repair    nothing changed: {why}"])
     paint = painter(color=color)
     for edit in repair.edits:
         lines.append(f"repair    {edit.start}-{edit.end}")

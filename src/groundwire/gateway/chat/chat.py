@@ -246,7 +246,9 @@ class Exchange:
         body = await self._checked(checks, reply, raw)
         await self._recorder.complete(context, body.answers, since=read_at)
         if any(answer.action is Action.BLOCK for answer in body.answers):
-            raise blocked(body.answers)
+            refusal = blocked(body.answers)
+            refusal.headers |= dict(outcome_headers(body.answers))
+            raise refusal
         return marked(reply, body, self._chat.dialect)
 
     def _observed(
