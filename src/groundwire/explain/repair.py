@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from itertools import product
-from math import log
+from math import inf, log
+from time import monotonic
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -236,19 +237,33 @@ class Mender:
         """Check each text as an answer of its own to the question."""
         return list(self._read(replace(self._example, answer=text) for text in texts))
 
-    def repairs(self, detection: Detection) -> tuple[Edit, ...]:
+    def repairs(
+        self,
+        detection: Detection,
+        *,
+        asks: Callable[[Claim], bool] = lambda claim: bool(claim.spans),
+        seconds: float = inf,
+    ) -> tuple[Edit, ...]:
         """Return the changes after which no claim has marks; none if one cannot be repaired.
 
         The changed answer is not checked as a whole.
+
+        Args:
+            detection: The detection of the answer as it was, or of its beginning.
+            asks: Whether a claim is to be repaired; by default if it has marks.
+            seconds: After this time no further claim is repaired, and the result has no changes.
         """
+        end = monotonic() + seconds
         is_known = all(span.probability is not None for span in detection.spans)
         if detection.outcome is not Outcome.HALLUCINATED or not is_known:
             return ()
         found: list[Edit] = []
         for claim in detection.claims:
-            if claim.spans:
+            if asks(claim):
                 key = claim.start, claim.text
                 if key not in self._known:
+                    if monotonic() > end:
+                        return ()
                     self._known[key] = self.edits(claim)
                 if not self._known[key]:
                     return ()

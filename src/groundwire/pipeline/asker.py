@@ -15,14 +15,14 @@ class AskerArguments(TypedDict, total=False):
             settings that it was given for this tenant.
         request: Settings that the request asks for; they apply where they are stricter than the
             policy.
-        can_edit: Whether the caller sends answers with :attr:`.Checked.edits` made; without it, the
-            action ``repair`` becomes ``block``.
+        repair_s: Seconds that a repair may take, for a caller that sends an answer with its
+            :attr:`.Checked.edits`. With 0, the action ``repair`` becomes ``block``.
     """
 
     tenant: str
     overrides: Overrides | None
     request: Request | None
-    can_edit: bool
+    repair_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +34,11 @@ class Asker:
         overrides: The tenant's own settings; ``None`` if it has none.
         request: Settings that the request asks for; they apply where they are stricter than the
             policy.
-        can_edit: Whether the caller sends answers with :attr:`.Checked.edits` made; without it, the
-            action ``repair`` becomes ``block``.
+        repair_s: Seconds that a repair may take, for a caller that sends an answer with its
+            :attr:`.Checked.edits`. With 0, the action ``repair`` becomes ``block``.
     """
 
     tenant: str = ""
     overrides: Overrides | None = None
     request: Request | None = None
-    can_edit: bool = False
+    repair_s: float = 0.0

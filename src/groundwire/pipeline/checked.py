@@ -35,7 +35,7 @@ class Checked:
         unexplained: The class name of the error because of which the explainer has no verdict on
             some findings, or ``None``.
         edits: The changes that repair the answer, in reading order; empty unless the action is
-            ``repair``.
+            ``repair``. A stream that is blocked later has those that were sent.
         timings_ms: Wall time by stage in milliseconds, including stages of the request. Equality
             and hash ignore it.
     """
@@ -86,7 +86,7 @@ class Checked:
         policy, found = self.context.policy, self.detection
         if found is None or decide(policy, Outcome.PARTIAL).withholds:
             return 0  # unread evidence may concern any claim, so none can be shown
-        asks = (_asks_to_withhold(policy, claim) for claim in found.claims)
+        asks = (asks_to_withhold(policy, claim) for claim in found.claims)
         first = next((i for i, is_asked in enumerate(asks) if is_asked), 0)
         clear = found.claims[first - 1].end if first else 0
         # Of a structured answer only prose can be shown in part: half a JSON document is useless.
@@ -115,7 +115,8 @@ class Checked:
         }
 
 
-def _asks_to_withhold(policy: Policy, claim: Claim) -> bool:
+def asks_to_withhold(policy: Policy, claim: Claim) -> bool:
+    """Return whether a policy requires an action on a claim that may withhold it."""
     rulings = [
         decide(policy, Outcome.HALLUCINATED, label=span.label, severity=span.severity)
         for span in claim.spans

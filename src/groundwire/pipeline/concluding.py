@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import dataclass, replace
+from functools import partial
 
 from groundwire.detection.similarity import without_short
 from groundwire.detection.source_limits import account_for
@@ -9,7 +10,7 @@ from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.explain import Explained
 from groundwire.explain.repair import Edit, Mender, edited
 from groundwire.pipeline.answer_stream import CheckResult
-from groundwire.pipeline.checked import Checked
+from groundwire.pipeline.checked import Checked, asks_to_withhold
 from groundwire.pipeline.context import DUE, CheckPath, RequestContext
 from groundwire.pipeline.conversation.response import Answer, AnswerKind
 from groundwire.pipeline.explaining import Remembered, as_explained
@@ -55,7 +56,11 @@ class Concluder:
         if self.mender is None or detection is None or lost or checked.answer.n_skipped:
             return ()
         try:
-            edits = self.mender.repairs(detection)
+            edits = self.mender.repairs(
+                detection,
+                asks=partial(asks_to_withhold, checked.context.policy),
+                seconds=self.context.repair_s,
+            )
             if edits and is_whole:
                 after = self.mender.read([edited(checked.answer.text, edits)])[0]
                 is_right = isinstance(after, Detection) and after.outcome is Outcome.GROUNDED

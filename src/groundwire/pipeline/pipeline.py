@@ -219,7 +219,7 @@ class Pipeline:
             tenant=asker.tenant,
             overrides=asker.overrides,
             request=asker.request,
-            can_edit=asker.can_edit,
+            repair_s=asker.repair_s,
             limits=resolve_limits(self._limits, asker.overrides),
             detector=self._named(asker),
             **known,
@@ -471,7 +471,7 @@ class Pipeline:
                     tenant=context.tenant,
                     reads_ahead=reads_ahead,
                 )
-                if context.can_edit:
+                if context.repair_s:
                     read = partial(
                         detector.detect_batch, operating_point=point, tenant=context.tenant
                     )

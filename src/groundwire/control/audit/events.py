@@ -9,6 +9,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from functools import cache
 from math import isfinite
 from types import MappingProxyType
 from typing import Any
@@ -19,7 +20,6 @@ from groundwire.control.audit.event import AuditEvent, EventType
 from groundwire.control.audit.findings import AnswerFindings
 from groundwire.control.audit.quoted import AuditText, Keeping, Quotes, hashed
 from groundwire.detection.values import Detection, Outcome, Reason
-from groundwire.explain.repair import Edit
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
@@ -199,7 +199,7 @@ def _found_payload(
         name = Quotes(keeping, max_chars=0).name
         payload["unsupported_pointers"] = tuple(map(name, answer.pointers[:MAX_TEXTS]))
     if answer.edits:
-        payload["edits"] = _edits(answer.edits[:MAX_TEXTS], detection, keeping)
+        payload["edits"] = _edits(answer, detection, keeping)
     judged = {
         "nli_contradictions": findings.n_contradictions,
         "max_severity": findings.max_severity,
@@ -226,19 +226,24 @@ def _texts(detection: Detection, keeping: Keeping) -> dict[str, tuple[str | None
 
 
 def _edits(
-    edits: Sequence[Edit], detection: Detection, keeping: Keeping
+    answer: Checked, detection: Detection, keeping: Keeping
 ) -> tuple[dict[str, int | str | None], ...]:
     """Return the changes that repaired an answer; if only hashes are kept, without their words."""
     quotes = Quotes(keeping, max_chars=MAX_CHARS)
-    answer = quotes.read(detection.answer)
+    old = quotes.read(detection.answer)
+    # New words may be a part of what is redacted in their source, so the source is read too.
+    sources = {each.id: each.text for each in answer.context.conversation.sources}
+    read = cache(quotes.read)
     return tuple(
         {
-            "start": each.start,
-            "end": each.end,
-            "old": quotes.piece(answer, each.start, each.end),
-            "new": quotes.text(each.new),
+            "start": edit.start,
+            "end": edit.end,
+            "old": quotes.piece(old, edit.start, edit.end),
+            "new": quotes.piece(read(sources[place.source_id]), place.start, place.end)
+            if (place := next(iter(edit.evidence), None)) and place.source_id in sources
+            else quotes.text(edit.new),
         }
-        for each in edits
+        for edit in answer.edits[:MAX_TEXTS]
     )
 
 

@@ -25,9 +25,11 @@ from groundwire.gateway.chat.chunks import (
 )
 from groundwire.gateway.chat.known_fields import count_unread, is_error_body, without_text
 from groundwire.gateway.chat.reading import ReadEvent
+from groundwire.gateway.chat.repairs import quotes_old, repaired_text
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import told_of
 from groundwire.gateway.http.sse import ServerSentEvent, encode
+from groundwire.pipeline import Checked
 
 _T = TypeVar("_T")
 
@@ -387,6 +389,11 @@ class HeldBlocks(ABC):
             out.append(self._let_first(marks))
             extension = None if marks else extension
         return out
+
+    def quotes_old(self, checked: Checked) -> bool:
+        """Return whether a held event without text has words that the answer's edits replace."""
+        others = [step.event.data for step in self._steps if step.start == step.end]
+        return quotes_old(others, checked.edits, repaired_text(checked))
 
     def error(self, event: ServerSentEvent, chunk: Chunk) -> list[bytes]:
         """Return the upstream's error, which ends the stream."""

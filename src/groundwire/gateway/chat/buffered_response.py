@@ -3,21 +3,20 @@
 import asyncio
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 from starlette.responses import Response
 
 from groundwire.errors import InvalidConversationError
-from groundwire.explain.repair import edited
 from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.body_warning import warning_text
 from groundwire.gateway.chat.chunks import unambiguous
 from groundwire.gateway.chat.dialect import Dialect
 from groundwire.gateway.chat.marks import outcome_headers, vsr_headers
+from groundwire.gateway.chat.repairs import quotes_old, repaired_data, repaired_text
 from groundwire.gateway.http.coding import CodingError, decoded
 from groundwire.gateway.http.streamed import encoded
 from groundwire.gateway.upstream import UpstreamReply
@@ -29,11 +28,6 @@ log = logging.getLogger(__name__)
 #: If the body of a chat request or response has more bytes than this, it is parsed in a thread, so
 #: that other requests need not wait.
 LARGE_BYTES = 2**20
-
-#: Fields of a body that hold the text of an answer; each holds the whole text, or one part of it.
-_TEXTS = frozenset(("content", "text", "output_text"))
-#: Fields beside a text that quote it or count in it, with their values for a repaired text.
-_ABOUT_TEXT: Mapping[str, Any] = MappingProxyType({"logprobs": None, "annotations": []})
 
 #: Headers about the bytes of a body, which are wrong once the body is changed.
 _OF_BYTES = frozenset(
@@ -74,33 +68,27 @@ async def check_body(
         failed = checks.unavailable(unread, type(error).__name__)
         return CheckedBody(raw=raw, data=None, answers=(failed,))
     is_error = not answers and dialect.is_error(data)
-    checked = []
-    for each in await checks.check(answers):
-        repaired = _repaired(data, each) if each.edits else data
-        # If the text is in several parts, it is nowhere as a whole, and nothing was replaced.
-        checked.append(each.blocked() if each.edits and repaired == data else each)
-        data = repaired
-    return CheckedBody(raw=raw, data=data, answers=tuple(checked), is_upstream_error=is_error)
+    checked = await checks.check(answers)
+    if any(each.edits for each in checked):
+        repaired = _repaired(data, checked, dialect)
+        if repaired is None:
+            checked = tuple(each.blocked() if each.edits else each for each in checked)
+        data = data if repaired is None else repaired
+    return CheckedBody(raw=raw, data=data, answers=checked, is_upstream_error=is_error)
 
 
-def _repaired(data: Any, checked: Checked) -> Any:  # noqa: ANN401 - JSON data
-    """Return JSON data with the repaired text of an answer wherever its whole text is."""
-    old, new = checked.answer.text, edited(checked.answer.text, checked.edits)
-
-    def change(value: Any) -> Any:  # noqa: ANN401 - JSON data
-        if isinstance(value, list):
-            return [change(each) for each in value]
-        if not isinstance(value, dict):
-            return value
-        changed = {
-            key: new if key in _TEXTS and each == old else change(each)
-            for key, each in value.items()
-        }
-        if changed == value:
-            return value
-        return changed | {key: each for key, each in _ABOUT_TEXT.items() if changed.get(key)}
-
-    return change(data)
+def _repaired(data: Any, checked: Sequence[Checked], dialect: Dialect) -> Any:  # noqa: ANN401
+    """Return a body with all repairs; ``None`` if the body would still have words they replace."""
+    for each in checked:
+        data = repaired_data(data, each) if each.edits else data
+    texts = {answer.index: answer.text for answer in dialect.answers(data)}
+    is_right = all(
+        texts[each.answer.index] == repaired_text(each)
+        and not quotes_old(data, each.edits, " ".join(texts.values()))
+        for each in checked
+        if each.edits
+    )
+    return data if is_right else None
 
 
 def _read(

@@ -3,12 +3,14 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 from groundwire.config.tree import Gateway
 from groundwire.control.audit.events import Disposition, StreamSummary
 from groundwire.detection.values import Outcome
+from groundwire.explain.repair import Edit
 from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.arguments import count_values
 from groundwire.gateway.chat.body_warning import warning_text
@@ -217,15 +219,29 @@ class ReleasedStream:
     def _reviewed(self, index: int, review: Review) -> None:
         if self._outbox.is_sealed:
             return
-        checked = self._editable(review.checked)
-        self._held.answer(index).edits = checked.edits
+        checked = self._with_edits(index, review.checked)
         self._clear(index, min(review.clear_to, checked.n_clear))
         if checked.action is Action.BLOCK:
             self._block({index: checked})
 
-    def _editable(self, checked: Checked) -> Checked:
-        """Return a result, as blocked if its answer is repaired and this stream cannot do that."""
-        return checked if self._held.can_edit or not checked.edits else checked.blocked()
+    def _with_edits(self, index: int, checked: Checked) -> Checked:
+        """Let the buffer make the edits of an answer; return the result, as blocked if it cannot.
+
+        It cannot if this stream repeats texts, if another field quotes the replaced words, or if
+        the edits change text that has been sent.
+        """
+        held = self._held.answer(index)
+        sent = [edit for edit in checked.edits if edit.start < held.n_sent]
+        if checked.edits and (
+            not self._held.can_edit or held.quotes_old(checked) or sent != self._sent_edits(index)
+        ):
+            return checked.blocked()
+        held.edits = checked.edits or held.edits
+        return checked
+
+    def _sent_edits(self, index: int) -> list[Edit]:
+        held = self._held.answer(index)
+        return [edit for edit in held.edits if edit.start < held.n_sent]
 
     def _clear(self, index: int, upto: int) -> None:
         self._clear_to[index] = max(self._clear_to.get(index, 0), upto)
@@ -237,7 +253,7 @@ class ReleasedStream:
 
     async def _settle(self, index: int) -> None:
         """Wait for the result of a complete answer, and release the answer or block it."""
-        checked = self._editable(await self._answers[index].finish())
+        checked = self._with_edits(index, await self._answers[index].finish())
         if self._release.withholds and checked.action is Action.BLOCK:
             self._clear(index, checked.n_clear)
             self._block({index: checked})
@@ -247,7 +263,6 @@ class ReleasedStream:
     def _let_go(self, index: int, checked: Checked) -> None:
         self._passed.add(index)
         held, is_deferred = self._held.answer(index), self._release is Release.DEFERRED
-        held.edits = checked.edits
         text = held.settle(warning=warning_text(checked), in_front=is_deferred)
         # If the audit record cannot be written, a deferred answer must not be sent at all.
         put = self._put_last if is_deferred else self._outbox.put
@@ -282,8 +297,8 @@ class ReleasedStream:
         self._finish(self._held.tail(is_done=self._is_done))
 
     async def _settle_together(self) -> None:
-        done = map(self._editable, await self._answers.finish())
-        checked = {each.answer.index: each for each in done}
+        done = {each.answer.index: each for each in await self._answers.finish()}
+        checked = {index: self._with_edits(index, each) for index, each in done.items()}
         withheld = {i: each for i, each in checked.items() if each.action is Action.BLOCK}
         if withheld:
             self._block(withheld)
@@ -321,7 +336,9 @@ class ReleasedStream:
     def _block(self, checked: Mapping[int, Checked]) -> None:
         if self._outbox.is_sealed:  # the stream has ended for the client
             return
-        self._refused.update(checked)
+        for index, each in checked.items():
+            # The record has the changes of the text that the client got.
+            self._refused[index] = replace(each, edits=tuple(self._sent_edits(index)))
         problem = blocked(list(checked.values()))
         marks = extension(list(checked.values()), trace_id=self._trace_id)
         self._refuse(problem, marks)

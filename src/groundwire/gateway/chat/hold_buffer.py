@@ -19,9 +19,11 @@ from groundwire.gateway.chat.known_fields import (
     may_hold_text,
     without_text,
 )
+from groundwire.gateway.chat.repairs import quotes_old, repaired_text, without_spelling
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import told_of
 from groundwire.gateway.http.sse import DONE, ServerSentEvent, encode
+from groundwire.pipeline import Checked
 from groundwire.pipeline.conversation.response import Said
 
 #: Fields of a delta that may be sent with its text. While text is withheld, other fields, such as
@@ -136,6 +138,8 @@ class HeldAnswer:
         the value of ``groundwire``.
         """
         late, self._late = self._late, []
+        if self.edits:
+            late = [self.stream.write(_without_spelling(self.stream.read(each))) for each in late]
         if extension is not None:
             if late and self.is_finished:
                 ended = {**self.stream.read(late[-1]), "groundwire": extension}
@@ -144,6 +148,11 @@ class HeldAnswer:
                 late.append(self._chunk({}, groundwire=extension))
         self.n_held = self.n_bytes = 0
         return late
+
+    def quotes_old(self, checked: Checked) -> bool:
+        """Return whether a field other than the text has words that the answer's edits replace."""
+        late = [self.stream.read(each) for each in self._late]
+        return quotes_old(late, checked.edits, repaired_text(checked))
 
     def _keep(self, part: DeltaPart, event: bytes, choice: Mapping[str, Any]) -> None:
         start, self.n_chars = self.n_chars, self.n_chars + len(part.text)
@@ -165,7 +174,7 @@ class HeldAnswer:
         data = self.stream.read(piece.event)
         whole = data["choices"][0]
         if edited(piece.text, self.edits, start=piece.start) != piece.text:
-            whole = {**whole, "logprobs": None}  # they quote the words that are replaced
+            whole = without_spelling(whole)
         delta = {"content": text}
         if begin == piece.start and "role" in whole["delta"]:
             delta["role"] = whole["delta"]["role"]
@@ -305,6 +314,15 @@ class HeldStream:
             "groundwire": told_of(problem, trace_id=self._trace_id, extension=extension),
         }
         return [self.write(chunk), DONE]
+
+
+def _without_spelling(chunk: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a chunk without what spells out its text: log probabilities, tokens, annotations."""
+    choices = [
+        without_spelling({**each, "delta": without_spelling(dict(each.get("delta") or {}))})
+        for each in chunk["choices"]
+    ]
+    return {**chunk, "choices": choices}
 
 
 def _divided(chunk: Mapping[str, Any], part: DeltaPart) -> tuple[dict[str, Any], dict[str, Any]]:

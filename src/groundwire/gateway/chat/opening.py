@@ -30,7 +30,11 @@ async def open_context(services: Services, chat: ChatRequest, caller: Caller) ->
         Problem: 503, if the request could not be read and the policy blocks unchecked answers.
     """
     loop, limit_s = asyncio.get_running_loop(), services.config.gateway.check_timeout_s
-    who: dict[str, Any] = {"tenant": caller.tenant, "overrides": caller.overrides, "can_edit": True}
+    who: dict[str, Any] = {
+        "tenant": caller.tenant,
+        "overrides": caller.overrides,
+        "repair_s": limit_s / 2,
+    }
     read = partial(services.pipeline.open, chat.body, **who, request=chat.asks)
     try:
         async with asyncio.timeout(limit_s):
