@@ -111,7 +111,7 @@ def serve(ctx: click.Context, /, *, options: ServeOptions) -> None:
 
 
 def with_upstream(config: "Config", given: dict[str, Any]) -> "Config":
-    """Apply options to a configuration; they win over it, and over a preset that they name.
+    """Apply options to a configuration; they override its settings and those of a named preset.
 
     An upstream in the options replaces the configured ones. A key in the configuration file that
     is for another URL is then dropped, with a warning.
@@ -161,8 +161,8 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
     warnings.simplefilter("ignore", ConfigWarning)
     tell = say if config.log.format == "text" else log_lines
     with ExitStack() as stack:
-        # The ports are opened first: new keys are shown only once, and must not be lost because
-        # the start fails after that.
+        # The ports are opened first: new keys are shown only once, and would be lost to the user
+        # if the start failed after that.
         found = listen(config, is_local_demo=is_local_demo)
         sockets = [stack.enter_context(each) for each in found]
         address = _address(config.gateway.host, sockets)
@@ -302,7 +302,10 @@ def _checks(config: "Config") -> str:
 
 
 def _decisions(config: "Config") -> str:
-    """Describe in one line the decisions that have a policy: name and action of each."""
+    """Describe in one line the configuration's decisions that have a policy of their own.
+
+    A decision is a rule about requests. The line has the name and the action of each.
+    """
     plugins = {each.name: each.plugin for each in config.decisions if each.plugin is not None}
     said = (f"{name} ({own.action if own.enabled else 'off'})" for name, own in plugins.items())
     return ", ".join(said)

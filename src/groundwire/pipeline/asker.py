@@ -15,8 +15,8 @@ class AskerArguments(TypedDict, total=False):
             settings that it was given for this tenant.
         request: Settings that the request asks for; they apply where they are stricter than the
             policy.
-        can_edit: Whether the caller sends answers with :attr:`.Checked.edits` made; without it, the
-            action ``repair`` becomes ``block``.
+        can_edit: Whether the caller applies :attr:`.Checked.edits` to the answers that it sends on;
+            if not, the action ``repair`` becomes ``block``.
     """
 
     tenant: str
@@ -31,11 +31,11 @@ class Asker:
 
     Attributes:
         tenant: Id of the tenant.
-        overrides: The tenant's own settings; ``None`` if it has none.
+        overrides: The tenant's own settings; ``None`` if the tenant has none.
         request: Settings that the request asks for; they apply where they are stricter than the
             policy.
-        can_edit: Whether the caller sends answers with :attr:`.Checked.edits` made; without it, the
-            action ``repair`` becomes ``block``.
+        can_edit: Whether the caller applies :attr:`.Checked.edits` to the answers that it sends on;
+            if not, the action ``repair`` becomes ``block``.
     """
 
     tenant: str = ""

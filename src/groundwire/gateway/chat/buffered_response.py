@@ -32,7 +32,7 @@ LARGE_BYTES = 2**20
 
 #: Fields of a body that hold the text of an answer; each holds the whole text, or one part of it.
 _TEXTS = frozenset(("content", "text", "output_text"))
-#: Fields beside a text that quote it or count in it, with their values for a repaired text.
+#: Fields beside a text that quote it or hold offsets in it → their values if the text is repaired.
 _ABOUT_TEXT: Mapping[str, Any] = MappingProxyType({"logprobs": None, "annotations": []})
 
 #: Headers about the bytes of a body, which are wrong once the body is changed.
@@ -77,14 +77,14 @@ async def check_body(
     checked = []
     for each in await checks.check(answers):
         repaired = _repaired(data, each) if each.edits else data
-        # If the text is in several parts, it is nowhere as a whole, and nothing was replaced.
+        # A text in several parts is not found as a whole, so it is not repaired but blocked.
         checked.append(each.blocked() if each.edits and repaired == data else each)
         data = repaired
     return CheckedBody(raw=raw, data=data, answers=tuple(checked), is_upstream_error=is_error)
 
 
 def _repaired(data: Any, checked: Checked) -> Any:  # noqa: ANN401 - JSON data
-    """Return JSON data with the repaired text of an answer wherever its whole text is."""
+    """Return JSON data in which the repaired text of an answer replaces each copy of its text."""
     old, new = checked.answer.text, edited(checked.answer.text, checked.edits)
 
     def change(value: Any) -> Any:  # noqa: ANN401 - JSON data
@@ -136,5 +136,5 @@ def marked(reply: UpstreamReply, body: CheckedBody, dialect: Dialect) -> Respons
 
 
 def of_new_body(reply: UpstreamReply) -> list[tuple[str, str]]:
-    """Return the headers of a reply whose body is changed, without those about the old bytes."""
+    """Return a reply's headers for a changed body, without those about the old body's bytes."""
     return [(name, value) for name, value in reply.headers if name not in _OF_BYTES]

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from groundwire import __version__
 from groundwire.text.docstrings import described
 
-#: Header that may hold a key → name of its security scheme in the document.
+#: Header that may hold a key → name of its security scheme in the OpenAPI document.
 _SCHEMES = {"Authorization": "bearer", "X-API-Key": "apiKey", "X-Groundwire-Key": "ownKey"}
 
 

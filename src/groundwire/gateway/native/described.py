@@ -28,7 +28,7 @@ _ERRORS = {
 
 
 def errors(*more: int) -> dict[int | str, dict[str, Any]]:
-    """Describe the errors that any request can get, and those with the statuses ``more``."""
+    """Return OpenAPI descriptions of common errors, and of errors with the statuses ``more``."""
     return {
         status: {"model": ErrorResponse, "description": _ERRORS[status]}
         for status in sorted({401, 413, 415, 503, *more})
@@ -36,7 +36,7 @@ def errors(*more: int) -> dict[int | str, dict[str, Any]]:
 
 
 def described(description: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the description of a response with a JSON body."""
+    """Return the OpenAPI description of a response with a JSON body."""
     return {"description": description, "content": {JSON: {"schema": schema}}}
 
 
