@@ -150,7 +150,7 @@ class Detector:
         Args:
             model: ``None`` or ``"reader"`` for the best installed reader, unless the environment
                 variable ``GROUNDWIRE_READER`` names another; ``"reader-small"``;
-                ``"reader-base"``; ``"similarity"`` to compare claims with sources by the embedded
+                ``"reader-base"``; ``"similarity"`` to compare claims with sources by the package's
                 encoder, ``"similarity:hash"`` by hashed words; a folder with a token classifier, or
                 with a reader that ``groundwire train reader`` wrote; or the id of a token
                 classifier on the Hugging Face hub, such as
@@ -220,7 +220,7 @@ class Detector:
         model: str,
         **options: Any,  # noqa: ANN401 - each is typed in __init__
     ) -> Self:
-        """Load another embedded detector, which shares the threads and caches of this one.
+        """Load another detector, which shares the threads and caches of this one.
 
         Closing the new detector leaves this one open. Closing the detector that owns the threads
         closes all detectors that share them.
@@ -232,7 +232,7 @@ class Detector:
                 ``max_answer_chars``; see :meth:`load`.
 
         Raises:
-            UnknownModelError: If no embedded detector has this name.
+            UnknownModelError: If ``model`` is none of these names.
             ModelError: If the reader is not installed, or cannot be used.
             SettingError: If a setting is outside its range, or not possible with the model.
             DetectionError: If this detector is closed, or was loaded before the process forked.
@@ -256,7 +256,7 @@ class Detector:
 
     @property
     def cache(self) -> CacheStats | None:
-        """Counters of the cache of encoded texts; ``None`` if no ``shared`` was given."""
+        """Counters of the cache of encoded texts; ``None`` if the detector has no such cache."""
         return self._shared.cache.stats if self._has_cache else None
 
     @property
@@ -447,7 +447,7 @@ class Detector:
             index_s=perf_counter() - started,
             source_ids=[source.id for source in sources],
             question=question,
-            # Readers and the embedded encoder know only English; other models may know more
+            # Readers and the package's encoder know only English; other models may know more
             # languages.
             reads_english_only=isinstance(backend, Reader) or backend.name == "similarity",
         )
@@ -461,7 +461,7 @@ class Detector:
         operating_point: str | float | None = None,
         tenant: str = "",
     ) -> Detection:
-        """Check an answer as :meth:`detect` does, in a thread beside the event loop."""
+        """Check an answer as :meth:`detect` does, in a thread, without blocking the event loop."""
         example = Example.of(sources=sources, answer=answer, question=question)
         return await asyncio.to_thread(self._detect, example, operating_point, tenant)
 
@@ -520,7 +520,7 @@ class Detector:
 
 
 def _embedded(name: str, manifest: Manifest | None, shared: SharedResources) -> ScoringBackend:
-    """Verify the files of a reader or of the similarity detector, and load it."""
+    """Check the hashes of the files of a reader or of a similarity detector, and load it."""
     verify(manifest or find_model())
     if manifest is not None:
         return Reader.load(manifest, shared)

@@ -67,8 +67,8 @@ class Snapshot:
         detection: The detection of the judged text, as if the answer ended there.
         judged_to: Offset up to which the answer is judged.
         clear_to: Offset up to which later text changes no span. It equals ``judged_to``, unless
-            spans are left out because of ``min_pieces``: then it is the start of the first claim
-            with such a span.
+            spans are left out because fewer than ``min_pieces`` word pieces are flagged so far:
+            then it is the start of the first claim with such a span.
     """
 
     detection: Detection
@@ -132,7 +132,7 @@ class Stream:
 
     @property
     def text(self) -> str:
-        """The text so far."""
+        """The text of the answer so far."""
         return self._segmenter.text
 
     def prefetch(self) -> None:
@@ -178,7 +178,8 @@ class Stream:
             if not self.text.strip():
                 self.close()
                 raise EmptyAnswerError
-            # No more reading ahead: the last claims read only the passages that they need.
+            # Stops the reading of sources in the background: the last claims read only the passages
+            # that they need.
             self._session.close()
             self._take(self._segmenter.finish(), is_end=True)
             self._detection = self._conclude(self.text)
@@ -203,7 +204,10 @@ class Stream:
         )
 
     def close(self) -> None:
-        """Take no more text, and stop reading ahead; a second call does nothing."""
+        """Take no more text, and stop reading sources in the background.
+
+        A second call does nothing.
+        """
         self._is_closed = True
         self._session.close()
 
@@ -260,8 +264,8 @@ class Stream:
 
     def _judge(self) -> list[Claim]:
         ready, self._pending = self._pending, []
-        # Stays true if an interrupt comes before the claims are stored. Then the stream refuses to
-        # go on, because its result would lack these claims.
+        # The flag stays true if an interrupt comes before the claims are stored. Then the stream
+        # refuses to go on, because its result would lack these claims.
         self._is_broken = True
         scores = self._scores(ready)
         claims = []
@@ -362,9 +366,9 @@ class Stream:
     def _unrelated(self, claim: str, scores: ClaimScores) -> Reason | None:
         """Return ``unrelated`` if a claim shares no content word with the sources, else ``None``.
 
-        The result is also ``None`` if the claim is a line of the evidence, a rule confirms a part
-        of it, it has a negation, no content word or no probabilities, or the sources are too long
-        to search.
+        The result is also ``None`` if the claim is a line of the evidence, or has a negation, no
+        content word or no probabilities, if a rule confirms a part of the claim, or if the sources
+        are too long to search.
         """
         if scores.is_line or scores.settled or not scores.has_probabilities:
             return None

@@ -1,4 +1,4 @@
-"""The command line. The module of a command is imported when the command is called."""
+"""The command line. The module of a command is imported only when the command is called."""
 
 import io
 import os
@@ -110,7 +110,7 @@ class Commands(SuggestingGroup):
         parent: click.Context | None = None,
         **extra: Any,  # noqa: ANN401  # the type that click declares
     ) -> click.Context:
-        """Parse the command line; show failures as messages, also those of printing ``--help``."""
+        """Parse the command line; show failures as messages, also a failure to print the help."""
         with _showing_failures():
             return super().make_context(info_name, args, parent, **extra)
 
@@ -122,9 +122,9 @@ class Commands(SuggestingGroup):
 
 @contextmanager
 def _showing_failures() -> Iterator[None]:
-    """Turn expected errors in the block into an exit status and a message.
+    """Turn expected errors in the ``with`` block into an exit status and a message.
 
-    A broken pipe gets no message.
+    A broken pipe gets an exit status, but no message.
     """
     try:
         yield

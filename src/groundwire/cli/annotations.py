@@ -1,11 +1,11 @@
-"""Writes annotations, which GitHub shows beside a change."""
+"""Writes annotations: messages of a CI run that GitHub shows beside a change."""
 
 from collections.abc import Iterable
 
-#: Character → its escape in the text of a command for GitHub. Without escapes, these characters
-#: would end the text, or be read as an escape.
+#: Character → its escape in the text of a GitHub workflow command. Without escapes, these
+#: characters would end the text, or be read as an escape.
 _IN_TEXT = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
-#: Character → its escape in a property of a command for GitHub, such as the title.
+#: Character → its escape in a property of a GitHub workflow command, such as the title.
 _IN_PROPERTY = _IN_TEXT | str.maketrans({":": "%3A", ",": "%2C"})
 
 

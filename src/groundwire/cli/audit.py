@@ -90,9 +90,9 @@ def verify(
 
 
 def _configured_files(config: "Config", store: StoreOptions) -> Sequence[Path]:
-    """Return the file of the configured trail.
+    """Return the file that the configuration names for the audit trail.
 
-    Empty with ``--store``, or if the trail is in a database.
+    The result is empty with ``--store``, or if the configured trail is in a database.
 
     Raises:
         SettingError: If the configured trail is standard output.

@@ -36,7 +36,7 @@ from groundwire.text.screen import one_line
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
-    """The input file of a batch, and the output file of its results.
+    """The input file of ``groundwire check --batch``, and the output file of the results.
 
     Attributes:
         batch: The input: rows as JSON, CSV or TSV, also packed with gzip, or as Parquet; ``-`` is
@@ -88,7 +88,7 @@ class InputRow:
     keys: tuple[str, ...] = ()
 
     def result(self, verdict: Detection | GroundwireError) -> dict[str, Any]:
-        """Return the result of this row as data to write; ``verdict`` may be an error."""
+        """Return the result of this row as JSON data, from a detection or an error."""
         name: dict[str, Any] = {"row": self.number}
         if self.line != self.number:
             name["line"] = self.line
@@ -103,7 +103,7 @@ class InputRow:
 
 
 def read_row(number: int, line: Line, columns: ColumnMapping) -> InputRow:
-    """Read a row; if it cannot be read, the error becomes its content."""
+    """Convert a raw row to an input row; an error becomes the ``content`` of the input row."""
     line_number, raw, values = line
     id_: RowId = None
     content: Example | GroundwireError
@@ -185,7 +185,7 @@ class ResultsTally:
 
 
 def results_exist(path: Path) -> InputError:
-    """Return the error for an output that exists, and must not be replaced unasked."""
+    """Return the error for an output that exists, without ``--resume`` or ``--force``."""
     return InputError(
         f"{path} exists. Continue it with --resume, replace it with --force, or name another "
         "--output."
@@ -242,8 +242,8 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
 def examine_first(row: InputRow, files: Files) -> None:
     """Look in the first row for mistakes that probably all rows have, and report them once.
 
-    A note names columns of labels, which are not used. If there is no question, another note names
-    up to ten other columns that are not used.
+    A note on standard error names columns with labels, which the check does not use. If the row has
+    no question, another note names up to ten other columns that the check does not use.
 
     Raises:
         InputError: If the row lacks a column, or one of its sources is the name of a file.
@@ -307,7 +307,7 @@ def prepare_output(files: Files) -> ResultsTally:
 def judge_rows(
     detector: AnyDetector, rows: Iterable[InputRow]
 ) -> Iterator[tuple[InputRow, Detection | GroundwireError]]:
-    """Yield each row with its verdict, in order; a row that could not be read has its error."""
+    """Yield each row with its detection or error, in the order of the input."""
     rows, to_check = tee(rows)
     verdicts = detector.detect_batch(
         row.content for row in to_check if isinstance(row.content, Example)

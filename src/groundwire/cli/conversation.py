@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from groundwire.pipeline import CheckedResponse
 
 
-#: Parameter of the command → setting that it wins over.
+#: Parameter of the command → path of the setting that the parameter overrides.
 _SETTINGS = {
     "model": "detector.name",
     "revision": "detector.revision",
@@ -68,13 +68,16 @@ def check_conversation(
 
 
 def _with_choice(config: "Config", choice: DetectorChoice, ctx: click.Context) -> "Config":
-    """Apply the options of the command line; defaults of options do not win over settings."""
+    """Apply the detector options to a configuration, but only those that the user gave.
+
+    The defaults of options do not override settings of the configuration.
+    """
     values: dict[str, Any] = {
         path: getattr(choice, name) for name, path in _SETTINGS.items() if is_given(ctx, name)
     }
     compares = str(values.get("detector.name", config.detector.name)).startswith("similarity")
     if compares and "detector.operating_point" in values:
-        # The option is for any detector, but similarity has a threshold setting of its own.
+        # --operating-point is for any detector, but similarity has a threshold setting of its own.
         point = values["detector.operating_point"]
         is_name = isinstance(point, str)
         values["similarity.threshold"] = None if is_name else point

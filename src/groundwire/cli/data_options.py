@@ -42,7 +42,12 @@ class DataOptions:
     limit: int | None = option("--limit", "N", click.IntRange(min=1))
 
     def reader(self, data: Path) -> "Read":
-        """Return a function that reads the chosen rows; each call begins at the first row."""
+        """Return a function that reads the chosen rows; each call begins at the first row.
+
+        Raises:
+            UsageError: If it is not clear what true means in the column of labels: the column's
+                name suggests right answers, and ``--label-means`` is not given.
+        """
         from groundwire.evaluation.datasets.choosing import choose
         from groundwire.evaluation.datasets.files import read_labelled
         from groundwire.evaluation.datasets.mapping import ColumnMapping

@@ -1,6 +1,6 @@
 """The options that choose a detector, and functions that load detectors, pipelines and explainers.
 
-The functions are in click's context, so that tests can replace them.
+Commands find the functions in click's context object, where tests replace them by fakes.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Reads the evidence of ``groundwire verify``: spans of evidence, each with an id."""
+"""Reads the evidence of ``groundwire verify``: texts with ids, which are called spans."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +12,7 @@ from groundwire.detection.rows import json_kind
 from groundwire.errors import InputError
 
 _WANTED = '[{"sid": "S0", "text": "..."}]'
-#: Id of a span of evidence, and its text or the file with the text.
+#: Id of a text of evidence, and the text itself or the file with the text.
 Named: TypeAlias = tuple[str, str | Path]
 
 
@@ -39,7 +39,7 @@ class NamedType(click.ParamType):  # type: ignore[type-arg] # not generic in old
 
 
 def read_evidence(listed: Path | None, named: Iterable[Named]) -> list[object]:
-    """Read all spans of evidence: those in the file ``listed``, if given, then those in ``named``.
+    """Read all texts of evidence: those in the file ``listed``, if given, then those in ``named``.
 
     Raises:
         InputError: If the file ``listed`` does not hold a JSON list, or a file is not UTF-8 text.

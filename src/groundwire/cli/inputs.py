@@ -137,14 +137,17 @@ def read_sources(texts: Sequence[str], paths: Sequence[Path]) -> list[Source]:
 
 
 def unique_names(paths: Sequence[Path], *, taken: Sequence[str] = ()) -> list[str]:
-    """Name files by their file names, or all by their paths if a name is repeated or ``taken``."""
+    """Return a name for each file: its file name.
+
+    If a file name is repeated or is in ``taken``, all files are named by their paths.
+    """
     names = [_name(path) for path in paths]
     is_unique = len({*taken, *names}) == len(taken) + len(names)
     return names if is_unique else [path.as_posix() for path in paths]
 
 
 def refuse_shared_stdin(paths: Iterable[Path | None]) -> None:
-    """Refuse options that would read standard input twice."""
+    """Raise a UsageError if more than one of the paths is ``-``, which means standard input."""
     if sum(path == STDIN for path in paths) > 1:
         raise click.UsageError("Only one option can read standard input (-).")
 

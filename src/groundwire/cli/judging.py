@@ -42,7 +42,12 @@ class OutputOptions:
     force: bool = option("--force")
 
     def files(self, data: Path) -> Files:
-        """Return the input and output files; refuse options that do not go together."""
+        """Return the input and output files of a command.
+
+        Raises:
+            UsageError: If the options contradict each other, or the output cannot be used, for
+                example because it is in the folder of the data.
+        """
         if self.output and data.is_dir() and self.output.resolve().parent == data.resolve():
             # The next run would read the results as data.
             raise click.UsageError("--output is in the folder of --data: name one elsewhere.")
@@ -79,7 +84,7 @@ def judge(
         setup: The functions that load detectors.
         choice: The detector to load.
         files: The data and the output. Without an output, the results are written to a temporary
-            file, which the block can read.
+            file, which is deleted at the end of the ``with`` block.
         rows: All rows of the data.
         hashes: Name of each file of the data → its SHA-256.
         count: Function that returns the number of rows; ``None`` if it is unknown.

@@ -38,7 +38,11 @@ class Labelled:
     choice: DetectorChoice
 
     def check(self, ctx: click.Context) -> None:
-        """Raise a UsageError if options do not go together."""
+        """Raise a UsageError unless the options go together.
+
+        Exactly one of ``--data`` and ``--results`` must be given. Options about judging need
+        ``--data``.
+        """
         if (self.data is None) == (self.results is None):
             raise click.UsageError(
                 "Give labelled answers with --data, or with --results what groundwire evaluate "
@@ -53,7 +57,7 @@ class Labelled:
     def judged(self, ctx: click.Context, setup: Setup | None = None) -> Iterator[Path]:
         """Yield the path of the results; with ``--data``, judge the answers first.
 
-        ``setup`` has the functions that load detectors; by default those in the context.
+        ``setup`` has the functions that load detectors; by default those in click's context.
         """
         self.check(ctx)
         if self.data is None:

@@ -31,7 +31,7 @@ PACKAGES = ("anyio", "mcp", "mcp_types", "starlette", "uvicorn")
 CLIENTS = ("claude-desktop", "claude-code", "cursor", "vscode", "windsurf", "gemini-cli")
 
 STDIO, HTTP = "stdio", "streamable-http"
-#: Path of the server over HTTP.
+#: Path in the URL of the server over HTTP.
 ENDPOINT = "/mcp"
 
 #: Sections of a configuration that the server reads.
@@ -142,7 +142,7 @@ class ServerOptions:
 
     @contextmanager
     def opened(self, ctx: click.Context, *, has_sessions: bool) -> Iterator["Backend"]:
-        """Open the backend of the tools, and close it after the block.
+        """Open the backend of the tools, and close its models at the end of the ``with`` block.
 
         ``has_sessions`` says whether each client has a session of its own, as over stdio.
 
@@ -224,7 +224,7 @@ def mcp(
 def print_config(
     ctx: click.Context, name: str, start: ServerOptions, http: HttpOptions | None
 ) -> None:
-    """Print the configuration for a client, and on standard error where it belongs.
+    """Print the configuration for a client, and say on standard error which file it belongs in.
 
     ``http`` has the options of a server over HTTP; ``None`` for a server over stdio.
     """
@@ -284,7 +284,7 @@ def run_http(ctx: click.Context, start: ServerOptions, own: HttpOptions) -> None
 
 
 def read_access(own: HttpOptions) -> "Access":
-    """Read from the options which clients the server accepts.
+    """Convert the options to the conditions under which the server accepts requests.
 
     Raises:
         UsageError: If the token cannot be read; if other machines can reach the server and there is

@@ -126,7 +126,7 @@ class Generating:
 
 
 def with_explainer(setup: Setup) -> Setup:
-    """Return a setup whose detectors are combined with its explainer."""
+    """Return a setup that adds the explainer of ``setup`` to each detector that it loads."""
     from groundwire.evaluation.measure.explained import ExplainedDetector
 
     def load(choice: DetectorChoice) -> ExplainedDetector:

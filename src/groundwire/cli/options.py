@@ -48,8 +48,9 @@ class Declared:
 
     Attributes:
         names: Names of an option on the command line; empty for an argument.
-        settings: Arguments of click's option or argument.
-        setting: Path of the setting that the option wins over; empty if there is none.
+        settings: Arguments for :class:`click.Option` or :class:`click.Argument`.
+        setting: Path of the setting in the configuration that the option overrides; empty if there
+            is none.
     """
 
     names: tuple[str, ...]
@@ -74,8 +75,8 @@ def option(
         names: The option on the command line, such as ``--data`` or ``--check/--no-check``.
         metavar: Name of the value in the help.
         type: Click type of the value, where the annotation does not say it.
-        setting: Path of the setting that the option wins over. Values of the option are read like
-            values of this setting.
+        setting: Path of the setting in the configuration that the option overrides. Values of the
+            option are parsed like values of this setting.
         settings: Further arguments of :func:`click.option`.
     """
     given = {"metavar": metavar, "type": type, **settings}
@@ -167,7 +168,7 @@ def given_settings(options: object) -> dict[str, Any]:
 
 
 def given_options(options: object) -> dict[str, Any]:
-    """Return the given options that win over settings: name on the command line → value."""
+    """Return the given options that override settings: name on the command line → value."""
     return {each.names[0]: value for each, value in _given(options) if each.setting}
 
 

@@ -26,7 +26,7 @@ Report = Callable[[int], None]
 def progress(
     count: Callable[[], int | None], *, is_interactive: bool, hint: str = ""
 ) -> Iterator[Report]:
-    """Show how many rows are judged while the block runs; after Ctrl-C, print the final number.
+    """Show how many rows are judged during a ``with`` block; after Ctrl-C, print the final number.
 
     Args:
         count: Returns the number of rows in the input; ``None`` if it is unknown. It is called
@@ -59,7 +59,7 @@ def progress(
 
 @contextmanager
 def waiting(n_chars: int) -> Iterator[None]:
-    """Show on a terminal that long sources are being read, with the time, while the block runs.
+    """Show on a terminal, during a ``with`` block, that long sources are read, with the time.
 
     ``n_chars`` is the length of the sources; below :data:`LONG_CHARS` nothing is shown.
     """

@@ -116,7 +116,7 @@ def serve(ctx: click.Context, /, *, options: ServeOptions) -> None:
 
 
 def with_upstream(config: "Config", given: dict[str, Any]) -> "Config":
-    """Apply options to a configuration; they win over it, and over a preset that they name.
+    """Apply options to a configuration; they override its settings and those of a named preset.
 
     An upstream in the options replaces the configured ones. A key in the configuration file that
     is for another URL is then dropped, with a warning.
@@ -166,8 +166,8 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
     warnings.simplefilter("ignore", ConfigWarning)
     tell = say if config.log.format == "text" else log_lines
     with ExitStack() as stack:
-        # The ports are opened first: new keys are shown only once, and must not be lost because
-        # the start fails after that.
+        # The ports are opened first: new keys are shown only once, and would be lost to the user
+        # if the start failed after that.
         found = listen(config, is_local_demo=is_local_demo)
         sockets = [stack.enter_context(each) for each in found]
         address = _address(config.gateway.host, sockets)

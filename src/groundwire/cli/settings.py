@@ -1,4 +1,4 @@
-"""Helps commands with their configuration: options that win over it, secrets, and extras."""
+"""Helps commands with their configuration: options that override it, secrets, and extras."""
 
 import os
 from collections.abc import Iterable, Mapping

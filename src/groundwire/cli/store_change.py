@@ -30,7 +30,7 @@ class StoreChange(Generic[_T]):
     """The result of a command's work on the database.
 
     Attributes:
-        value: The value that the work returned.
+        value: The value that the command's work returned.
         is_recorded: False if an event of the work could not be written to the audit trail.
     """
 

@@ -161,7 +161,8 @@ def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any
     If an option names another server than the configuration, an API key of the file is not used,
     and a warning is printed.
     """
-    # Variables of endpoints are read only if an endpoint is chosen, and an option may choose it.
+    # Variables such as OPENAI_BASE_URL count only if the verifier is not local. An option may
+    # choose such a verifier, so the parser gets the option as a variable too.
     chosen = given.get("verify.verifier")
     environ = os.environ | ({"GROUNDWIRE_VERIFY_VERIFIER": chosen} if chosen else {})
     config = read_config(ctx, file, environ=environ)

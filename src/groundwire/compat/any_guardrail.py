@@ -22,8 +22,8 @@ with needs_extra("The guardrail for any-guardrail", "any-guardrail"):
 class Groundedness(Guardrail):
     """Validates whether the context supports an answer.
 
-    It has the interface of any-guardrail's class ``LettuceDetect``. An answer that was not checked
-    has ``triggered=None`` in its category ``hallucination``, and is valid only if no check was due,
+    The class has the interface of any-guardrail's ``LettuceDetect``. An answer that was not checked
+    has ``triggered=None`` in the category ``hallucination``, and is valid only if no check was due,
     as for a greeting.
     """
 

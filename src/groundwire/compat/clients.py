@@ -36,17 +36,17 @@ def wrap(
     on_verdict: Callable[[Verdict], object] = lambda _: None,
     pipeline: Pipeline | None = None,
 ) -> Client:
-    """Return a copy of a client that checks each answer against the evidence in its request.
+    """Return a copy of a client that checks each answer against the evidence in the request.
 
-    Answers of the APIs Chat Completions, Responses and Messages are checked, whole or streamed. A
-    response then has its :class:`Verdict` as the attribute ``groundwire``, and a stream has it
-    after its last event. The verdict on several choices is the worst one.
+    Answers of the APIs Chat Completions, Responses and Messages are checked, whole or streamed. The
+    :class:`Verdict` is the attribute ``groundwire`` of the response; a stream has it after the last
+    event. The verdict on several choices is the worst one.
 
     Args:
         client: A client of the package ``openai`` or ``anthropic``, synchronous or not.
         block: Whether an unsupported answer raises :class:`AnswerWithheldError`. By then, the
-            caller has read all words of a stream. With ``block``, a raw response raises a
-            TypeError.
+            caller has read all words of a stream. With ``block``, raw responses (such as those of
+            ``with_raw_response``) raise a TypeError, because they are not checked.
         block_unchecked: With ``block``, whether an answer that could not be checked raises
             :class:`AnswerWithheldError` too.
         on_verdict: Called with each verdict, before an error is raised.
@@ -98,7 +98,7 @@ def _checked(
     """Check a response and set its verdict; for a stream, do so when the stream ends.
 
     Responses of APIs that are not in :data:`_READERS` are returned unchecked. So are raw responses
-    if ``block`` is false; if ``block`` is true, they raise a TypeError.
+    (such as those of ``with_raw_response``) if ``block`` is false; else they raise a TypeError.
     """
     read = _READERS.get(path.partition("?")[0].removeprefix("/v1"))
     if read is None:
@@ -110,7 +110,7 @@ def _checked(
         response._iterator = _watch(response, response._iterator, partial(judge, body))
     elif hasattr(response, "model_dump"):
         verdict = judge(body, read(_data(response)), response)
-        object.__setattr__(response, "groundwire", verdict)  # not a field of the Pydantic model
+        object.__setattr__(response, "groundwire", verdict)  # the Pydantic model has no such field
     elif block:
         raise TypeError(
             "A raw response cannot be checked, so it cannot be blocked. Do not use "
@@ -180,7 +180,7 @@ def _data(model: Any) -> Any:  # noqa: ANN401 - a model of Pydantic
 def _request(body: dict[str, Any]) -> Data:
     """Return a request with its output format under ``response_format``, as in chat completions.
 
-    Arguments that were not given are left out; the clients put objects in their place.
+    Arguments that the caller did not give are left out; the clients fill them with placeholders.
     """
     given = (str, int, float, list, tuple, Mapping)
     body = {key: value for key, value in body.items() if isinstance(value, given)}

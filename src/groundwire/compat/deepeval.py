@@ -17,7 +17,7 @@ class GroundednessMetric(BaseMetric):
     """Measures the share of the output's statements that the evidence of a test case supports.
 
     The evidence is ``retrieval_context`` and the outputs of ``tools_called``. If the actual output
-    could not be checked, the metric has an error by default; for a greeting it is skipped.
+    could not be checked, the metric has an error by default; for a greeting the metric is skipped.
     """
 
     # DeepEval copies metrics, so each argument must be an attribute of the same name.
@@ -39,7 +39,7 @@ class GroundednessMetric(BaseMetric):
         return "Groundedness"
 
     def measure(self, test_case: LLMTestCase, *_: object, **__: object) -> float | None:
-        """Check the output of a test case; return the score, or ``None`` if it was not checked."""
+        """Check the output of a test case; return its score, ``None`` for an unchecked output."""
         verdict = Checks(self.pipeline).answer(
             test_case.actual_output, sources=list(_sources(test_case)), question=test_case.input
         )

@@ -1,9 +1,9 @@
 """The interface of Director-AI's span detector, for code that was written for it.
 
-With the same model, it flags the same spans: the threshold is inclusive, and spans begin and end
-where the tokenizer cuts. It differs in two ways: a context longer than ``max_length`` is read in
-windows, not cut at its end; and a warning is given if the device is missing. For new code, use
-:class:`groundwire.Detector`.
+With the same model, this detector flags the same spans as Director-AI's: the threshold is
+inclusive, and spans begin and end where the tokenizer cuts. There are two differences: a context
+longer than ``max_length`` is read in windows, not cut at its end; and a warning is given if the
+device is missing. For new code, use :class:`groundwire.Detector`.
 """
 
 from dataclasses import dataclass, field

@@ -39,7 +39,11 @@ def groundedness_metric(
         pred_name: str | None = None,
         pred_trace: object = None,
     ) -> float | bool | Prediction:
-        """Return the score; for a bootstrap, whether ``pred`` passes; for GEPA, also feedback."""
+        """Return the score of a prediction.
+
+        If an optimizer collects demonstrations (it gives ``trace``), return whether ``pred``
+        passes. For the optimizer GEPA (it gives ``pred_name``), add the reason as feedback.
+        """
         predicted, given = pred.toDict(), gold.toDict()
         evidence = value_of({**given, **predicted}, "sources", sources)
         verdict = checks.answer(

@@ -68,7 +68,7 @@ class GroundednessChecker(_Component):
 
 @component
 class GroundednessEvaluator(_Component):
-    """Evaluates predicted answers by their contexts, with the interface of FaithfulnessEvaluator.
+    """Evaluates predicted answers by contexts, with the interface of ``FaithfulnessEvaluator``.
 
     An answer that was not checked has the score NaN and the status ``error``, and does not count in
     the mean.

@@ -79,7 +79,7 @@ class GroundednessMiddleware(AgentMiddleware):
         return self._conclude(response, verdict)
 
     def _check(self, request: ModelRequest, response: ModelResponse) -> Verdict | None:
-        """Check the answer of a response; ``None`` if it has no answer."""
+        """Check the answer of a response; ``None`` if the response has no answer."""
         answer = _answer_of(response)
         if answer is None:
             return None
@@ -87,7 +87,10 @@ class GroundednessMiddleware(AgentMiddleware):
         return check_messages(self._checks, [*system, *request.messages], answer.text)
 
     def _conclude(self, response: ModelResponse, verdict: Verdict | None) -> ModelResponse:
-        """Add the verdict to the answer, or replace the answer and drop the structured response."""
+        """Add the verdict to the answer; if the answer is withheld, replace it.
+
+        With the answer, its structured form is withheld too.
+        """
         answer = _answer_of(response)
         if answer is None or verdict is None:
             return response
@@ -110,7 +113,7 @@ class GroundednessMiddleware(AgentMiddleware):
 
 
 def _answer_of(response: ModelResponse) -> AIMessage | None:
-    """Return the answer; ``None`` if the model calls tools, or writes no text."""
+    """Return the answer in a response; ``None`` if the model calls tools, or writes no text."""
     for message in response.result:
         if isinstance(message, AIMessage) and not message.tool_calls and message.text.strip():
             return message

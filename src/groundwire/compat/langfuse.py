@@ -33,7 +33,7 @@ def record_scores(
 
     Args:
         verdict: The verdict.
-        trace_id: Id of the trace; by default that of the current span.
+        trace_id: Id of the trace; by default that of Langfuse's current span.
         observation_id: Id of the observation; by default that of the current span or, if
             ``trace_id`` is given, no observation: the scores are those of the whole trace.
         score_id: Prefix of the scores' ids; writing scores with the same prefix replaces them.

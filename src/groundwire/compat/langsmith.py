@@ -43,7 +43,10 @@ def groundedness_evaluator(
 
 
 def check_messages(checks: Checks, messages: Sequence[Any], answer: str) -> Verdict:
-    """Check the answer to LangChain messages; "not checked" if these cannot be converted."""
+    """Check the answer to LangChain messages.
+
+    The verdict is "not checked" if LangChain cannot convert the messages to OpenAI's form.
+    """
     try:
         body = {"messages": convert_to_openai_messages(messages)}
     except (ValueError, TypeError) as error:  # content that LangChain cannot convert

@@ -121,8 +121,8 @@ class HallucinationDetector:
 
         Raises:
             SettingError: If there is no such format.
-            DetectionError: If a part of the answer could not be judged. With ``spans``, the
-                embedded reader raises it only if there are no spans and the answer is not grounded.
+            DetectionError: If a part of the answer could not be judged. With ``spans`` and the
+                embedded reader, only if there are no spans and the answer is not grounded.
         """
         passages = [context] if isinstance(context, str) else list(context)
         return self._predict(passages, question, answer, output_format)
@@ -188,7 +188,11 @@ class HallucinationDetector:
 
 
 def _spans_of(detection: Detection) -> list[Prediction]:
-    """Return the spans of a detection; if it has none and is not grounded, raise an error."""
+    """Return the spans of a detection.
+
+    Raises:
+        DetectionError: If there are no spans, and the outcome is not ``grounded``.
+    """
     if not detection.spans and detection.outcome is not Outcome.GROUNDED:
         reasons = ", ".join(map(str, detection.coverage.reasons)) or "no reason given"
         raise DetectionError(

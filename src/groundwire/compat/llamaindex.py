@@ -12,7 +12,7 @@ with needs_extra("The evaluator for LlamaIndex", "llama-index"):
 
 
 class GroundednessEvaluator(BaseEvaluator):
-    """Evaluates whether the contexts support a response; it asks no language model.
+    """Evaluates, without a language model, whether the contexts support a response.
 
     A response that was not checked has an invalid result, neither passing nor failing.
     """

@@ -8,18 +8,19 @@ with needs_extra("The event for OpenTelemetry", "otel"):
     from opentelemetry import context
     from opentelemetry._logs import LogRecord, get_logger
 
-#: Name of the event; the semantic conventions for generative AI are still in development.
+#: Name of the event. It may change: OpenTelemetry's semantic conventions for generative AI are
+#: still in development.
 EVENT = "gen_ai.evaluation.result"
 
 
 def record_evaluation(
     verdict: Verdict, *, response_id: str | None = None, with_reason: bool = False
 ) -> None:
-    """Emit the event of a verdict, under the current span.
+    """Emit the event of a verdict, under OpenTelemetry's current span.
 
     Args:
         verdict: The verdict. If the answer was not checked, the event has a label and no score.
-        response_id: Id of the response, to be given if the current span is not that of its request.
+        response_id: Id of the response; needed if the current span is not that of the LLM request.
         with_reason: Whether the event has the reason, which quotes the answer and its evidence.
     """
     checked = verdict.checked

@@ -1,4 +1,4 @@
-"""Writes verdicts as annotations of spans in Arize Phoenix."""
+"""Writes verdicts as annotations of spans, which are steps of traces, in Arize Phoenix."""
 
 from groundwire.compat.verdict import Verdict
 from groundwire.errors import needs_extra
@@ -19,7 +19,7 @@ def annotate_span(
     with_reason: bool = True,
     client: Client | None = None,
 ) -> None:
-    """Write a verdict as an annotation of a span; Phoenix must have received the span.
+    """Write a verdict as an annotation of a trace's span, which Phoenix must have received.
 
     The label is ``passed``, ``failed`` or ``not checked``. An answer that was not checked has no
     score. An annotation of the same span with the same identifier is replaced.

@@ -15,7 +15,7 @@ with needs_extra("The metric for Ragas", "ragas"):
 class Groundedness(BaseMetric):
     """Measures the share of a response's statements that the retrieved contexts support.
 
-    It asks no language model. The value is NaN if the verdict is "not checked".
+    The metric asks no language model. Its value is NaN if the response was not checked.
     """
 
     def __init__(self, name: str = "groundedness", *, pipeline: Pipeline | None = None) -> None:

@@ -114,9 +114,9 @@ class Verdict:
 
 
 def value_of(data: object, field: str, key: str | None = None) -> Any:  # noqa: ANN401
-    """Return a field of a row, found by ``key`` or, by default, by one of its usual keys.
+    """Return a field of a row, found by ``key`` or, by default, by a usual key of the field.
 
-    ``None`` if the row lacks the field, or the data is not a row.
+    ``None`` if the row lacks the field, or the data is not a row (a dictionary).
     """
     if not isinstance(data, dict):
         return None
@@ -150,7 +150,7 @@ class Checks:
 
         Args:
             answer: The answer; ``None`` means an empty text, and another object its ``str``.
-            sources: Its sources; ``None`` means that there are none.
+            sources: The sources of the answer; ``None`` means that there are none.
             question: The question; it is never evidence.
         """
         text = "" if answer is None else str(answer)
@@ -161,7 +161,7 @@ class Checks:
         return Verdict(checked=self.pipeline.check(context, text))
 
     def chat(self, body: Mapping[str, Any], answer: object) -> Verdict:
-        """Check the answer to a chat request; question and evidence are in its messages.
+        """Check the answer to a chat request, whose messages have the question and the evidence.
 
         Args:
             body: The request, as ``POST /v1/chat/completions`` or ``/v1/responses`` takes it.
@@ -199,7 +199,7 @@ class Checks:
     def unread(self, answer: str, error: Exception) -> Verdict:
         """Return the verdict "not checked", since the answer or its evidence cannot be read."""
         context = self.pipeline.unopened(type(error).__name__)
-        # An empty answer would be skipped, but here the text is only unknown.
+        # The check would skip an empty answer. Here the text is only unknown, so "?" replaces it.
         return Verdict(checked=self.pipeline.check(context, answer or "?"), problem=str(error))
 
     async def aanswer(

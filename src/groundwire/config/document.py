@@ -1,7 +1,7 @@
 """Reads a YAML document into parts that have their line numbers.
 
-The language is YAML 1.2. No tag makes an object, so a file cannot run code. ``yes`` and ``on`` are
-read as texts here.
+The language is YAML 1.2. YAML tags do not create Python objects, so a file cannot run code. ``yes``
+and ``on`` are read as texts here.
 """
 
 from dataclasses import dataclass
@@ -131,7 +131,7 @@ class _Reader:
                 raise ConfigError([f"{place}: {key.value!r} stands here again, after {first}."])
             part = self.read(value, above)
             if isinstance(part, Scalar) and part.value is None:
-                part = Scalar(None, place)  # an empty value has no place of its own
+                part = Scalar(None, place)  # the place of the key: an empty value has none
             entries[key.value] = DocumentEntry(key.value, place, part)
         return list(entries.values())
 

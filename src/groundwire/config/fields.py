@@ -68,7 +68,7 @@ def describe_refused(raw: object, error: KindError) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TableField:
-    """A field that a table of a configuration can have.
+    """A field that a table (a mapping) of a configuration file can have.
 
     Attributes:
         name: Groundwire's name of the field.
@@ -142,7 +142,7 @@ def entries_of(part: Part, *, where: str, problems: Problems) -> tuple[DocumentE
 def items_of(part: Part, *, where: str, problems: Problems) -> tuple[Part, ...]:
     """Return the items of a list; none for ``null``.
 
-    If the part is neither, add an error that names ``where``.
+    If the part is neither a list nor ``null``, add an error that names ``where``.
     """
     if isinstance(part, List):
         return part.items

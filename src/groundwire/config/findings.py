@@ -38,7 +38,7 @@ class ConfigWarning(UserWarning):
 
 
 #: Similarity detector → the least threshold at which it flags most right answers, and the per cent
-#: of right answers that it flags at 0.7, as measured in ``docs/similarity.md``.
+#: of right answers that it flags at the threshold 0.7, as measured in ``docs/similarity.md``.
 _FLAGS_MOST = {"similarity:hash": (0.5, 99), "similarity": (0.7, 86)}
 
 
@@ -89,13 +89,13 @@ def _refuses_most(
 ) -> str:
     """Return a message if a policy withholds most answers, right or wrong; else an empty text.
 
-    The policy is that of the configuration, or of a tenant with the settings ``own``, under
-    decisions with these plugins.
+    The policy is that of the configuration, or of a tenant with the settings ``own``, for requests
+    to which decisions with the policies ``plugins`` apply or may apply.
     """
     policy = resolve(config.policy, plugins=plugins, tenant=own)
     action = decide(policy, Outcome.HALLUCINATED, label=Label.UNSUPPORTED)
     if not action.withholds or (policy.explain and config.explain.drops_entailed):
-        return ""  # the explainer drops wrong findings, namely those that the evidence entails
+        return ""  # the explainer drops findings that the evidence entails, so right answers pass
     try:
         detector, threshold = _similarity_of(config, own)
     except ConfigError:
@@ -195,7 +195,7 @@ def _high_thresholds(config: Config) -> Iterator[Finding]:
 
 
 def _useless_sample(config: Config) -> Iterator[Finding]:
-    """Find an ``audit.sample`` without effect: it needs whole answers, and these are not kept."""
+    """Find an ``audit.sample`` without effect: a sample needs whole answers, which are not kept."""
     own = config.audit
     if own.sample and (own.text != "full" or own.detail_days == 0):
         yield Finding(

@@ -323,7 +323,8 @@ def _read_url(raw: object) -> str:
 def _read_endpoint(raw: object) -> str:
     url = urlsplit(raw if isinstance(raw, str) else "")
     _ = url.port  # raises an error if the port is not valid
-    # These parts are refused, since a key in them would be shown wherever the URL is shown.
+    # A URL with a user, password, query or fragment is refused: a key in one of these would be
+    # shown wherever the URL is shown.
     more = url.username or url.password or url.query or url.fragment
     if not url.hostname or url.scheme not in ("http", "https") or more or _NO_URL.search(str(raw)):
         raise ValueError(raw)
@@ -351,7 +352,7 @@ def _read_store_url(raw: object) -> Secret:
     _ = url.port  # raises an error if the port is not valid
     path = url.path.strip("/")
     if url.scheme == "sqlite":
-        # No database in memory: it would end with its process.
+        # A database in memory is refused: it would be lost when the process ends.
         is_right = not url.netloc and not url.query and path not in ("", ":memory:")
     else:
         is_known = url.scheme in ("postgresql", "postgres")

@@ -26,7 +26,7 @@ class Format(StrEnum):
 
 
 def same(value: Any) -> Any:  # noqa: ANN401 - whatever the setting takes
-    """Return a value unchanged: the conversion if both systems write values the same way."""
+    """Return a value unchanged, for settings that another system writes just as Groundwire does."""
     return value
 
 
@@ -84,10 +84,11 @@ HALUGATE = "hallucination_mitigation"
 #: The section in which the other versions of HaluGate have their settings.
 HALUGATE_CATALOG = "global.model_catalog.modules.hallucination_mitigation"
 
-#: The section for the arguments of Berry's tool; it has the name of the tool.
+#: The section for the arguments of the tool of Berry, another verifier of cited claims. The section
+#: has the name of the tool.
 BERRY = "detect_hallucination"
 
-#: Names of HaluGate that are accepted but have no effect.
+#: Names of HaluGate's settings that are accepted but have no effect.
 WITHOUT_EFFECT = (
     f"{HALUGATE}.fact_check_model.use_mmbert_32k",
     f"{HALUGATE}.hallucination_model.context_window_size",
@@ -114,7 +115,7 @@ def _read_span_device(raw: Any) -> str:  # noqa: ANN401
 def _embedded(theirs: str, ours: str) -> Conversion:
     """Return a conversion that replaces ``theirs``, a model of HaluGate, by the embedded ``ours``.
 
-    It refuses the names of HaluGate's other models.
+    The conversion refuses the names of HaluGate's other models.
     """
 
     def read(raw: Any) -> Any:  # noqa: ANN401
@@ -154,7 +155,7 @@ _HALUGATE_ROWS: _Rows = {
     "{explainer}.threshold": "explain.threshold",
     "{explainer}.use_cpu": ("explain.device", _read_use_cpu),
 }
-#: Section of HaluGate's file → our word for a model → the model's name in that section.
+#: Section of HaluGate's file → Groundwire's word for a model → the model's name in that section.
 _HALUGATE_PLACES = {
     HALUGATE: {
         "gate": "fact_check_model",

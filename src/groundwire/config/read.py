@@ -31,7 +31,7 @@ class SettingOrigin:
     Attributes:
         source: The place in words, such as ``default``, ``groundwire.yaml:3`` or a variable's name.
         name: The name in the file, if it is another system's name; else empty.
-        format: The system whose name was used.
+        format: The system whose name for the setting was used.
     """
 
     source: str = "default"
@@ -40,7 +40,7 @@ class SettingOrigin:
 
     @classmethod
     def default_of(cls, whose: Format) -> Self:
-        """Return the origin of a default that applies because another system's names are used."""
+        """Return the origin of a default of the system ``whose``, whose names the file uses."""
         return cls(source=f"default under {whose}'s names", format=whose)
 
     @property
@@ -64,7 +64,7 @@ class Config(Sections):
         tenant_keys: The keys of tenants, by id.
         origins: The origin of each setting, and of each signal, decision, tenant and upstream that
             the file has, by its full name, such as ``check.action`` or ``signals.keywords.NAME``.
-        formats: The systems whose names the file uses, and DVARA if one of its variables is set.
+        formats: The systems whose names the file uses, and DVARA if a variable of DVARA is set.
         warnings: Warnings about values that were accepted.
     """
 
@@ -187,7 +187,8 @@ def _missing_settings(config: Config) -> Iterator[str]:
             yield f"{config.origins['oidc.issuer']}: oidc.issuer needs {path}, which is not set."
 
 
-#: Name of a setting in a file, a path with dots → its alias; ``None`` if the name has no effect.
+#: Name of a setting in a file, a path with dots → its :class:`.Alias`, which leads to the setting;
+#: ``None`` if the name has no effect.
 _LEAVES: Mapping[str, Alias | None] = {
     **{alias.name: alias for alias in NAMES if alias.name},
     **dict.fromkeys(WITHOUT_EFFECT),
@@ -314,7 +315,7 @@ class _Reader:
                     self._put_variable(alias, text)
 
     def require_encryption(self) -> None:
-        """Refuse plain HTTP to a verifier, except on this machine or the allowed host."""
+        """Add an error for plain HTTP to a verifier, except on this machine or the allowed host."""
         host = self.found.get("verify.plain_http_host")
         for path in ("verify.base_url", "verify.service_url"):
             url = self.found.get(path)
@@ -327,8 +328,8 @@ class _Reader:
     def choose_upstreams(self) -> None:
         """Drop the listed upstreams if a variable sets ``upstream.url``.
 
-        A file with a list and ``upstream.url`` is an error; so is ``upstream.api_key`` with a list
-        alone.
+        If the file itself has a list and ``upstream.url``, add an error; also if
+        ``upstream.api_key`` is set beside a list, and ``upstream.url`` is not.
         """
         if not self.upstreams:
             return

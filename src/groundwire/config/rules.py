@@ -122,7 +122,8 @@ class RuleReader:
 
     problems: Problems
     formats: set[Format]
-    # Type → name of a signal → its rule; ``None`` if the signal needs no rule, or has an error.
+    # Type → name of a signal → its rule; ``None`` if the signal needs no rule, or if its definition
+    # has an error.
     _rules: dict[SignalType, dict[str, Any]] = field(
         default_factory=lambda: {type_: {} for type_ in SignalType}
     )
@@ -143,7 +144,7 @@ class RuleReader:
         self._read_list(LEGACY_KEYS[entry.key], entry.part, where=entry.key)
 
     def read_decisions(self, entry: DocumentEntry) -> tuple[Decision, ...]:
-        """Read the list ``decisions``, after the signals that decisions name."""
+        """Read the list ``decisions``; the signals that decisions name must be read before it."""
         decisions = []
         for part in items_of(entry.part, where="decisions", problems=self.problems):
             decision = self._decision(part)
@@ -257,7 +258,8 @@ class RuleReader:
         if values is None:
             return None
         type_, name = values["type"], values["name"]
-        # Signals without a rule are known too: they need none, or have caused an error already.
+        # A signal whose rule is ``None`` is known as well. If its definition has an error, it must
+        # not be reported again as unknown.
         known = list(dict.fromkeys([*self._rules[type_], *_BUILT_IN.get(type_, ())]))
         text = name.value if isinstance(name, Scalar) else ""
         if text not in known:

@@ -39,14 +39,14 @@ _MAX_HASHING = 2
 _NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9._@+-]+")
 
-#: Prefix of the names of accounts without a password, whose owners sign in at a provider. Names
-#: that people choose cannot begin with this prefix.
+#: Prefix of the names of accounts without a password, whose owners sign in at an OpenID Connect
+#: provider. Names that people choose cannot begin with this prefix.
 _FROM_PROVIDER = "oidc:"
 _HASHER = PasswordHasher()
 
 
 class AccountRole(StrEnum):
-    """The roles of people in the console; each role has the rights of those above it, and more."""
+    """The roles of people in the console; a role also has the rights of all roles listed before."""
 
     VIEWER = "viewer"  # may read pages
     REVIEWER = "reviewer"  # may also judge findings
@@ -60,8 +60,8 @@ class Identity:
     Attributes:
         issuer: The URL of the provider.
         subject: The provider's name for the person, which nobody else ever gets.
-        called: A readable name, which may change and which others may have, too; empty if there is
-            none, or if the identity was read from the database.
+        called: A readable name, which may change and which others may have, too; empty if the
+            provider gives none, or if the identity was read from the database.
     """
 
     issuer: str
@@ -222,7 +222,7 @@ class Accounts:
         return await self._verified(name, password) is not None
 
     async def _verified(self, name: str, password: str) -> str | None:
-        """Return the stored hash of a password; ``None`` if the name or the password is wrong."""
+        """Return an account's stored password hash if the password is right; else ``None``."""
         async with self._store.reading() as connection:
             stored = await connection.scalar(select(accounts.c.password).where(_is(name)))
         is_right = await self._in_thread(
@@ -236,7 +236,8 @@ class Accounts:
         if verified is None:
             return None
         async with self._store.writing() as connection:
-            # Meanwhile the account may have been removed, or have got another password.
+            # Since the check of the password, the account may have been removed, or have got
+            # another password.
             same = select(accounts).where(_is(name), accounts.c.password == verified)
             row = (await connection.execute(same)).first()
             return None if row is None else (_account(row), await _begin(connection, name))
@@ -289,7 +290,10 @@ class Accounts:
 
     @cached_property
     def _dummy_hash(self) -> str:
-        """A hash to check a password against if none is stored, so that the time is the same."""
+        """A hash to check a password against if the account is unknown or has no password.
+
+        So the check takes as long as for other accounts.
+        """
         return self._hasher.hash(secrets.token_urlsafe(32))
 
     def _matches(self, hashed: str, password: str) -> bool:

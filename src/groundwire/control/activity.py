@@ -44,7 +44,7 @@ _SHORTEST_MS, _GROWTH = 0.05, 1.25
 
 _Key: TypeAlias = tuple[int | str, ...]
 
-#: Selects the sum of numbers of answers, as an integer: PostgreSQL's sums are decimals.
+#: SQL expression for a sum of numbers of answers; cast, because PostgreSQL's sums are decimals.
 _SUM = cast(func.sum(activity.c.n), BigInteger).label("n")
 
 
@@ -112,7 +112,7 @@ class Activity:
         self._counts[check_times][_slot(), stage, _range_of(ms)] += 1
 
     async def write(self) -> None:
-        """Store the counts since the last write; in a new hour, also roll up old rows.
+        """Store the counts since the last write; once an hour, also merge and remove old rows.
 
         Raises:
             StoreError: If the database fails; the counts are kept for the next write.
@@ -179,7 +179,8 @@ class Activity:
         Args:
             since: The beginning of the first stretch, in seconds since 1970.
             step_s: Length of a stretch of time, in seconds.
-            only: ``tenant``, ``model`` or ``action`` → the value that it must have; empty: any.
+            only: ``tenant``, ``model`` or ``action`` → the value of answers that count; an empty
+                value: all answers count.
         """
         own = activity.c
         start = (since + (own.slot - since) // step_s * step_s).label("start")
@@ -194,10 +195,11 @@ class Activity:
             return tuple(AnswerCount(**row) for row in found)
 
     async def outcomes(self, tenant: str, *, since: int, until: int) -> dict[str, int]:
-        """Return the numbers of a tenant's answers by outcome.
+        """Return outcome → number of a tenant's answers with this outcome.
 
-        ``since`` and ``until`` are the beginning of the first day and the end of the last day, in
-        seconds since 1970.
+        Stretches of time that begin at ``since`` or later, and before ``until``, count; both are in
+        seconds since 1970. ``since`` is the beginning of a day in UTC, since rows about old answers
+        cover whole days.
         """
         own = activity.c
         query = select(own.outcome, _SUM).where(

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from cachetools import LRUCache
 
-#: Seconds after which another use of a key from the same address makes an audit event again.
+#: Seconds after an audit event about the use of a key from an address, during which further uses of
+#: this key from this address make no event.
 LOGIN_S = 3600.0
 
 #: The least number of seconds between two events about failed logins from one address.
@@ -27,14 +28,18 @@ class _Failures:
 
 
 class Logins:
-    """Remembers logins and failed logins; callers give the time in seconds."""
+    """Remembers uses of keys and failed logins; callers pass the time ``now`` in seconds."""
 
     def __init__(self) -> None:
         self._uses: LRUCache[tuple[str, str], float] = LRUCache(_MAX_SEEN)
         self._failures: dict[str, _Failures] = {}
 
     def is_new(self, key_id: str, address: str, *, now: float) -> bool:
-        """Note the use of a key from an address; return whether it makes an event."""
+        """Note that a key was used from an address; return whether to record this use as an event.
+
+        It is recorded unless the same key and address were recorded in the last :data:`LOGIN_S`
+        seconds.
+        """
         seen = self._uses.get((key_id, address))
         if seen is not None and now - seen < LOGIN_S:
             return False
@@ -42,9 +47,9 @@ class Logins:
         return True
 
     def failed(self, address: str, *, now: float) -> bool:
-        """Note a failed login, and return whether it makes an event now.
+        """Note a failed login from an address; return whether to record it as an event now.
 
-        A failed login that makes no event is counted by :meth:`due`.
+        Other failed logins are counted, and :meth:`due` returns their number.
         """
         if address not in self._failures and len(self._failures) >= _MAX_SEEN:
             address = OTHERS
@@ -56,10 +61,10 @@ class Logins:
         return True
 
     def due(self, *, now: float) -> tuple[tuple[str, int], ...]:
-        """Return the addresses for which an event is due, with the numbers of new failures.
+        """Return the addresses whose failed logins are due to be recorded, and their numbers.
 
-        If an address has new failures, its next event is due :data:`FAILURE_S` after its last one.
-        Each new failure is counted only once. If ``now`` is infinite, all events are due.
+        Failures since the last event about an address are due :data:`FAILURE_S` seconds after that
+        event. Each failure is returned only once. If ``now`` is infinite, all failures are due.
         """
         over = [
             (address, each)

@@ -67,7 +67,7 @@ def _scores(worst: object) -> object:
 class CheckFacts:
     """Facts about the check of an answer, to estimate the share of right answers that are blocked.
 
-    They are stored with the labels, because the details of the check may be removed earlier.
+    The facts are stored with the labels, because the details of the check may be removed earlier.
 
     Attributes:
         detector: The name of the detector.

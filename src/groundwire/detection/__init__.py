@@ -1,1 +1,4 @@
-"""The input and the result of a check, and the pure steps between them: evidence, rules, spans."""
+"""Input and result of the check of an answer, with the pure steps between: evidence, rules, spans.
+
+The models that score claims are in :mod:`groundwire.engine`.
+"""

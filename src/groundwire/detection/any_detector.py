@@ -9,7 +9,7 @@ from groundwire.errors import GroundwireError
 
 
 class AnyDetector(Protocol):
-    """A detector, as commands, evaluation and repair use it."""
+    """The interface of a detector, which checks answers against their sources."""
 
     @property
     def info(self) -> DetectorInfo:
@@ -19,9 +19,9 @@ class AnyDetector(Protocol):
     def detect(
         self, *, sources: Iterable[SourceLike], answer: str, question: str | None = None
     ) -> Detection:
-        """Check one answer."""
+        """Check one answer against its sources."""
         ...
 
     def detect_batch(self, examples: Iterable[Example]) -> Iterator[Detection | GroundwireError]:
-        """Check answers in order; yield each detection, or the error if the check fails."""
+        """Check the answers of examples, in order; yield a detection or an error for each."""
         ...

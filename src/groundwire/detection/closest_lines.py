@@ -1,8 +1,9 @@
 """Chooses the few lines of the evidence that say most about a claim.
 
 A cross-encoder reads a claim together with its evidence, so its time grows with the evidence. Lines
-are chosen within a budget of word pieces. A line is worth more if it shares more words, or rarer
-words, with the query; a word counts for less if a line chosen before has it.
+are chosen within a budget of word pieces. The query has the words of the claim and its context. A
+line is worth more if it shares more words, or rarer words, with the query; a word counts for less
+if a line that was chosen before has it.
 """
 
 from collections.abc import Sequence
@@ -94,8 +95,8 @@ def closest_lines(
         is_open[best] = False
         index = places[best][0]
         n_crumb = 0 if index in crumbs else len(_crumb(evidence.passages[index]))
-        # Counts a separator for each line. The input has fewer: one for each passage, after its
-        # last line. So the budget is kept.
+        # The price counts a separator for each line. The model's input has only one for each
+        # passage, after its last line, so the price is never too low.
         price = int(lengths[best]) + n_crumb + 1
         if price > left and chosen:
             continue

@@ -78,9 +78,9 @@ class Selection:
 
     Attributes:
         first: The best-ranked passages within the budget, ascending.
-        second: The passages to read the claim with again if the first reading leaves it in doubt:
-            the best one, and those that rank after ``first``, ascending; empty if no passage that
-            ranks after ``first`` is good enough.
+        second: The passages to read the claim with again if the first reading leaves the claim in
+            doubt: the best passage, and those that rank after ``first``, ascending; empty if no
+            passage that ranks after ``first`` is good enough.
     """
 
     first: tuple[int, ...]
@@ -232,9 +232,9 @@ class Evidence:
         return sorted(found, key=lambda item: (-item[0], item[1], item[2].start))
 
     def _fill(self, order: NDArray[np.intp], start: int, budget: int) -> int:
-        """Count the passages from rank ``start`` on that fit into a budget; the first always fits.
+        """Count the passages from rank ``start`` on that fit into a budget, in word pieces.
 
-        The result is 0 if there is no passage of this rank.
+        The first passage always fits. The result is 0 if no passage has the rank ``start``.
         """
         total = 0
         for n, index in enumerate(order[start:]):

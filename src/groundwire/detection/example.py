@@ -182,7 +182,8 @@ class Example:
     Attributes:
         sources: The texts that the answer may rest on; each has an id.
         answer: The text to check.
-        question: The question. It helps to find evidence, and is never evidence itself.
+        question: The question that the answer replies to. It helps to find evidence, and is never
+            evidence itself.
     """
 
     sources: tuple[Source, ...]

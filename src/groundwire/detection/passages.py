@@ -1,8 +1,8 @@
 """Cuts sources into passages, each of which the model reads in one pass.
 
-A passage ends at the end of a sentence, a field or a row, unless this alone is too long for a
-passage. A passage begins with a breadcrumb: the title of its source and the headings above it, if
-there are any.
+A passage ends at the end of a sentence, a data field or a table row, unless that sentence, field or
+row alone is too long for a passage. A passage begins with a breadcrumb: the title of its source and
+the headings above the passage, if there are any.
 """
 
 import re
@@ -57,7 +57,7 @@ class PassageLine:
         start: Offset of the first character in the source's text.
         end: Offset after the last character.
         first: Index of the first word piece of the line in the passage's ``ids``.
-        reading: The text that the model reads.
+        reading: The line as the model reads it, such as a table row with the names of its columns.
     """
 
     start: int
@@ -66,7 +66,7 @@ class PassageLine:
     reading: str
 
 
-@dataclass(frozen=True, eq=False)  # no slots: derived values are cached beside the fields
+@dataclass(frozen=True, eq=False)  # no slots: cached_property needs a __dict__
 class Passage:
     """A piece of a source that the model reads in one pass.
 
@@ -76,8 +76,8 @@ class Passage:
         n_breadcrumb: Number of word pieces at the beginning that belong to the breadcrumb, which is
             not evidence.
         lines: The lines of the passage, in order.
-        n_own_chars: Number of characters of those lines of which no earlier passage of the same
-            source has any part.
+        n_own_chars: Number of characters of the new lines: those of which no earlier passage of the
+            same source has any part.
     """
 
     key: bytes
@@ -181,8 +181,9 @@ def cut_source(
 def _passages(title: str | None, lines: Sequence[Line], pieces: WordPieces) -> Iterator[Passage]:
     """Pack lines of the same group and heading into passages; cut a line that is too long.
 
-    A passage repeats the last line of the passage before, if that line is short enough and has the
-    same group and heading.
+    Groups are the parts of a source that must not share a passage (:class:`.lines.Line`). A passage
+    repeats the last line of the passage before, if that line is short enough and has the same group
+    and heading.
     """
     encoded = [found.ids for found in pieces.encode_batch([line.reading for line in lines])]
     crumbs: dict[str, NDArray[np.int32]] = {}

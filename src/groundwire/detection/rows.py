@@ -56,7 +56,7 @@ def parse_row(text: str) -> Mapping[str, Any]:
         raise RowError("The row is not JSON that can be read: it is nested too deeply.") from error
     except ConstantError as error:
         raise RowError(f"The row is not JSON: {error}. Write null in its place.") from error
-    except ValueError as error:  # Python's own message advises to raise its limit of digits
+    except ValueError as error:  # Python's message would advise to raise its limit of digits
         raise RowError("The row is not JSON that can be read: a number is too long.") from error
     return as_row(data)
 
@@ -73,7 +73,7 @@ def as_row(data: object) -> Mapping[str, Any]:
 
 
 def row_id(data: Mapping[str, Any], key: str = "id") -> RowId:
-    """Read the id of a row under ``key``, in capitals or not; ``None`` if it has none.
+    """Read the id of a row from the field ``key``, ignoring case; ``None`` if the row has no id.
 
     Raises:
         RowError: If the id is neither a text, nor a finite number, nor ``null``.
@@ -88,7 +88,7 @@ def row_id(data: Mapping[str, Any], key: str = "id") -> RowId:
 
 
 def row_example(data: Mapping[str, Any]) -> Example:
-    """Make an example of a row.
+    """Make an example from the sources, the answer and the question of a row.
 
     Raises:
         RowError: If the answer or the sources are missing.
@@ -129,14 +129,17 @@ def _are_sources(values: Collection[object]) -> bool:
 
 
 def key_of(data: Mapping[str, Any], field: str) -> str | None:
-    """Return the key under which a row has a field of an example; ``None`` if it has none."""
+    """Return the key under which a row has a field of an example; ``None`` if it lacks the field.
+
+    ``field`` is ``sources``, ``question`` or ``answer``.
+    """
     return find_key(data, ROW_KEYS[field])
 
 
 def find_key(data: Collection[str], wanted: Collection[str]) -> str | None:
-    """Return the first wanted key that a row has, as the row spells it; ``None`` if it has none.
+    """Return the first of the wanted keys that a row has, as the row spells it; ``None`` if none.
 
-    If no key is equal to a wanted key, case is ignored, and a space is read as ``_``.
+    If no key of the row is equal to a wanted key, case is ignored, and a space is read as ``_``.
     """
     exact = next((key for key in wanted if key in data), None)
     if exact is not None:

@@ -65,10 +65,10 @@ def overall(similarities: Sequence[float]) -> float:
 
 
 def confidence(similarities: Sequence[float], threshold: float) -> float:
-    """Return the mean distance of the claims from the threshold, in [0, 1].
+    """Return the mean distance of the claims' similarities from the threshold, in [0, 1].
 
-    It is the mean over the claims of ``|s - t| / max(t, 1 - t)``, at most 1: 0 if every claim is at
-    the threshold, 1 if no claim was compared.
+    It is the mean of ``|s - t| / max(t, 1 - t)`` over the similarities ``s``, with the threshold
+    ``t``, at most 1: 0 if every claim is at the threshold, 1 if no claim was compared.
 
     >>> confidence([0.5, 0.75], 0.5), confidence([], 0.7)
     (0.25, 1.0)

@@ -21,7 +21,7 @@ class Limited(Generic[_T]):
     """The sources within the limits, and counts of the sources that were left out.
 
     Attributes:
-        kept: The sources within the limits, in their order.
+        kept: The sources within the limits, in the order in which they were given.
         reasons: Reason → number of sources that were left out for it.
         dropped_chars: Characters of all sources that were left out.
     """

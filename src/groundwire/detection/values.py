@@ -239,9 +239,11 @@ class Claim:
             for a span. ``None`` if the claim was not judged, or with a similarity detector.
         similarity: Cosine to the nearest source, in [-1, 1]; ``None`` if the claim was not
             compared.
-        citations: The ids that the claim cites, such as ``("S0", "S2")``, in order, each once.
+        citations: The source ids that the claim cites, such as ``("S0", "S2")``, in order, each
+            once.
         spans: The unsupported stretches of the claim, in reading order, disjoint.
-        evidence: The evidence that matches the claim best, among all that it was read with.
+        evidence: The stretches of the sources that match the claim best, among those that the
+            claim was read with.
         reason: Reason why the claim is unchecked; ``None`` if it was checked.
         entailment: The detector's verdict on the claim as a whole; ``None`` if the claim was not
             judged, or if the detector does not judge whole claims.
@@ -295,8 +297,8 @@ class Coverage:
             with them.
         attended_chars: Of these, characters that at least one claim was read with. The others are
             no gap in the check: a claim is read only with the passages that rank highest for it.
-        answer_chars: Characters of the answer's claims, without white space; the length of the
-            answer without outer white space, if it has neither claims nor asides.
+        answer_chars: Characters of the answer's claims, without white space. In an answer with
+            neither claims nor asides, all characters but outer white space.
         read_chars: Characters of the claims that were judged, without white space and without the
             words that the model cannot read.
         no_claim_chars: Characters of the answer's asides, without white space; they are not part of
@@ -323,7 +325,7 @@ class Coverage:
 
     @property
     def attended(self) -> float:
-        """Share of the offered evidence that a claim was read with; 1 if none was offered."""
+        """Share of the offered evidence that any claim was read with; 1 if none was offered."""
         return _share(self.attended_chars, self.offered_chars)
 
     @property
@@ -335,7 +337,8 @@ class Coverage:
     def is_complete(self) -> bool:
         """Whether all evidence was indexed, and all of the answer was judged.
 
-        It is false as well if something without a count of characters is missing, such as an image.
+        It is false as well if something was left out that has no count of characters, such as an
+        image.
         """
         return (
             self.indexed_chars == self.offered_chars
@@ -471,7 +474,7 @@ def decide_outcome(claims: tuple[Claim, ...], coverage: Coverage) -> Outcome:
 def worst(outcomes: Iterable[Outcome]) -> Outcome:
     """Return the worst of some outcomes by the order of :class:`Outcome`.
 
-    Without outcomes it is ``skipped``, because nothing was checked.
+    Without outcomes the result is ``skipped``, because nothing was checked.
 
     >>> worst([Outcome.GROUNDED, Outcome.UNAVAILABLE, Outcome.PARTIAL])
     <Outcome.UNAVAILABLE: 'unavailable'>

@@ -1,4 +1,4 @@
-"""Sizes of a reader, such as layers and width."""
+"""Sizes of a reader, the transformer that judges claims: its layers, width and so on."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 #: Size of BERT's uncased vocabulary. All readers use the ids of this vocabulary, even if their base
 #: model has other ids.
 VOCABULARY = 30_522
-#: Number of positions: 256 to 511 for the sentence that is checked, 0 to 255 for all other texts.
+#: Number of position embeddings: 256 to 511 are for the sentence that is checked, 0 to 255 for all
+#: other texts.
 POSITIONS = 512
 
 

@@ -66,9 +66,10 @@ class ByteCache(Generic[V]):
         self._hits = self._misses = 0
 
     def get(self, key: Hashable, compute: Callable[[], V]) -> V:
-        """Return the value of a key, which is computed unless it is cached or being computed.
+        """Return the value of a key; ``compute`` is called only if the value is not in the cache.
 
-        An error of ``compute`` is raised in all threads that wait for the value.
+        While one thread computes a value, other threads that ask for it wait. An error of
+        ``compute`` is raised in all these threads.
         """
         with self._lock:
             found = self._store.get(key)
@@ -123,7 +124,7 @@ class ByteCache(Generic[V]):
 
     @property
     def stats(self) -> CacheStats:
-        """The counters and the present contents."""
+        """The counters of the cache and its present contents, without expired entries."""
         with self._lock:
             self._store.expire()
             return CacheStats(

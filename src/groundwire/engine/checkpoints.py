@@ -135,10 +135,12 @@ def open_checkpoint(
     max_length: int | None = None,
     cache_dir: Path | None = None,
 ) -> Classifier:
-    """Fetch and open a checkpoint for a task; options and errors are as in :func:`load_checkpoint`.
+    """Fetch and open a checkpoint for a task.
+
+    Options are those of :class:`CheckpointOptions`; other errors are as in :func:`load_checkpoint`.
 
     Raises:
-        ModelError: Also if the checkpoint was trained for another task.
+        ModelError: If the checkpoint cannot be fetched or opened, or was trained for another task.
     """
     require_device(device)
     if threads is not None and threads < 1:
@@ -177,7 +179,11 @@ def open_checkpoint(
 
 
 def require_device(device: str) -> None:
-    """Raise SettingError if a text is neither ``cpu`` nor ``cuda`` nor ``cuda:N``."""
+    """Check the name of a device.
+
+    Raises:
+        SettingError: If the name is neither ``cpu`` nor ``cuda`` nor ``cuda:N``.
+    """
     if not _DEVICE.fullmatch(device):
         raise SettingError("device", device, "cpu, cuda or cuda:N")
 
@@ -328,7 +334,7 @@ def _longest(
             positions -= int(config.get("pad_token_id") or 0) + 1
         limits.append(positions)
     stated = tokenizer_config.get("model_max_length")
-    if isinstance(stated, int) and stated >= _SHORTEST:  # "no limit" is written as 1e30
+    if isinstance(stated, int) and stated >= _SHORTEST:  # transformers writes 1e30 for no limit
         limits.append(stated)
     return min(limits)
 

@@ -29,7 +29,7 @@ class Frame:
     def of(cls, tokenizer: Tokenizer, config: Mapping[str, Any]) -> "Frame":
         """Find out how a tokenizer joins a pair of texts.
 
-        Its post-processor joins the texts, to ``[CLS] a [SEP] b [SEP]`` for BERT and
+        The tokenizer's post-processor joins the texts, to ``[CLS] a [SEP] b [SEP]`` for BERT and
         ``<s> a </s></s> b </s>`` for RoBERTa. Without a post-processor that adds special tokens,
         the texts are joined as for BERT, by the ``cls_token`` and ``sep_token`` of
         ``tokenizer_config.json``.
@@ -90,7 +90,7 @@ class Classifier:
     Attributes:
         name: Hub id or folder.
         revision: Commit of a hub model, or hash of a folder's files.
-        labels: Indices of the classes that :attr:`.checkpoints.Task.labels` found.
+        labels: Indices of the relevant classes, which :attr:`.checkpoints.Task.labels` found.
         n_labels: Number of all classes of the model.
         max_length: The most word pieces of one pass, special tokens included.
         tokenizer: The tokenizer; it reads special tokens in a text as plain text.

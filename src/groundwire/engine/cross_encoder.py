@@ -24,7 +24,7 @@ CROSS_GRAPH, CROSS_WORDS = "cross.onnx", "cross-words.bin"
 
 
 class CrossEncoder(Graph):
-    """The cross-encoder's graph."""
+    """The ONNX graph of the cross-encoder, opened with ONNX Runtime."""
 
     @classmethod
     def of(cls, manifest: Manifest, *, threads: int) -> Self | None:

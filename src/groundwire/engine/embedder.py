@@ -1,7 +1,8 @@
 """Embedders: they turn texts into vectors, which the similarity detector compares.
 
-``neural`` is the embedded encoder, all-MiniLM-L6-v2 as published. ``hash`` knows no language: it
-counts words and parts of words, so texts that share many of these are near each other.
+``neural`` is the encoder that this package contains, all-MiniLM-L6-v2 as published. ``hash`` knows
+no language: it counts words and parts of words, so texts that share many of these are near each
+other.
 """
 
 import re
@@ -51,7 +52,7 @@ class Embedder(Protocol):
 
 
 class Encoder(Graph):
-    """The graph of the embedded encoder."""
+    """The ONNX graph of the encoder that this package contains."""
 
     def read(self, ids: Sequence[int]) -> NDArray[np.float32]:
         """Return the vector of a text of at most 256 word pieces, special tokens included."""
@@ -61,7 +62,7 @@ class Encoder(Graph):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NeuralEmbedder:
-    """Embeds texts with the embedded encoder, which knows English."""
+    """Embeds texts with the encoder that this package contains, which was trained on English."""
 
     encoder: Encoder
     pieces: WordPieces
@@ -69,7 +70,7 @@ class NeuralEmbedder:
 
     @classmethod
     def load(cls, manifest: Manifest, pieces: WordPieces, *, threads: int) -> "NeuralEmbedder":
-        """Open a model folder; its files are not verified here.
+        """Open a model folder, without checking the hashes of its files.
 
         Raises:
             ModelError: If ONNX Runtime cannot open the graph.
@@ -102,7 +103,7 @@ class NeuralEmbedder:
         return is_readable(text)
 
     def n_unread(self, parts: Sequence[ClaimPart]) -> int:
-        """Return how many letters and digits are in words that the vocabulary has no pieces for."""
+        """Return how many letters and digits of a claim are in words outside the vocabulary."""
         return sum(n_unknown_chars(part, self.pieces.unknown_id) for part in parts)
 
 

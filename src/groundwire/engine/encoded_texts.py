@@ -1,4 +1,4 @@
-"""Encodes single texts into the keys and values that claims attend to, and caches them."""
+"""Encodes single texts into attention keys and values, which claims attend to, and caches them."""
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
@@ -27,7 +27,10 @@ class EncodedTexts:
         namespace: Hashable,
         counter: Work,
     ) -> None:
-        """Prepare to encode texts; ``namespace`` is the first part of each cache key."""
+        """Prepare to encode texts.
+
+        ``namespace`` is the first part of each cache key, so that tenants do not share entries.
+        """
         self._graph, self._pieces, self._namespace = graph, pieces, namespace
         self._shared, self._counter = shared, counter
 
@@ -36,14 +39,14 @@ class EncodedTexts:
         return self._shared.read(self._key(role, ids), partial(self._compute, role, ids))
 
     def encode_passages(self, passages: Sequence[NDArray[np.int32]]) -> list[KeysValues]:
-        """Return the keys and values of passages; those not in the cache are read side by side."""
+        """Return the keys and values of passages; encode those not in the cache in parallel."""
         jobs = [partial(self.encode, TextRole.SOURCE, ids) for ids in passages]
         missing = [
             place
             for place, ids in enumerate(passages)
             if self._shared.cache.lacks(self._key(TextRole.SOURCE, ids))
         ]
-        # The first missing passage is read by this thread, below.
+        # This thread encodes the first missing passage itself, in the list below.
         results = {place: run_beside(self._shared.workers, jobs[place]) for place in missing[1:]}
         return [results.get(place, job)() for place, job in enumerate(jobs)]
 
@@ -51,7 +54,7 @@ class EncodedTexts:
         """Encode a passage, and cache the result, before a claim needs it.
 
         Nothing is done if the passage is cached or being encoded already, or if ``is_wanted``
-        returns false when the turn of the passage comes.
+        returns false when the model is free for the passage.
         """
         compute = partial(self._compute, TextRole.SOURCE, ids)
         self._shared.read_ahead(self._key(TextRole.SOURCE, ids), compute, is_wanted=is_wanted)

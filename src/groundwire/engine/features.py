@@ -26,9 +26,9 @@ FEATURE_RULES = 2
 
 #: The most neighbours on either side of a piece that line_support looks up in the evidence.
 _WINDOW = 12
-# Bounds between the codes of _support_code. _COVERED is for the best score of the lines that have
-# the piece, _BEHIND for how far this score is below the best score of all lines. If no line has the
-# piece, _ELSEWHERE is for the best score of all lines.
+# Bounds between scores with different codes in _support_code. If lines have the piece, _COVERED is
+# for the best score of these lines, and _BEHIND for how far that score is below the best score of
+# all lines. If no line has the piece, _ELSEWHERE is for the best score of all lines.
 _COVERED = np.array([0.15, 0.3, 0.45, 0.65])
 _BEHIND = np.array([0.02, 0.1, 0.25])
 _ELSEWHERE = np.array([0.3, 0.55])
@@ -68,9 +68,9 @@ def match_features(
         1. Where the piece occurs: 1 in a passage, 2 in the question, 4 in a breadcrumb (title and
            headings of a passage), added up.
         2. The kind of piece: 1 with a digit, 2 capitalised, 3 punctuation, 0 any other.
-        3. Whether the evidence has the quantity that the piece belongs to
-           (:class:`.quantities.Match`).
-        4. Whether the line that has the piece's neighbours has the piece too
+        3. How the evidence agrees with the quantity that the piece belongs to
+           (:class:`.quantities.Match`); 0 for a piece in no quantity.
+        4. How well the lines that have the piece fit the piece's neighbours
            (:func:`line_support`).
         5. The values of the yes-or-no fields that have the piece: 1 yes, 2 no, 4 empty, added up;
            8 if no such field has the piece; 0 if the evidence has no yes-or-no fields.

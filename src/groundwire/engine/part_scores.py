@@ -11,7 +11,10 @@ from groundwire.engine.runtime import RawScores
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """The fitted map from logits to P(not supported): ``sigmoid(scale * log-odds + offset)``."""
+    """The fitted map from logits to P(not supported): ``sigmoid(scale * log-odds + offset)``.
+
+    The log-odds, those of not supported against supported, follow from the logits.
+    """
 
     scale: float = 1.0
     offset: float = 0.0

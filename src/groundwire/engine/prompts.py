@@ -31,9 +31,10 @@ _VIEWS = (5.0, 1.5, 3.0, 3.0, 3.0)
 N_VIEWS = len(_VIEWS)
 #: Number of linear maps of a head; see :class:`PromptHead`.
 N_MAPS = 3
-#: Weights of the three kinds of counted features.
+#: Weights of the three kinds of counted features: words, parts of words, and cues and the like.
 _WORDS, _PARTS, _CUES = 2.0, 2.0, 3.0
-#: Pairs of cues are counted only in prompts with fewer different cues than this.
+#: Pairs of cues (words that hint at the kind of request) are counted only in prompts with fewer
+#: different cues than this.
 _MAX_PAIRED = 14
 _MAKES = {"write", "invent", "rewrite", "translate", "poem", "story", "joke", "role"}
 _EXPLAINS = {"explain", "list", "compare", "define", "summary"}
@@ -50,7 +51,8 @@ class PromptFeatures:
 
     Attributes:
         views: Weight of the embedding in each view, shape ``(5,)``; see :func:`_view_weights`.
-        places: Components of the counted features, each once, ascending, in ``[0, N_HASHED)``.
+        places: Indices of the components that counted features are hashed to, each once, ascending,
+            in ``[0, N_HASHED)``.
         values: Values of these components: counts of words and runs of words, of parts of words,
             and of cues and the like (:func:`_marks`), added up. A count above 2 is read as 2, and
             each of the three kinds of counts is scaled to a fixed length.
@@ -79,7 +81,8 @@ def prompt_features(text: str) -> PromptFeatures:
     ):
         counts = Counter([value % N_HASHED for value in kind])
         capped = {place: 1 if n == 1 else 2 for place, n in counts.items()}
-        # In a fixed order and in double precision, so that every machine computes the same bits.
+        # The sums are computed in a fixed order and in double precision, so that every machine gets
+        # the same bits.
         length = math.sqrt(sum(n * n for n in capped.values()))
         for place, n in capped.items():
             sums[place] = sums.get(place, 0.0) + weight * n / length

@@ -46,10 +46,11 @@ log = logging.getLogger(__name__)
 PREFETCHED_PASSAGES = 32
 # The most word pieces of evidence that a cross-encoder reads in ReaderSession.score_whole.
 _ENTAILMENT_PIECES = 400
-# The PartScores.doubt of a remark is below this number minus least_odds of its text; see is_remark.
+# A remark, a sentence that claims nothing, has a PartScores.doubt below this number minus its
+# least_odds; see ReaderSession.is_remark.
 _REMARK_DOUBT = 1.0
 
-#: A part of a claim, and up to three parts of claims that come before it in the answer.
+#: A part of a claim, and up to three parts of claims that stand before this part in the answer.
 _Unit: TypeAlias = tuple[ClaimPart, tuple[ClaimPart, ...]]
 
 
@@ -72,7 +73,8 @@ class Reader:
         lines: Maps logits of a claim, read with a few lines and nothing else, to probabilities.
         cross: The cross-encoder; ``None`` if the model has none.
         cross_weights: Weights of the cross-encoder's logits beside the reader's.
-        knows_remarks: Whether the cross-encoder was trained to distinguish claims from remarks.
+        knows_remarks: Whether the cross-encoder was trained to distinguish claims from remarks,
+            which claim nothing.
         counter: Counts texts, claims and word pieces that were read.
         finds_conflicts: Whether rules are applied to claims.
     """
@@ -97,7 +99,7 @@ class Reader:
 
     @classmethod
     def load(cls, manifest: Manifest, shared: SharedResources) -> "Reader":
-        """Open the model folder of a manifest; its files are not verified here.
+        """Open the model folder of a manifest, without checking the hashes of its files.
 
         Raises:
             ModelError: If the weights were trained on another version of the match features, the
@@ -189,9 +191,12 @@ class Reader:
     def sentence_logits(
         self, hypothesis: str, evidence: Sequence[EvidenceRef]
     ) -> NDArray[np.float32]:
-        """Return the logits of supported, unsupported and contradicted before calibration.
+        """Score a claim as a whole with a few lines of evidence, without calibration.
 
-        :meth:`entailment` maps them to probabilities.
+        :meth:`entailment` maps the scores to probabilities.
+
+        Returns:
+            Logits of supported, unsupported and contradicted, shape ``(3,)``.
         """
         lines = [Source(id=str(i), text=line.text) for i, line in enumerate(evidence)]
         return self.open(lines, None, threshold=1.0, tenant="").score_whole(hypothesis)
@@ -237,9 +242,9 @@ class ReaderSession:
         self._closed, self._reads_ahead = Event(), False
 
     def prefetch(self) -> None:
-        """Begin to read passages in the background, before claims select them.
+        """Begin to encode passages in the background, before claims select them.
 
-        These are the best passages for the question or, without a question, the first ones.
+        The best passages for the question are encoded or, without a question, the first ones.
         """
         order = (
             self.evidence.rank(Query.of(self._question_ids))
@@ -258,14 +263,14 @@ class ReaderSession:
         if self._is_open():
             self._texts.encode_ahead(passage.ids, is_wanted=self._is_open)
         if self._is_open():
-            # Computes this cached property, which the rules need later.
+            # Fills a cached property that the rules need later.
             _ = passage.quantities
 
     def _is_open(self) -> bool:
         return not self._closed.is_set()
 
     def close(self) -> None:
-        """Stop reading ahead."""
+        """Stop encoding passages in the background."""
         self._closed.set()
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
@@ -285,7 +290,7 @@ class ReaderSession:
         return found
 
     def _recall(self, part: ClaimPart) -> None:
-        """Encode a part that the next claim will attend to, before that claim arrives."""
+        """Encode a part of a claim before the next claim, which will attend to it, arrives."""
         if self._is_open():
             self._texts.encode(TextRole.HISTORY, part.ids)
 
@@ -334,7 +339,7 @@ class ReaderSession:
         )
 
     def _cross_encoder_scores(self, part: ClaimPart, chosen: Sequence[int]) -> PartScores:
-        """Score a part with the cross-encoder alone, by the closest lines of chosen passages."""
+        """Score a part of a claim with the cross-encoder alone, by lines of chosen passages."""
         features = self._features(part, chosen)
         scores = self._read_with_lines(
             part, Query.of(part.ids), chosen, features, budget=_ENTAILMENT_PIECES
@@ -348,7 +353,7 @@ class ReaderSession:
         try:
             return self._scores(units)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, the claim was not checked
-            # The message may quote the answer, which must not get into a log.
+            # The error's message may quote the answer, which must not get into a log.
             log.warning("A claim could not be judged: %s", type(error).__name__)
             return ClaimScores.unread(Reason.DETECTOR_FAILED)
 
@@ -357,7 +362,7 @@ class ReaderSession:
         in_context = replace(self._query(*units[0]), main_ids=query.main_ids)
         selections = [self.evidence.select(self._query(part, earlier)) for part, earlier in units]
         before = units[0][1][-1].text if units[0][1] else ""
-        # The rules run beside the model, which does not need their findings.
+        # The rules run in another thread, because the model does not need their findings.
         find_conflicts = run_beside(
             self._reader.shared.workers,
             partial(self._findings, units[0][0], query, selections, before),
@@ -394,11 +399,12 @@ class ReaderSession:
     def _findings(
         self, part: ClaimPart, query: Query, selections: Sequence[Selection], before: str
     ) -> RuleFindings:
-        """Apply the rules, unless ``finds_conflicts`` is false; offsets are those in the answer.
+        """Apply the rules to a claim; the findings have offsets in the answer.
 
         The rules read the passages of ``first`` and ``second`` of each selection even if the model
-        reads only ``first``: a value that one of them lacks may be in the other. If all passages
-        together have at most :data:`.SELECTED_PIECES` word pieces, the rules read all of them.
+        reads only ``first``: a value that ``first`` lacks may be in ``second``. If all passages
+        together have at most :data:`.SELECTED_PIECES` word pieces, the rules read all of them. If
+        the reader's ``finds_conflicts`` is false, no rule is applied.
         """
         if not self._reader.finds_conflicts:
             return RuleFindings()
@@ -423,9 +429,10 @@ class ReaderSession:
     def _score_part(
         self, part: ClaimPart, earlier: Sequence[ClaimPart], selection: Selection
     ) -> tuple[PartScores, tuple[NDArray[np.float32], ...]]:
-        """Read a part with ``selection.first``; if it is doubted, also with ``selection.second``.
+        """Score a part of a claim with the passages of ``selection.first``.
 
-        A cross-encoder, if there is one, reads the closest lines of both selections at once.
+        If the part may be unsupported, it is also read with ``selection.second``. A cross-encoder,
+        if there is one, reads the closest lines of both selections at once.
 
         Returns:
             The scores of all models together, and the logits for ``ClaimScores.logits``.
@@ -460,7 +467,7 @@ class ReaderSession:
         return bool(1 - labels[:, 0].min() >= self._threshold)
 
     def _features(self, part: ClaimPart, chosen: Sequence[int]) -> NDArray[np.int64]:
-        """Compute the match features of a part for the passages with these indices, ``(n, 6)``."""
+        """Compute the match features of a part for the passages ``chosen``, shape ``(n, 6)``."""
         return match_features(
             part.ids,
             part.offsets,
@@ -480,7 +487,7 @@ class ReaderSession:
         *,
         budget: int = LINE_PIECES,
     ) -> RawScores | None:
-        """Read a part with the cross-encoder and the closest lines of some passages.
+        """Score a part of a claim with the cross-encoder and the closest lines of some passages.
 
         The lines have at most ``budget`` word pieces together, headings included. The result is
         ``None`` if the reader has no cross-encoder.
@@ -504,7 +511,10 @@ class ReaderSession:
         context: Sequence[KeysValues],
         features: NDArray[np.int64],
     ) -> PartScores:
-        """Read a part with the reader's graph; the part attends to passages and ``context``."""
+        """Score a part of a claim with the reader's graph; it attends to passages and ``context``.
+
+        ``context`` has the keys and values of the question and of earlier claims.
+        """
         reader = self._reader
         passages = self._texts.encode_passages([self.evidence.passages[i].ids for i in chosen])
         past = KeysValues.join([reader.graph.nothing, *passages, *context])
@@ -519,7 +529,8 @@ class ReaderSession:
 
 
 def _require_finite(scores: RawScores) -> None:
-    # Checked before calibration, which would turn an infinite logit into a confident verdict.
+    # Logits are checked before calibration, which would turn an infinite logit into a confident
+    # verdict.
     if not (np.isfinite(scores.pieces).all() and np.isfinite(scores.sentence).all()):
         raise DetectionError("The model's output is not a number.")
 

@@ -1,8 +1,8 @@
 """A scheduler of model calls: checks of answers come before sources that are read ahead.
 
-A turn is the right to run a model once. A user waits for the check of an answer, which reads the
-passages that it needs on turns of its own; nobody waits for a source that is read ahead. So reading
-ahead may wait as long as answers keep coming.
+A turn is the right to run a model once. A user waits for the check of an answer, and the passages
+that the check needs are read with its priority. Nobody waits for a source that is read ahead. So
+reading ahead may be delayed as long as answers keep coming.
 """
 
 from collections import deque
@@ -20,7 +20,7 @@ class Turns:
 
     Threads wait in two queues: one for answers, and one for sources that are read ahead, which is
     served only while the first is empty. During a turn, a thread must not wait for another turn, or
-    for a thread that may be waiting for one.
+    for a thread that may be waiting for one: the threads could then wait for each other forever.
     """
 
     def __init__(self, n_turns: int) -> None:
@@ -97,7 +97,7 @@ def run_beside(workers: ThreadPoolExecutor, job: Callable[[], T]) -> Callable[[]
 
     Returns:
         A function that returns the job's result. If no worker has begun the job, the function runs
-        it itself.
+        the job itself.
     """
     with suppress(RuntimeError):  # the pool takes no jobs once it is shut down
         future = workers.submit(job)

@@ -75,8 +75,8 @@ class TokenScores:
 
     Attributes:
         offsets: Half-open character ranges in the answer, shape ``(n, 2)``, int32, ascending by
-            start. They are the tokenizer's own: some begin with a space, some are empty, and if one
-            character became several pieces, these have the same range.
+            start. The ranges are the tokenizer's own: some begin with a space, some are empty, and
+            the pieces of a character that was cut into several have the same range.
         probabilities: P(not supported), shape ``(n,)``, float32, in [0, 1]; NaN for a word piece
             that the model could not judge.
         question_shortened: Whether only the beginning and the end of the question were read.
@@ -99,7 +99,7 @@ class ClaimScores:
             int32.
         labels: Probabilities of supported, unsupported and contradicted for each word piece, shape
             ``(n, 3)``, float32. They are the model's own until :meth:`with_rules` is applied.
-        evidence: Texts of the sources that match the claim best, best match first.
+        evidence: Stretches of the sources that match the claim best, best match first.
         reason: Why the claim was not judged, and so has no scores; ``None`` if it was judged.
         n_unread: Letters and digits of a judged claim that the model could not read.
         similarity: Cosine to the nearest text of the sources, in [-1, 1]; ``None`` unless the
@@ -109,13 +109,13 @@ class ClaimScores:
         conflicts: Conflicts with the evidence that rules find, with offsets in the answer;
             :meth:`with_rules` drops those that do not count.
         settled: Ranges of the answer, ``[start, end)``, that plainly follow from the evidence, such
-            as a sum of two of its numbers; :meth:`with_rules` drops them.
+            as a sum of two numbers of the evidence; :meth:`with_rules` drops them.
         is_line: Whether the claim is a line of the evidence, word for word.
-        logits: Logits before calibration, each of shape ``(n, 3)``: those of the reader, and with
-            a cross-encoder also its logits of each piece and of the whole claim. Calibration is
-            fitted on them. Empty if the claim was not judged, or not by the reader.
-        is_remark: Function that returns whether the claim is only a remark; ``None`` if the
-            detector cannot tell.
+        logits: Logits before calibration, on which calibration is fitted, each of shape ``(n, 3)``:
+            those of the reader, and with a cross-encoder also the cross-encoder's logits of each
+            piece and of the whole claim. Empty if the claim was not judged, or not by the reader.
+        is_remark: Function that returns whether the claim is only a remark, which claims nothing;
+            ``None`` if the detector cannot tell.
     """
 
     offsets: NDArray[np.int32]
@@ -171,7 +171,8 @@ class ClaimScores:
         for conflict in sorted(self.conflicts, key=lambda found: (found.start, found.end)):
             touched = self._touched(conflict)
             is_free &= ~touched
-            # By the model alone: a probability that another rule has raised is no second opinion.
+            # ``highest`` is by the model alone: a probability that another rule has raised is no
+            # second opinion.
             highest = self.highest(conflict)
             if highest >= np.float32(conflict.floor):
                 probability = max(conflict.probability, combined_probability(highest))
@@ -184,7 +185,7 @@ class ClaimScores:
         return replace(self, labels=labels, conflicts=tuple(counting), settled=())
 
     def highest(self, conflict: Conflict) -> float:
-        """Return the highest P(not supported) of a conflict's word pieces; -1 if it has none."""
+        """Return the highest P(not supported) of a conflict's word pieces; -1 without pieces."""
         return float(self.probabilities[self._touched(conflict)].max(initial=-1))
 
     def _touched(self, conflict: Conflict) -> NDArray[np.bool_]:
@@ -198,8 +199,8 @@ _COMBINED = AnswerCalibration(scale=0.82, offset=0.92)
 def combined_probability(doubt: float) -> float:
     """Return P(not supported) of words that a rule finds wrong.
 
-    ``doubt`` is the model's highest P(not supported) of these words. If it is 0.73, the result is
-    0.85. The map is fitted on the 187 conflicts that count in the validation answers.
+    ``doubt`` is the model's highest P(not supported) of these words. For a doubt of 0.73, the
+    result is 0.85. The map is fitted on the 187 conflicts that count in the validation answers.
     """
     return _COMBINED.probability(doubt)
 

@@ -36,7 +36,8 @@ class ClaimPart:
         starts, ends = self.offsets.T
         last = len(self.places) - 1
         starts_there = self.places[np.minimum(starts, last)]
-        # The last character's place plus 1: the next character may lie behind a mark of emphasis.
+        # A range ends one after the place of its last character. The place of the next character
+        # would be wrong, since it may lie behind a mark of emphasis.
         ends_there = np.where(ends > starts, self.places[np.maximum(ends, 1) - 1] + 1, starts_there)
         return np.stack([starts_there, ends_there], axis=1).astype(np.int32)
 

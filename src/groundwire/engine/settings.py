@@ -17,11 +17,13 @@ def is_number(value: object) -> bool:
 def require_whole(
     name: str, value: object, low: int, high: int | None = None, *, otherwise: str = ""
 ) -> None:
-    """Raise SettingError if a value is not a whole number from ``low`` to ``high``, both included.
+    """Check that a setting is a whole number from ``low`` to ``high``, both included.
 
-    Without ``high`` there is no upper limit.
+    Without ``high`` there is no upper limit. ``otherwise`` is only for the message of the error: it
+    names other values that the caller accepts.
 
-    ``otherwise`` is only for the message: it names other values that the caller accepts.
+    Raises:
+        SettingError: If the value is not such a number.
     """
     if (
         not isinstance(value, int)
@@ -34,7 +36,9 @@ def require_whole(
 
 
 def check_for_embedded(*, revision: str | None, device: str, max_length: int | None) -> None:
-    """Refuse settings that an embedded model does not have; warn of a device other than ``cpu``.
+    """Check settings for a model that this package contains; such a model runs only on the CPU.
+
+    A device other than ``cpu`` has no effect, and gives a :class:`.DeviceWarning`.
 
     Raises:
         SettingError: If a revision or a maximum length is given, or the device has no valid name.

@@ -23,7 +23,7 @@ class SharedResources:
 
     Attributes:
         threads: The most texts that models read at a time.
-        workers: Threads that read claims and passages side by side.
+        workers: Threads that read claims and passages in parallel.
         turns: Scheduler that limits how many models run at a time.
         cache: Encoded texts: attention keys and values for the reader, vectors for the similarity
             detector. Each key has the tenant and the model, so that no tenant and no model gets an
@@ -55,7 +55,7 @@ class SharedResources:
         )
 
     def with_caches(self, cache: ByteCache[Any], sources: ByteCache[CutSource]) -> Self:
-        """Return the same threads and scheduler with other caches."""
+        """Return an object with the same threads and scheduler, and other caches."""
         other = copy(self)
         other.cache, other.sources = cache, sources
         return other
@@ -79,11 +79,14 @@ class SharedResources:
         )
 
     def map(self, job: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
-        """Return the result of a job for each item; the jobs run side by side."""
+        """Return the result of a job for each item; the jobs run in parallel."""
         return list(map(job, items) if len(items) < 2 else self.workers.map(job, items))
 
     def read(self, key: Hashable, compute: Callable[[], V]) -> V:
-        """Return the cached value of a text, or compute it with the priority of answers."""
+        """Return the value of a text, such as its vector; compute the value if it is not cached.
+
+        The computation goes before those of texts that are read ahead (:meth:`.Turns.answer`).
+        """
 
         def on_turn() -> V:
             with self.turns.answer():
@@ -97,8 +100,8 @@ class SharedResources:
     ) -> V | None:
         """Compute and cache the value of a text before the check of an answer asks for it.
 
-        The result is ``None`` if the value is cached or being computed, or is no longer wanted
-        when its turn comes.
+        The result is ``None`` if the value is cached or being computed, or if ``is_wanted`` returns
+        false when a model is free for the text.
         """
         if not self.cache.lacks(key):
             return None
@@ -108,7 +111,7 @@ class SharedResources:
             return self.cache.read_ahead(key, compute) if is_wanted() else None
 
     def close(self) -> None:
-        """Take no more work, drop reading ahead that has not begun, and wait for all other work."""
+        """Take no more work, drop background work that has not begun, and finish all other work."""
         self.is_closed = True
         self.turns.close()
         self.workers.shutdown()

@@ -68,7 +68,10 @@ class SimilarityBackend:
 
     @classmethod
     def load(cls, name: str, shared: SharedResources) -> "SimilarityBackend":
-        """Open the detector ``name`` of :data:`.models.EMBEDDERS`, without verifying its files."""
+        """Open the detector ``name`` of :data:`.models.EMBEDDERS`.
+
+        The hashes of its files are not checked.
+        """
         tables = find_model(DEFAULT_MODEL).folder
         pieces = WordPieces(tables / "tokenizer.json")
         embedder: Embedder
@@ -115,14 +118,14 @@ class SimilarityBackend:
         return SimilaritySession(self, evidence, _units(cuts, self.whole_lines), tenant)
 
     def vector(self, text: str, tenant: str) -> NDArray[np.float32]:
-        """Return the vector of a source or line, from the cache or computed."""
+        """Return the vector of a source or line; compute the vector if it is not cached."""
         return self.shared.read(self._key(text, tenant), partial(self._embed, text))
 
     def vector_ahead(self, text: str, tenant: str, *, is_wanted: Callable[[], bool]) -> None:
         """Compute the vector of a source or line, and cache it, before a claim needs the vector.
 
         Nothing is done if the vector is cached or being computed already, or if ``is_wanted``
-        returns false when the turn of the text comes.
+        returns false when the embedder is free for the text.
         """
         compute = partial(self._embed, text)
         self.shared.read_ahead(self._key(text, tenant), compute, is_wanted=is_wanted)
@@ -198,7 +201,7 @@ class SimilaritySession:
             self._backend.shared.turns.ahead(partial(self._embed_ahead, unit.text))
 
     def close(self) -> None:
-        """Stop embedding ahead."""
+        """Stop embedding sources in the background."""
         self._closed.set()
 
     def _embed_ahead(self, text: str) -> None:
@@ -212,8 +215,8 @@ class SimilaritySession:
         """Compare the next claims with the sources; if one claim fails, the others still count."""
         texts = [answer[segment.start : segment.end] for segment in segments]
         if any(is_compared(text) and self._backend.embedder.reads(text) for text in texts):
-            # The sources are embedded first, because the claims will occupy the workers. If this
-            # fails, no claim can be compared.
+            # The sources are embedded first, because the claims will occupy the workers. If the
+            # sources cannot be embedded, each claim that would be compared counts as failed.
             try:
                 self._embed_sources()
             except Exception as error:  # noqa: BLE001 - whatever went wrong, nothing was compared
@@ -229,7 +232,7 @@ class SimilaritySession:
         try:
             return self._compare(answer, segment)
         except Exception as error:  # noqa: BLE001 - whatever went wrong, the claim was not checked
-            # The message may quote the answer, which must not get into a log.
+            # The error's message may quote the answer, which must not get into a log.
             log.warning("A claim could not be compared: %s", type(error).__name__)
             return ClaimScores.unread(Reason.DETECTOR_FAILED)
 
@@ -252,7 +255,7 @@ class SimilaritySession:
         )
 
     def _embed_sources(self) -> None:
-        """Compute the vectors of all units, once."""
+        """Compute the vectors of all sources and lines that claims are compared with, once."""
         if self._vectors is None:
             texts = [unit.text for unit in self._units]
             embed = partial(self._backend.vector, tenant=self._tenant)

@@ -38,10 +38,11 @@ class TokenClassifierBackend:
 
     @classmethod
     def load(cls, model: str, **options: Unpack[CheckpointOptions]) -> "TokenClassifierBackend":
-        """Load a checkpoint; options and errors are as in :func:`.load_checkpoint`.
+        """Load a checkpoint; options and other errors are as in :func:`.load_checkpoint`.
 
         Raises:
-            UnknownModelError: Also if ``model`` is blank, or has no ``/`` and is no existing path.
+            UnknownModelError: If ``model`` is blank, is neither an existing path nor a name with a
+                ``/``, or is neither a folder nor a hub id.
         """
         if not model.strip() or ("/" not in model and not Path(model).exists()):
             raise UnknownModelError(model, DETECTORS)

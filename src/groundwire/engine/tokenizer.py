@@ -29,7 +29,7 @@ class Pieces:
 
 
 class WordPieces:
-    """The tokenizer of an embedded model; safe to share between threads."""
+    """The tokenizer of a model that this package contains; safe to share between threads."""
 
     def __init__(self, path: Path) -> None:
         """Read a ``tokenizer.json``."""
@@ -60,7 +60,7 @@ class WordPieces:
         return pieces
 
     def with_specials(self, ids: NDArray[np.int32]) -> list[int]:
-        """Put word pieces between [CLS] and [SEP], as the embedded models read them."""
+        """Put word pieces between [CLS] and [SEP], as BERT models read them."""
         return [self.cls_id, *ids.tolist(), self.sep_id]
 
     def _special(self, token: str) -> int:

@@ -55,7 +55,7 @@ class Reliability:
 def reliability(
     probabilities: ArrayLike, outcomes: ArrayLike, *, n_bins: int = 10, lowest: float = 0.0
 ) -> Reliability:
-    """Sort probabilities into bins of equal width.
+    """Make a reliability diagram: sort forecasts by probability into bins of equal width.
 
     Args:
         probabilities: Forecast probabilities, in [0, 1], shape ``(n,)``.
@@ -98,7 +98,17 @@ class Brier:
 
 
 def brier(probabilities: ArrayLike, outcomes: ArrayLike, *, lowest: float = 0.0) -> Brier:
-    """Compute the Brier score of forecasts; arguments and errors are as in :func:`reliability`."""
+    """Compute the Brier score of forecasts.
+
+    Args:
+        probabilities: Forecast probabilities, in [0, 1], shape ``(n,)``.
+        outcomes: Whether the event of each forecast happened, shape ``(n,)``.
+        lowest: Forecasts below this probability are left out.
+
+    Raises:
+        ValueError: If the arrays are not one-dimensional and of equal length, or a probability is
+            outside [0, 1].
+    """
     said, so = _forecasts(probabilities, outcomes, lowest)
     if not said.size:
         return Brier(score=nan, skill=nan)

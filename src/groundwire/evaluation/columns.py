@@ -41,7 +41,7 @@ class Columns:
 
     Attributes:
         task_names: Names of the tasks.
-        rows: Number of the answer's row in the data, ascending.
+        rows: Number of the answer's row in the data, in ascending order.
         tasks: Task of the answer, as an index into ``task_names``.
         contexts: Hash of the answer's context id; answers to one context share it.
         flagged: Whether the detector marked anything in the answer.
@@ -53,10 +53,11 @@ class Columns:
             :attr:`.confusion.ComparedAnswer.probability`.
         characters: Numbers of characters that were marked by both the detector and people, by the
             detector, and by people, shape ``(n, 3)``.
-        pairs: These three numbers, as :func:`.metrics.count_pairs` counts them, shape ``(n, 3)``.
-        claims: Of the claims in which people marked nothing, the number that the detector passed,
-            and the number of all; shape ``(n, 2)``. See ``n_clean_passed`` and ``n_clean_claims``
-            of :class:`.confusion.ComparedAnswer`.
+        pairs: The same three numbers, counted by the method of :func:`.metrics.count_pairs`, shape
+            ``(n, 3)``.
+        claims: Two counts of the claims in which people marked nothing: those that the detector
+            passed, and all of them; shape ``(n, 2)``. See ``n_clean_passed`` and
+            ``n_clean_claims`` of :class:`.confusion.ComparedAnswer`.
         said: The detector's P(something in the answer is not supported); ``nan`` if it gives none,
             or there is no verdict.
         latency_ms: Milliseconds that the check took; ``nan`` if there is no verdict.
@@ -99,14 +100,14 @@ class Columns:
 
     @property
     def counted(self) -> Bools:
-        """Mask that is true for the answers that enter the scores, by :func:`.sums.counted`."""
+        """Mask of the answers that scores count, as :func:`.sums.counted` selects them."""
         return counted(self.hallucinated, self.failed)
 
     @property
     def ious(self) -> Floats:
         """Intersection over union of predicted and gold characters of each answer, shape ``(n,)``.
 
-        1 if an answer has neither.
+        1 if an answer has neither predicted nor gold characters.
         """
         both, predicted, gold = self.characters.T.astype(np.float64)
         union = predicted + gold - both

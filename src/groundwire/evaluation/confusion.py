@@ -65,9 +65,9 @@ class ComparedAnswer:
 
     @classmethod
     def of(cls, row: JudgedRow, detection: Detection | None) -> Self:
-        """Compare the detection of a row, as :func:`detection_in` reads it, with the labels.
+        """Compare the detection of a row, as :func:`detection_in` reads it, with the row's labels.
 
-        Without a detection, the answer has no verdict.
+        If ``detection`` is ``None``, the answer has no verdict.
         """
         gold = [(mark["start"], mark["end"]) for mark in row.gold]
         has_spans, error = row.known == Known.SPANS, ""
@@ -140,7 +140,7 @@ def is_judged(detection: Detection) -> bool:
 def _doubt(claim: Claim) -> float:
     """Return the doubt about a claim: P(not supported), or 1 minus its similarity to the sources.
 
-    0 if the claim has neither.
+    The doubt is 0 if the claim has neither a probability nor a similarity.
     """
     if claim.similarity is not None:
         return min(1 - claim.similarity, 1.0)

@@ -27,7 +27,7 @@ _SCORES = (
     *("span", "span_lettucedetect", "claims", "baseline_flag_all", "prevalence"),
     *("tasks", "labels", "calibration", "coverage", "latency_ms", "fingerprint"),
 )
-#: The keys of :data:`_SCORES` that :meth:`Evaluation.from_dict` needs.
+#: The keys of :data:`_SCORES` that :meth:`Evaluation.from_dict` requires in its data.
 _NEEDED = ("n_answers", *_SCORES[-6:])
 
 
@@ -43,8 +43,8 @@ class Evaluation:
             ``labels``, the recall for each label and each kind of a gold span; ``calibration``,
             ``coverage``, ``latency_ms``; and ``fingerprint``, a hash of the rows and their labels
             that does not depend on the order of the rows.
-        seconds: Seconds that the checks took, summed over all checks. If :meth:`from_dict` made the
-            evaluation, the ``seconds`` of its data.
+        seconds: Seconds that the checks took, summed over all checks. After :meth:`from_dict`, the
+            number under ``seconds`` in the data, which may be the duration of the whole run.
     """
 
     header: Header

@@ -201,14 +201,14 @@ class Replicates:
 
         A score that is a share, such as precision, gets Wilson's interval instead if it is 0 or 1.
         Otherwise both ends are ``nan`` if all resamples in which the score is defined have the same
-        score, or if fewer than :data:`MIN_CONTEXTS` contexts count. For a share, the contexts count
-        in which it is defined; for any other score, all contexts.
+        score, or if the score rests on fewer than :data:`MIN_CONTEXTS` contexts. A share rests on
+        the contexts in which it is defined, any other score on all contexts.
 
         Args:
             level: The confidence level, in (0, 1).
         """
         known = self.draws[~np.isnan(self.draws)]
-        # A share rests on the contexts in which it is defined, any other score on all contexts.
+        # Only a share has trials: the contexts in which it is defined.
         n_contexts = self.n_trials or self.bootstrap.n_contexts
         low = high = nan
         if self.n_trials and self.value in (0, 1):
@@ -221,7 +221,7 @@ class Replicates:
 
 
 def wilson(n_right: int, n: int, level: float = 0.95) -> ScoreInterval:
-    """Compute a share of independent trials with the interval of Wilson (1927).
+    """Compute the share of successes in independent trials, with the interval of Wilson (1927).
 
     >>> found = wilson(5, 5)
     >>> found.value, round(found.low, 2), found.high

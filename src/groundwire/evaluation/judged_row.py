@@ -180,8 +180,8 @@ def requiring_results(
     """Turn errors of parsing into an error that names the file, the line if known, and the problem.
 
     Raises:
-        ResultsError: If the block raises one of :data:`UNLIKE_RESULTS`, except an InputError, which
-            is passed on unchanged.
+        ResultsError: If the ``with`` block raises one of :data:`UNLIKE_RESULTS`, except an
+            InputError, which is passed on unchanged.
     """
     try:
         yield

@@ -10,15 +10,15 @@ from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnsw
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.judged_row import JudgedRow
 
-#: Rows that are judged together, by one call.
+#: Rows that one call of the detector judges together.
 Block = Sequence[AnyRow]
 
 
 def judge_block(detector: AnyDetector, block: Block) -> Iterator[JudgedRow]:
     """Judge the rows of a block and yield their results.
 
-    Rows that could not be read come first. Answers to one context follow one another, so that its
-    sources are read once.
+    Rows that could not be read come first. Answers to the same context follow one another, so that
+    the detector reads the sources of this context once.
     """
     yield from (failed_row(row) for row in block if isinstance(row, FailedRow))
     numbered = [row for row in block if isinstance(row, NumberedAnswer)]

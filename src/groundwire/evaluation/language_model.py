@@ -14,9 +14,9 @@ from groundwire.verify.client import ChatClient, call_failure, is_word
 from groundwire.verify.endpoint import OPENAI_URL, ChatReply
 from groundwire.verify.verifier import FailureKind
 
-#: Environment variables that hold the key and the URL by default.
+#: Environment variables that hold the key and the URL of the endpoint by default.
 KEY_VARIABLE, URL_VARIABLE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
-#: The key that is sent if an endpoint needs none: the client refuses an empty key.
+#: The key that is sent to an endpoint that needs no key: the client refuses an empty key.
 NO_KEY = "none"
 
 #: Failures after which a run ends, because further calls would fail too.
@@ -43,8 +43,8 @@ class ModelReply:
         answer: The text.
         finish_reason: Why the text ended: ``length`` if it was cut off at the limit of tokens;
             empty if the endpoint gives none, or one that is not a plain word.
-        prompt_tokens: Number of tokens read, by the endpoint's count; 0 without one.
-        completion_tokens: Number of tokens written, by the endpoint's count; 0 without one.
+        prompt_tokens: Number of tokens that the model read; 0 if the endpoint does not say it.
+        completion_tokens: Number of tokens that the model wrote; 0 if the endpoint does not say it.
     """
 
     answer: str
@@ -139,7 +139,8 @@ class LanguageModel(ChatClient):
             content = self.create(body)
         except Exception as error:  # any error of the client means that there is no answer
             failure = call_failure(error, "endpoint")
-            # A 403 is not final: some endpoints answer so because of the content of one request.
+            # The status 403 does not end the run: some endpoints give it because of the content of
+            # one request.
             is_own = getattr(error, "status_code", None) == 403
             is_final = failure.error_type in _FINAL and not is_own
             raise GenerationError(str(failure), is_final=is_final) from error

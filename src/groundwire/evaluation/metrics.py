@@ -149,7 +149,7 @@ class Ranking:
         return float(self.aurocs(np.ones(self.order.size)))
 
     def aurocs(self, weights: Floats) -> Floats:
-        """Compute the area under the ROC curve for several resamples, each as :meth:`auroc` does.
+        """Compute the area under the ROC curve in each of several resamples; a tie counts half.
 
         ``weights`` says how often each of the ``n`` answers is drawn in a resample, shape
         ``(..., n)``; the areas have the shape ``(...)``.
@@ -162,11 +162,12 @@ class Ranking:
         return ratios(hits, wrong.sum(axis=-1) * n_right)
 
     def average_precisions(self, weights: Floats) -> Floats:
-        """Compute areas under the precision-recall curve, in [0, 1], shaped as in :meth:`aurocs`.
+        """Compute the area under the precision-recall curve in each of several resamples.
 
-        Each area is a sum of steps, one per distinct score: joining the points by straight lines
-        would overestimate it (https://doi.org/10.1145/1143844.1143874). ``nan`` if no answer is
-        hallucinated.
+        ``weights`` says how often each of the ``n`` answers is drawn in a resample, shape
+        ``(..., n)``; the areas have the shape ``(...)``. An area is in [0, 1]; ``nan`` if no drawn
+        answer is hallucinated. It is a sum of steps, one per distinct score: joining the points by
+        straight lines would overestimate it (https://doi.org/10.1145/1143844.1143874).
         """
         wrong, right = self._by_score(weights)
         found, flagged = wrong.cumsum(axis=-1), (wrong + right).cumsum(axis=-1)
@@ -223,7 +224,9 @@ def count_pairs(predicted: Sequence[Range], gold: Sequence[Range]) -> Overlap:
 
 
 def mask(ranges: Iterable[Range], text: str) -> Bools:
-    """Return which characters of a text lie in a range, without white space at a range's ends.
+    """Return a mask of the characters of a text that lie in a range.
+
+    White space at the ends of a range is left out.
 
     Raises:
         ValueError: If a range is not in the text.

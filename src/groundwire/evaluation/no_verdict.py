@@ -110,7 +110,7 @@ class RowCounts:
     def failures(self) -> list[dict[str, Any]]:
         """The first failed rows, at most :data:`MAX_FAILURES`, in the order of the data.
 
-        The keys of each are ``row``, ``id``, ``type`` and ``message``.
+        Each failed row is a record with the keys ``row``, ``id``, ``type`` and ``message``.
         """
         return sorted(self._failures, key=itemgetter("row"))[:MAX_FAILURES]
 

@@ -14,12 +14,14 @@ Pairs = Sequence[tuple[ComparedAnswer, ComparedAnswer]]
 
 
 def differences(pairs: Pairs) -> dict[str, Replicates]:
-    """Subtract each score of the earlier run from that of the present run, resample by resample.
+    """Subtract each score of the earlier run from the same score of the present run.
+
+    The scores are subtracted in each resample, so that each difference has an interval.
 
     Returns:
         Name of a score → difference; empty without answers. Scores of characters, such as
-        ``span.f1``, use the answers with ``has_spans`` in both runs; without such answers, these
-        scores are missing.
+        ``span.f1``, use only answers whose hallucinated characters are labelled in both runs
+        (``has_spans``); without such answers, these scores are missing.
     """
     if not pairs:
         return {}

@@ -1,4 +1,4 @@
-"""Compares scores with a baseline, so that a CI pipeline can fail.
+"""Compares scores with a baseline, so that a CI pipeline can fail if they have become worse.
 
 If a score is missing, or the data or labels of the two sides differ, the comparison is an error,
 never a pass.
@@ -51,8 +51,8 @@ class RegressionCheck(JsonRecord):
 
     Attributes:
         name: Name of the score, ``rate``, or a name of :data:`COUNTS`.
-        is_passed: Whether the number is within its limit; for ``rate``, in the worst case that
-            :func:`_rate` describes.
+        is_passed: Whether the number is within its limit; for ``rate``, even if all answers that
+            were not fully checked are hallucinated.
         before: The number in the baseline, in the unit of ``now``; ``None`` if there is none.
         now: The number in the new results: a score or the rate as a share, or a count.
         worse: By how much the number is worse than in the baseline: percentage points for a score,
@@ -157,10 +157,10 @@ class Baseline:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read the output of ``groundwire evaluate --json``, or the file of its ``--output``.
+        """Read what ``groundwire evaluate`` printed with ``--json``, or wrote with ``--output``.
 
         Raises:
-            RegressError: If the file is neither.
+            RegressError: If the file is neither of the two.
             ResultsError: If the file begins as results do, but has a broken row.
         """
         try:

@@ -60,7 +60,7 @@ def run(
     left = {} if replace else resume(output, header)
     n_before, n_new = len(left), 0
     blocks = in_contexts(_remaining(rows, left, output))
-    first = [*islice(blocks, 1)]  # errors of the first rows come before the file is created
+    first = [*islice(blocks, 1)]  # before opening, so that an error here leaves the file as it is
     with output.open("wb" if replace else "ab") as stream:
         writer = RowWriter(stream, header)
         for block in chain(first, blocks):

@@ -9,11 +9,11 @@ from groundwire.evaluation.metrics import Bools, Floats, f1_of, ratios
 
 
 def counted(hallucinated: Bools, failed: Bools) -> Bools:
-    """Return which answers are counted in scores.
+    """Return a mask of the answers that scores count.
 
     A hallucinated answer without a verdict counts as missed. A grounded answer without a verdict is
     left out: otherwise an endpoint that is down would get credit for raising no false alarm. If no
-    answer has a verdict, none counts. ``failed`` says which answers have no verdict.
+    answer has a verdict, none counts. ``failed`` is the mask of the answers without a verdict.
     """
     if failed.all():
         return np.zeros(len(failed), np.bool_)
@@ -67,7 +67,7 @@ _SHARES = frozenset({"precision", "recall", "fpr"})
 
 
 def score(name: str, sums: Sums) -> Replicates:
-    """Compute a score of :data:`STATISTICS`, with its resamples.
+    """Compute the score with a name of :data:`STATISTICS`, over all answers and each resample.
 
     ``sums`` are the sums of the columns that :func:`answer_sums` returns. For precision, recall and
     F1 the first three columns are enough.

@@ -44,7 +44,7 @@ def to_text(scores: Mapping[str, Any]) -> str:
 
 
 def row_of(name: str, group: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the cells of :data:`COLUMNS` for a group of answers."""
+    """Return the cells of a row of the table; ``group`` has the scores of a group of answers."""
     example, span = group["example"], group["span"]
     if example is None:
         return (name, "0", *["-"] * (len(COLUMNS) - 2))

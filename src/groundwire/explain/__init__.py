@@ -7,8 +7,8 @@ entails.
 
 ``nearby`` finds the lines of evidence to compare a span with, and ``premise`` the lines to judge a
 claim by if there is no detection. ``groundwire.detection.comparison`` compares a span with its
-lines. ``references`` finds references to sources, links and works that do not exist. ``wording``
-writes the text of an explanation.
+lines. ``references`` finds references to source ids, links and works that no source has.
+``wording`` writes the text of an explanation.
 """
 
 from groundwire.detection.comparison.finding import Category, Explanation, Subtype

@@ -16,8 +16,8 @@ from groundwire.errors import UnreadableError
 from groundwire.explain import explanations
 from groundwire.text.segment.characters import ALNUM
 
-#: Names of the explainer that uses the embedded reader. The last is its name in configurations of
-#: HaluGate, the hallucination check of vLLM's Semantic Router.
+#: Names of the explainer that uses the best installed reader. The last is its name in
+#: configurations of HaluGate, the hallucination check of vLLM's Semantic Router.
 EMBEDDED = ("reader", "embedded", "models/halugate-explainer")
 
 
@@ -113,7 +113,7 @@ class Explainer:
             drops_entailed: Whether false positives are dropped.
             entailment_threshold: A span is a false positive only if its claim has this P(entailed)
                 or more; in (0, 1].
-            device: ``cpu`` or ``cuda:N``, for NLI models; the embedded model runs on the CPU.
+            device: ``cpu`` or ``cuda:N``, for NLI models; readers run on the CPU.
             threads: CPU threads, at most 256; by default one for each processor this process may
                 use.
 
@@ -165,7 +165,8 @@ class Explainer:
 
         Raises:
             UnreadableError: If the claim or the evidence has nothing that the model can read.
-            DetectionError: If the embedded model failed. A given ``judge`` may raise other errors.
+            DetectionError: If the loaded model failed. A ``judge`` of another kind may raise other
+                errors.
         """
         if not evidence or not ALNUM.search(hypothesis):
             raise UnreadableError

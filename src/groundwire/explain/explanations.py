@@ -131,7 +131,7 @@ def severity(
 ) -> int:
     """Return the severity of a finding: supported 0, unsupported 2, contradicted 4.
 
-    It is one less, but not below 0, if the explainer is not sure of the label.
+    The severity is one less, but not below 0, if the explainer is not sure of the label.
 
     Args:
         label: Label of the finding.
@@ -220,7 +220,7 @@ def _is_entailed(entailment: Entailment | None, threshold: float) -> bool:
 
 
 def _differs(span: Span, held: Held) -> bool:
-    """Return whether the evidence differs from a span, however likely it is to entail the claim.
+    """Return whether a span differs from the evidence, even if a model finds its claim entailed.
 
     Models overlook wrong numbers, dates, units and negations, and the conflicts that rules find.
     """
@@ -228,7 +228,7 @@ def _differs(span: Span, held: Held) -> bool:
 
 
 def _label_of_fault(span: Span, entailment: Entailment | None, *, is_stated: bool) -> Label:
-    """Return whether a span that is not a false positive is unsupported or contradicted.
+    """Return the label of a span that is not a false positive: unsupported or contradicted.
 
     If a rule found a conflict, or ``entailment`` is ``None``, the detector's label is kept.
     Otherwise the span is contradicted if the evidence has another number or date (``is_stated``),
@@ -243,8 +243,8 @@ def _label_of_fault(span: Span, entailment: Entailment | None, *, is_stated: boo
 def _reference(span: Span, label: Label, fabricated: tuple[Reference, ...]) -> Reference | None:
     """Return the fabricated reference that a span touches, or ``None``.
 
-    An unsupported span that touches none gets the first one of its claim, such as ``[S7]`` in "the
-    tower is green [S7]".
+    An unsupported span that touches no fabricated reference gets the first one of its claim, such
+    as ``[S7]`` in "the tower is green [S7]".
     """
     touched = [found for found in fabricated if found.start < span.end and found.end > span.start]
     if not touched and label is Label.UNSUPPORTED:

@@ -76,7 +76,10 @@ class SourceLines:
 
 
 def _score(line: ComparedText, claim: ComparedText, wanted: set[tuple[str, str | None]]) -> int:
-    """Return the number of common content words, plus 2 if the line has a wanted quantity."""
+    """Return how many content words a line shares with a claim.
+
+    The number is 2 higher if the line has a quantity of a kind and unit in ``wanted``.
+    """
     common = len(line.content & claim.content)
     has_kind = bool(wanted) and any(measure(quantity) in wanted for quantity in line.quantities)
     return common + 2 * has_kind

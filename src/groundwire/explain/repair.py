@@ -1,9 +1,9 @@
 """Repairs an answer: wrong words are replaced by words of the evidence.
 
-No language model writes anything. The words that fit best in the place of a marked span are ranked
-(:mod:`groundwire.explain.replacements`), and the detector reads the claim with each of the best. A
-replacement is made if it is probably the right one. The repaired answer is checked again as a
-whole.
+No language model writes anything. The words of the evidence are ranked by how well they fit in the
+place of a marked span (:mod:`groundwire.explain.replacements`), and the detector reads the claim
+with each of the best. A replacement is made if it is probably the right one. The repaired answer is
+checked again as a whole.
 """
 
 import json
@@ -48,7 +48,7 @@ _DOUBT_WEIGHT = 0.3
 _MIN_GAP, _MOST_GAP = 1.0, 6.0
 
 
-#: Checks examples in order, and yields a detection or an error for each.
+#: Type of a function that checks examples in order, and yields a detection or an error for each.
 Read: TypeAlias = Callable[[Iterable[Example]], Iterable[Detection | GroundwireError]]
 
 
@@ -76,8 +76,9 @@ class Repair(JsonRecord):
     """The result of a repair.
 
     Attributes:
-        before: The check of the answer as it was.
-        after: The check of the repaired answer, always ``grounded``; ``None`` if nothing changed.
+        before: The detection of the answer as it was.
+        after: The detection of the repaired answer, always ``grounded``; ``None`` if nothing
+            changed.
         edits: The changes in reading order; empty if nothing changed.
     """
 
@@ -105,7 +106,7 @@ def repair(
     """Check an answer, and repair it if something in it is not supported.
 
     Args:
-        detector: The detector. With one that gives no probabilities, nothing is repaired.
+        detector: The detector. If it gives no probabilities, nothing is repaired.
         sources: The sources, of any kind that :meth:`groundwire.Detector.detect` takes.
         answer: The text to check and to repair.
         question: The user's question.
@@ -116,7 +117,7 @@ def repair(
 
     Raises:
         ModelError: If ``reader-base`` is not installed, whose embeddings of words are needed.
-        GroundwireError: As :meth:`groundwire.Detector.detect` does.
+        GroundwireError: If :meth:`groundwire.Detector.detect` raises it.
     """
     example = Example.of(sources=sources, answer=answer, question=question)
     before = detector.detect(sources=example.sources, answer=answer, question=question)
@@ -144,8 +145,8 @@ def edited(text: str, edits: Iterable[Edit], *, start: int = 0) -> str:
 
     Args:
         text: The answer, or a part of it.
-        edits: The changes in the answer, in reading order. If a part has only the end of a change,
-            the changed words are left out of it: the part before has the new ones.
+        edits: The changes in the answer, in reading order. If ``text`` has only the end of a
+            change, only its old words are taken out: the part before has the new words.
         start: Offset of the part in the answer.
     """
     end, at, out = start + len(text), start, ""
@@ -201,7 +202,10 @@ def features_of(
 
 
 def _words(text: str) -> str:
-    """Return the words with a space around each, so that no word is found within another."""
+    """Return the words of a text, in lower case, with spaces around each.
+
+    So a search for such words in such a text finds no word within another.
+    """
     return f" {' '.join(word.lower for word in words_of(text))} "
 
 
@@ -271,7 +275,10 @@ class Mender:
         return tuple(found)
 
     def edits(self, claim: Claim) -> list[Edit]:
-        """Return edits after which nothing in a claim is marked, if each is probably right."""
+        """Return edits after which nothing in a claim is marked; none unless each is likely right.
+
+        There are none either for a claim with more than three marked spans.
+        """
         fits = self.fits(claim)
         if not fits or not all(
             self._is_right(features_of(fits[0], fits[1:], doubt_of(span), index=n))
@@ -310,7 +317,10 @@ class Mender:
         return sorted(fits, key=lambda fit: -fit.rank)
 
     def _is_right(self, seen: tuple[float, ...]) -> bool:
-        """Return whether a replacement is probably right, and no other fits nearly as well."""
+        """Return whether a replacement is probably right, and no other fits nearly as well.
+
+        ``seen`` has the features of the replacement, from :func:`features_of`.
+        """
         decision, lead = self._weights["decision"], seen[1]
         odds = decision["bias"] + sum(w * x for w, x in zip(decision["of"], seen, strict=True))
         return bool(odds >= log_odds(_SURE)) and lead >= _MIN_GAP
@@ -330,7 +340,7 @@ class Mender:
 
 
 def doubt_of(found: Span | Claim) -> float:
-    """Return P(not supported) of a span or claim; 1 if there is none."""
+    """Return P(not supported) of a span or claim; 1 if it has no probability."""
     return 1.0 if found.probability is None else found.probability
 
 

@@ -51,7 +51,7 @@ FEATURES = (
 _MORE_WORDS = 3
 #: The most words of a run, and of a line, that are considered: long lines would take minutes.
 _MOST_IN_RUN, _MOST_IN_LINE = 12, 200
-#: Words of the claim before the span, and after it, that may be replaced together with it.
+#: Number of words before the span, and of words after it, that may be replaced together with it.
 _BEFORE, _AFTER = 1, 2
 #: A part of a span may be replaced alone only if the span has at most this many words.
 _MOST_PARTS = 6
@@ -70,7 +70,8 @@ class Replacement:
     Attributes:
         start: Offset of the first replaced character in the claim.
         end: Offset after the last replaced character.
-        text: The words of the evidence. They may be the claim's own words.
+        text: The new words, from the evidence. They equal the replaced words if the evidence has
+            these too.
         place: The place of these words in a source; ``None`` if it is not known.
     """
 
@@ -176,7 +177,7 @@ class _Run:
         return self.last - self.first + 1
 
 
-@dataclass(frozen=True)  # no slots: cached properties are stored beside the fields
+@dataclass(frozen=True)  # no slots: cached_property needs a __dict__
 class _Text:
     """A claim or a line, with its names and values, and the vectors and classes of its words."""
 
@@ -217,7 +218,7 @@ class _Text:
         return _OTHER if word.is_content else _FUNCTION
 
     def run(self, first: int, last: int) -> _Run:
-        """Return the run from one word to another; a value at an end of it is taken whole."""
+        """Return the run from one word to another, with all of a number or date at its ends."""
         start, end = self.words[first].start, self.words[last].end
         found = [value for value in self.values if value[0] < end and start < value[1]]
         if self.classes[first] == _VALUE:
@@ -245,7 +246,10 @@ class _Text:
         return any(start <= place < end - 1 for start, end in [*self.names, *values])
 
     def breaks(self, run: _Run) -> tuple[bool, bool]:
-        """Return whether a clause, or a part of one, ends before a run and after it."""
+        """Return whether a mark such as a comma, or the text's end, is before a run and after it.
+
+        The result has one boolean for the place right before the run, and one for that after it.
+        """
         before = _BREAK_BEFORE.search(self.text[max(0, run.start - 4) : run.start])
         return before is not None, _BREAK_AFTER.match(self.text, run.end) is not None
 
@@ -280,7 +284,12 @@ class _Runs:
     runs: list[_Run]
 
     def fitting(self, claim: _Text, part: _Run) -> "_Runs":
-        """Return the runs that may replace a part: not much longer, with ends of a like class."""
+        """Return the runs that may replace ``part`` of a claim.
+
+        They have at most three words more than ``part``, and begin or end with a function word only
+        if ``part`` does. A single word that is a value can be replaced only by a value, and another
+        single word only by something else.
+        """
         theirs, ours = self.line.classes, claim.classes
         is_function = ours[part.first] == _FUNCTION, ours[part.last] == _FUNCTION
         is_value = part.n_words == 1 and ours[part.first] == _VALUE
@@ -295,7 +304,10 @@ class _Runs:
         return _Runs(self.line, chosen)
 
     def features(self, claim: _Text, part: _Run, held: Held) -> NDArray[np.float64]:
-        """Return the features of the runs in the place of a part, shape ``(n, len(FEATURES))``."""
+        """Return the features of the runs as replacements of ``part`` of a claim.
+
+        The shape is ``(n, len(FEATURES))`` for ``n`` runs.
+        """
         line, n = self.line, len(self.runs)
         if not n:
             return np.empty((0, len(FEATURES)))
@@ -352,7 +364,8 @@ class _Runs:
     ) -> NDArray[np.float64]:
         """Return how alike the word beside a part and the word beside each run are, shape ``(n,)``.
 
-        It is 1 if neither the part nor the run has such a word, and 0 if only one of them has none.
+        The likeness is 1 if neither the part nor the run has a word beside it in the same clause,
+        and 0 if only one of them has none.
         """
         n_words = len(self.line.words)
         breaks = breaks | (indices < 0) | (indices >= n_words)

@@ -2,8 +2,8 @@
 
 The middleware does this, from the outside in: count the request; give it a trace id; trace it with
 OpenTelemetry, if traces are enabled; find its tenant by the key; limit its size, and the number of
-requests at a time; wait for the models. Routes of the proxy are plain Starlette endpoints, which
-get the bytes of a request unchanged. The gateway's own API has FastAPI routes.
+requests at a time; wait until the models are loaded. Routes of the proxy are plain Starlette
+endpoints, which get the bytes of a request unchanged. The gateway's own API has FastAPI routes.
 """
 
 import asyncio
@@ -65,8 +65,8 @@ def create_app(
             loads one.
         control: The control plane, with a database; the app opens and closes it. ``None``: tenants
             and keys are those of the configuration.
-        is_local_demo: Whether requests need no key. Only requests addressed to this machine are
-            answered then.
+        is_local_demo: Whether requests need no key. If true, only requests addressed to this
+            machine are answered.
         on_failure: Called with the error if the services cannot be opened in the background. With a
             pipeline and without a control plane, the services are opened before the app accepts
             requests, and an error ends the start of the app.
@@ -172,7 +172,11 @@ def create_app(
 
 
 def _keys(config: Config, control: "ControlPlane | None", *, is_local_demo: bool) -> Directory:
-    """Return the directory in which the keys of requests are looked up."""
+    """Return the keys that requests may use: the control plane's, else the configured ones.
+
+    Raises:
+        ConfigError: If there is no control plane and no configured key, except in a local demo.
+    """
     if control is not None:
         return control.directory
     if not config.keys and not is_local_demo:

@@ -30,7 +30,7 @@ class Watched(Collector):
 
 
 def of_cache(stats: CacheStats | None) -> Iterator[Metric]:
-    """Yield the metrics of the cache of sources; without a cache, yield nothing."""
+    """Yield the metrics of the cache of sources; none if ``stats`` is ``None`` (no cache)."""
     if stats is None:
         return
     for name in ("hits", "misses", "evictions"):

@@ -1,8 +1,8 @@
 """The control plane of a process: its database, tenants and keys, and the audit trail.
 
-The app of the data plane (the proxy) opens and closes it; the app of the admin plane (the
-administrators' API) shares it. While the database is down, the process keeps running, reports the
-problem in ``/readyz``, and tries to reconnect.
+The app of the data plane (the proxy) opens and closes the control plane; the app of the admin plane
+(the administrators' API) shares it. While the database is down, the process keeps running, reports
+the problem in ``/readyz``, and tries to reconnect.
 """
 
 import asyncio
@@ -42,7 +42,8 @@ _T = TypeVar("_T")
 #: starts without the database, but reports that it is not ready.
 _FIRST_S = 5.0
 
-#: Seconds between two writes of the counts of failed logins and of answers.
+#: Seconds between two writes of failed logins to the audit log, and of counts of answers to the
+#: database.
 _TELLING_S = 5.0
 
 #: Problems in ``/readyz``: the database was not read yet, or cannot be read.
@@ -83,8 +84,8 @@ class ControlPlane:
                 called in a local demo.
 
         Raises:
-            ConfigError: If the admin key is also a tenant's key, or a key of the audit log cannot
-                be used or made.
+            ConfigError: If the admin key is also a tenant's key, or a key that signs the audit log
+                cannot be used or made.
             KindError: If ``audit.redact`` is invalid.
             SettingError: If the address of the database is not valid, or the file of the audit log
                 cannot be written.
@@ -101,7 +102,7 @@ class ControlPlane:
         self.trail = Trail(self.store)
         self.activity = Activity(self.store)
         own = config.audit
-        self._retention: Retention | None = None  # None if the database stores no events
+        self._retention: Retention | None = None  # None if the database stores no audit events
         if own.enabled and own.path is None:
             self._retention = Retention(
                 self.store,
@@ -157,9 +158,10 @@ class ControlPlane:
             raise store_unavailable()
 
     async def close(self) -> None:
-        """Let running changes end, write waiting audit events and counts, and close the database.
+        """Let running changes end, write waiting audit events, and close the database.
 
-        Changes and audit events have ``gateway.shutdown_s`` seconds together.
+        The changes and the audit events have ``gateway.shutdown_s`` seconds together. Counts of
+        answers that are not stored yet are written too.
         """
         limit_s = self.config.gateway.shutdown_s
         deadline = time.monotonic() + limit_s
@@ -168,16 +170,16 @@ class ControlPlane:
             task.cancel()
         await asyncio.gather(*begun, return_exceptions=True)
         if self._tasks:
-            # Changes in progress get half of the time. The rest is for the audit log, which has to
-            # record these changes.
+            # Changes in progress get half of ``shutdown_s``. The rest is for the audit log, which
+            # has to record these changes.
             await asyncio.wait(self._tasks, timeout=limit_s / 2)
         if self._retention is not None:
             await self._retention.close()
         if self._is_open:
             with suppress(StoreError):
                 await self.activity.write()
-        # `add` queues events even if the queue is full, so it does not delay the shutdown. Events
-        # that then cannot be written count as lost.
+        # `add` queues events even if the queue is full, so it does not delay the shutdown. If the
+        # events cannot be written before the log is closed, they count as lost.
         self.audit.add(*_failed(self._logins.due(now=math.inf)))
         # If no event waits, a failing log only lacks the final entry, which says that the log was
         # closed. That entry is not worth a long wait.
@@ -224,12 +226,12 @@ class ControlPlane:
             self._tried.set()
 
     def _not_yet(self, error: StoreError | TimeoutError) -> None:
-        """Remember why the database cannot be used, and end the wait for the first attempt."""
+        """Remember why the database cannot be opened, and end all waits for the first attempt."""
         self._problem = error.problem if isinstance(error, StoreError) else "it does not answer"
         self._tried.set()
 
     async def _prepare(self) -> None:
-        """Make the first keys if there are none, and keep them until ``on_start`` shows them.
+        """Make the first keys if they do not exist yet, and keep them for the call of ``on_start``.
 
         In a local demo, no keys are made.
         """
@@ -250,7 +252,7 @@ class ControlPlane:
 
         Raises:
             ConfigError: If the settings name a detector that is not available here, or a threshold
-                that it does not support; the message says what to set instead.
+                that the detector does not support; the message says what to set instead.
             ModelError: If the model of the chosen detector cannot be found.
         """
         if self.pipeline is not None:
@@ -281,8 +283,8 @@ class ControlPlane:
 
         Raises:
             Problem: If ``audit.on_failure`` is ``refuse`` and the audit log fails. If the log
-                failed before the change, nothing is changed; if it fails after it, the change
-                stays.
+                already fails before the change, nothing is changed; if it fails afterwards, the
+                change stays.
             GroundwireError: If ``work`` raises it.
         """
         refuses = self.config.audit.on_failure == "refuse"
@@ -328,7 +330,8 @@ class ControlPlane:
     def note_failed_login(self, address: str, *, trace_id: str) -> None:
         """Count a failed login: a request without a valid admin key, or a failed sign-in.
 
-        The failure is recorded at once, or later in one event with other failures.
+        The failure is recorded at once, or later in one audit event with other failures from the
+        same address.
         """
         if self._logins.failed(address, now=time.monotonic()):
             self.audit.add(login_failed(address, 1, trace_id=trace_id))
@@ -345,12 +348,15 @@ class ControlPlane:
 
 
 def _failed(failures: Sequence[tuple[str, int]]) -> Sequence[AuditEvent]:
-    """Build one event for each address, with its number of failed logins."""
+    """Build one audit event for each pair of an address and its number of failed logins."""
     return [login_failed(address, n_times, trace_id="") for address, n_times in failures]
 
 
 def store_unavailable(error: StoreError | None = None) -> Problem:
-    """Return the error (status 503) for a request that needs the database while it fails."""
+    """Return the error (status 503) for a request that needs the database, which cannot be used.
+
+    ``error`` is the failure of the database; ``None`` if the database was not opened yet.
+    """
     code = "store_unavailable"
     if isinstance(error, StoreBusyError):
         code = "store_busy"

@@ -24,7 +24,7 @@ def forwarded(
         request: The request of the client.
         path: The path after ``/v1/``.
         body: The body to send.
-        model: The model, by which the upstream is chosen; ``None`` if none is named.
+        model: The model, by which the upstream is chosen; ``None`` if the request names none.
         accept_encoding: Replaces the client's Accept-Encoding; ``None`` keeps it.
 
     Raises:
@@ -60,9 +60,10 @@ def query_of(request: Request) -> str:
 
 
 def require_no_key(part: str, text: str) -> None:
-    """Refuse a part of a URL (``path`` or ``query``) with text that looks like a gateway key.
+    """Refuse a request whose URL has text that looks like a gateway key.
 
-    The upstream would see the key, and proxies on the way might log it.
+    The upstream would see the key, and proxies on the way might log it. ``part`` names the part of
+    the URL, ``path`` or ``query``, for the error; ``text`` is this part.
 
     Raises:
         Problem: 400, if the text looks like it holds a gateway key.

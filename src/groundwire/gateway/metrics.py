@@ -157,11 +157,11 @@ class Metrics:
     def checked(
         self, context: RequestContext, answers: Sequence[Checked], *, mode: Mode, model: str = ""
     ) -> None:
-        """Count the answers of one response, with the time of their stages.
+        """Count the answers of one response, with the times of the stages of their checks.
 
         Args:
             context: The context of the request.
-            answers: All answers of one response.
+            answers: The results for all answers of the response.
             mode: How the answers came: in a ``complete`` response, in a ``stream``, or ``native``,
                 if the client itself sent them to be checked.
             model: The name of the model in the client's request.
@@ -278,11 +278,11 @@ def admin_endpoint_of(path: str) -> str:
 
 
 def is_grounded(answers: Sequence[Checked]) -> bool | None:
-    """Return whether ``gateway_grounding_check_total`` counts a response as grounded.
+    """Return whether a response is grounded for the counter ``gateway_grounding_check_total``.
 
-    The counter is DVARA's. Skipped answers are left out. A response is not grounded if one of its
-    answers is hallucinated, and grounded if all its answers are grounded. Any other response is not
-    counted, and the result is ``None``.
+    The result is ``False`` if an answer of the response is hallucinated, and ``True`` if all its
+    answers are grounded; skipped answers are ignored. Otherwise the result is ``None``, and the
+    response is not counted. The rule is that of the gateway DVARA.
     """
     outcomes = {answer.outcome for answer in answers} - {Outcome.SKIPPED}
     if Outcome.HALLUCINATED in outcomes:

@@ -56,7 +56,7 @@ class RequestTarget:
 
     @property
     def is_chat(self) -> bool:
-        """Whether the path ends like that of chat completions, so that a server may read it so."""
+        """Whether the path ends in ``chat/completions``: a server may take it for that endpoint."""
         return self.words[-2:] == ("chat", "completions")
 
     @property

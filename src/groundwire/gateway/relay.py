@@ -37,7 +37,7 @@ async def relay(request: Request) -> Response:
     Raises:
         Problem: If the gateway does not relay the request (WebSockets, most requests for chat
             completions, and all requests for the admin plane); if the path holds a key, names no
-            endpoint, or could name different ones; if the body is not complete in time; if the
+            endpoint, or could name different endpoints; if the body is not complete in time; if the
             endpoint's answers are unchecked, and the policy refuses such endpoints; if a required
             audit event cannot be written. :func:`.forwarded`, :func:`.all_models` and
             :meth:`.upstream.Upstreams.send` raise it in further cases.

@@ -230,32 +230,32 @@ class LimitedProtocol(HttpToolsProtocol):
         self._refuse(_HEAD_TOO_LARGE if self._n_parsed > MAX_HEAD_BYTES else _NO_HTTP)
 
     def on_message_begin(self) -> None:
-        """Handle the beginning of a request."""
+        """Handle the beginning of a request: start to count the bytes of its head."""
         super().on_message_begin()
         self._is_in_head, self._n_head_bytes, self._n_parsed = True, 0, _LINE_BYTES
 
     def on_url(self, url: bytes) -> None:
-        """Handle a piece of the request target."""
+        """Handle a piece of the request target, and count it as part of the head."""
         super().on_url(url)
         self._count(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Handle a header."""
+        """Handle a header, and count it as part of the head."""
         super().on_header(name, value)
         self._count(len(name) + len(value) + len(": \r\n"))
 
     def _count(self, n_bytes: int) -> None:
-        """Count the bytes of a head as they are parsed, even if a body arrives together with it.
+        """Count bytes of the head that were parsed; a body that arrived with them is not counted.
 
         Raises:
-            ValueError: If the head is too large; the parser stops then.
+            ValueError: If the head is too large; the error stops the parser.
         """
         self._n_parsed += n_bytes
         if self._n_parsed > MAX_HEAD_BYTES:
             raise ValueError(self._n_parsed)
 
     def on_headers_complete(self) -> None:
-        """Handle the end of the head."""
+        """Handle the end of the head; a response for HTTP/1.0 is then sent unchunked."""
         self._is_in_head = False
         before = self.cycle
         super().on_headers_complete()
@@ -281,7 +281,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
 
 def _end_with_connection(cycle: RequestResponseCycle) -> None:
-    """Send a response of unknown length unchunked; closing the connection marks its end."""
+    """Make uvicorn send a response of unknown length unchunked; the closed connection ends it."""
     send, is_open = cycle.send, False
 
     async def send_unchunked(message: Any) -> None:  # noqa: ANN401 - ASGI message

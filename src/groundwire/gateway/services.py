@@ -136,7 +136,7 @@ async def open_services(
 
 
 def tenants_of(config: Config, control: "ControlPlane | None") -> Mapping[str, Overrides]:
-    """Return the current settings of tenants by id."""
+    """Return the current settings of tenants by id: the control plane's, else those configured."""
     return config.tenants if control is None else control.directory
 
 

@@ -16,8 +16,8 @@ def decision_for(own: Overrides, config: Config) -> str:
     """Return the decision on a tenant's requests to unchecked endpoints: ``mark`` or ``refuse``.
 
     With ``gateway.unchecked_endpoints: auto``, the requests are refused if the tenant's policy may
-    block an answer. The policies of all decision rules are considered, because the request is not
-    read, and so it is unknown which rule applies.
+    withhold an answer (the action ``repair`` or ``block``). The policies of all decision rules are
+    considered, because the request is not read, and so it is unknown which rule applies.
     """
     setting = config.gateway.unchecked_endpoints
     if setting in {MARK, REFUSE}:

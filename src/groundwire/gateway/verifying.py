@@ -1,7 +1,7 @@
 """Verifications of cited claims: their backend, threads and time limit.
 
-Only the configuration (``verify.*``) sets the backend: otherwise a client could have evidence and
-keys sent to any server.
+The backend is the model or server that judges the claims. Only the configuration (``verify.*``)
+chooses the backend: otherwise a client could have evidence and keys sent to any server.
 """
 
 from collections.abc import Mapping
@@ -66,8 +66,8 @@ class Verifications:
     ) -> VerificationReport:
         """Verify an answer, or the steps of a plan or reasoning, in the caller's thread.
 
-        The request's own settings (``knobs``) win over the configuration. If ``with_citations`` is
-        true, the report also lists faults of the citations.
+        ``spans`` are the evidence. The request's own settings (``knobs``) win over the
+        configuration. If ``with_citations`` is true, the report also lists faults of the citations.
 
         Raises:
             MissingExtraError: If the client of the backend is not installed.

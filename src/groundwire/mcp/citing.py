@@ -24,7 +24,8 @@ from groundwire.verify.spans import read_spans
 from groundwire.verify.subject import AnswerSubject
 from groundwire.verify.verifier import Verifier
 
-#: Limit on the number of claims times the number of spans: each claim may be read with each span.
+#: Limit on the number of claims times the number of spans of evidence: the verifier may read each
+#: claim with each span.
 MAX_READINGS = 5_000
 
 #: Statuses of citations that are not flagged.

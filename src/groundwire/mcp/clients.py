@@ -93,7 +93,7 @@ def remote_config(client: AgentClient, url: str, *, token_env: str | None) -> st
 
 
 def _written(client: AgentClient, server: Mapping[str, Any], secret: str | None) -> str:
-    """Return the configuration file as text."""
+    """Write the configuration file of a client, which lists this server, as text."""
     found: dict[str, Any] = {client.key: {NAME: server}}
     if secret is not None and client.inputs:
         found["inputs"] = [

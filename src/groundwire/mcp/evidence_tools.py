@@ -121,7 +121,10 @@ class SearchResult(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class HeldEvidence:
-    """The tools that work with held evidence. Agents read the docstrings of its public methods."""
+    """The tools that work with held evidence: each public method is a tool.
+
+    Agents read the docstring of such a method as the description of the tool.
+    """
 
     backend: Backend
     stores: Stores
@@ -182,7 +185,14 @@ class HeldEvidence:
         return ToolResult(data=data, text=text_shown)
 
     def _store(self, call: Call, own: HandleInput) -> EvidenceStore:
-        """Return the store of the session or handle of a call, or an empty store if it has none."""
+        """Return the store of evidence of a call's session or handle.
+
+        The store is empty if the session has added no span.
+
+        Raises:
+            CallError: If the call has neither session nor handle, or nothing is held under the
+                handle.
+        """
         if call.session is None and own.evidence is None:
             raise CallError(NO_SESSION)
         return self.stores.of(call.session, own.evidence) or EvidenceStore(self.stores.limits)

@@ -1,4 +1,7 @@
-"""Finds the evidence of a call: held spans, texts that came with the call, or both."""
+"""Finds the evidence of a call: held spans, texts that came with the call, or both.
+
+A held span is a text of evidence that an earlier call stored in the server.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -91,7 +94,7 @@ def ids_of(spans: object) -> tuple[str, ...]:
 
 
 def _refuse_clashes(ids: Iterable[str], known: Mapping[str, HeldSpan]) -> None:
-    """Refuse ids of texts that could be mistaken for the id of a held span, as ``0`` for ``S0``."""
+    """Raise a CallError if an id could be mistaken for that of a held span, as ``0`` for ``S0``."""
     meant = IdMap(frozenset(known))
     for sid in sorted(ids):
         if held := meant.meaning(sid):
@@ -103,7 +106,7 @@ def _refuse_clashes(ids: Iterable[str], known: Mapping[str, HeldSpan]) -> None:
 
 
 def _ids(texts: Sequence[Any] | None) -> set[str]:
-    """Return the ids in the texts of a call; a text may have none."""
+    """Return the ids that the caller gave to the texts of a call; a text may have none."""
     return {
         str(each[key]).strip()
         for each in texts or ()

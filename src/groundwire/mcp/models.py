@@ -93,7 +93,7 @@ class Models:
                 self._loaded[name].close()
 
     def _once(self, name: str, load: Callable[[], _T]) -> _T:
-        """Return the model under a name; load it if necessary."""
+        """Return the model that is kept under a name; load it if it is not there yet."""
         with self._lock:
             if name not in self._loaded:
                 self._loaded[name] = load()

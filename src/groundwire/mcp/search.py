@@ -1,4 +1,4 @@
-"""Searches held spans as the detector searches sources for the evidence of a claim."""
+"""Searches held spans (stored evidence) as the detector searches sources for a claim's evidence."""
 
 import math
 from collections.abc import Sequence

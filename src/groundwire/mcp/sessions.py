@@ -10,7 +10,8 @@ from time import monotonic
 from groundwire.mcp.arguments import CallError
 from groundwire.mcp.store import EvidenceStore, FileRange, HeldSpan, StoreLimits
 
-#: Prefix of handles; no session id begins with it.
+#: Prefix of handles, which name the evidence of calls without a session. No session id begins with
+#: this prefix.
 HANDLE = "ev_"
 
 NO_SESSION = (
@@ -46,7 +47,7 @@ class Stores:
         If :attr:`forgets`, stores that were idle for ``limits.idle_s`` are deleted first.
 
         Returns:
-            The store; ``None`` if the session has none, or there is neither session nor handle.
+            The store; ``None`` if the session has no store, or there is neither session nor handle.
 
         Raises:
             CallError: If there is no store under the handle, or the handle is a session id.
@@ -76,7 +77,7 @@ class Stores:
         note: str = "",
         place: FileRange | None = None,
     ) -> tuple[HeldSpan, str | None]:
-        """Hold a text under a handle, or for a session; with neither, under a new handle.
+        """Store a text as evidence under a handle, or for a session; else under a new handle.
 
         Args:
             text: The text.

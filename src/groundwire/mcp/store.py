@@ -44,7 +44,7 @@ class HeldSpan:
 
     @property
     def origin(self) -> SpanOrigin:
-        """The origin of the text."""
+        """The origin of the text: a file that the server read, or an agent."""
         return SpanOrigin.TEXT if self.place is None else SpanOrigin.FILE
 
     def to_dict(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreLimits:
-    """Limits of held evidence. A handle counts as a session.
+    """Limits of held evidence. For calls without a session, a handle counts as the session.
 
     Attributes:
         max_spans: The most spans of a session.
@@ -165,7 +165,7 @@ class EvidenceStore:
 
 
 def describe(sids: Iterable[str]) -> str:
-    """Write a sentence that lists the held ids; of more than two, only the first and the last."""
+    """Write a sentence that lists the ids of held spans; of more than two, only first and last."""
     known = list(sids)
     if not known:
         return "None is held: add one with add_span."

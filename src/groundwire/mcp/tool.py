@@ -56,7 +56,10 @@ class ToolResult:
 
 
 def plain_error(error_type: str, error: str) -> ToolResult:
-    """Make the result of a failed call of a tool whose output schema has no field for an error."""
+    """Make the result of a failed call of a tool whose output schema has no field for an error.
+
+    ``error_type`` is not used: the result is the message alone.
+    """
     return ToolResult(data=None, text=error, is_error=True)
 
 

@@ -1,15 +1,16 @@
-"""The pipeline: all stages of a check, from a chat request and its response to the action.
+"""The pipeline: all stages of a check, from a chat request and its response to what is done.
 
 A request is opened before its answer exists: that makes a frozen context with the question, the
 evidence, the result of the gate (a classifier of prompts that need a fact check), the decision rule
 that applies and the policy. Answers are checked against the context, when they are complete or
 while they arrive.
 
-``asker`` defines the tenant of a request, with the settings of both; ``context`` defines everything
-known about the request before its answer, and ``checked`` defines the results for its answers.
-``policy_resolver`` finds the decision and the policy, ``explaining`` calls the explainer,
-``answer_stream`` checks an answer while it arrives, ``concluding`` makes the result, ``pipeline``
-joins the stages, and ``load`` builds the stages from a configuration.
+``asker`` defines the tenant of a request, and the settings that tenant and request ask for;
+``context`` defines everything known about the request before its answer, and ``checked`` defines
+the results for its answers. ``policy_resolver`` finds the decision rule and the policy,
+``explaining`` calls the explainer, ``answer_stream`` checks an answer while it arrives,
+``concluding`` makes the result, ``pipeline`` joins the stages, and ``load`` builds the stages from
+a configuration.
 """
 
 from groundwire.pipeline.answer_stream import Flow, Review

@@ -21,7 +21,8 @@ _LAST_WORD = re.compile(r"(?:\w[\w.,'’:/-]*)?(?:\w|\d[.,])\Z")
 #: Only this many characters at the end of the text are searched for the last word and for the end
 #: of a claim.
 _MAX_WORD = 64
-#: Matches the end of a text if a claim may end there. Only the next word shows whether it ends.
+#: Matches the end of a text if a claim may end there. Only the next word shows whether the claim
+#: ends.
 _CLAIM_END = re.compile(r"[.!?;:|\n…。！？；：؟۔।։][^\w.!?]*\Z")
 
 
@@ -88,7 +89,7 @@ class Flow:
         found: CheckResult,
         conversation: Conversation,
     ) -> None:
-        """Begin to check an answer; use :meth:`groundwire.Pipeline.stream` for that.
+        """Begin to check an answer; callers make a flow by :meth:`groundwire.Pipeline.stream`.
 
         Args:
             stream: The detector's stream; ``None`` if nothing is checked, or no stream could be
@@ -140,7 +141,8 @@ class Flow:
 
         Args:
             answer: The answer, if it has more than a text, such as tool calls. Its text is replaced
-                by the text that was fed, unless the fed text is blank and the kind is not ``text``.
+                by the text that was fed, unless the fed text is blank and the answer's kind is not
+                ``text``.
 
         Returns:
             The final result, identical to that of :meth:`groundwire.Pipeline.check` for the whole
@@ -269,6 +271,6 @@ def _start_of_last_word(text: str) -> int:
 
 
 def read_answer(text: str) -> Answer:
-    """Make an answer from its text alone."""
+    """Make an answer of the kind ``text`` from a text, or ``empty`` if the text is blank."""
     kind = AnswerKind.TEXT if text.strip() else AnswerKind.EMPTY
     return Answer(index=0, kind=kind, text=text)

@@ -31,7 +31,7 @@ class Asker:
 
     Attributes:
         tenant: Id of the tenant.
-        overrides: The tenant's own settings; ``None`` if it has none.
+        overrides: The tenant's own settings; ``None`` if the tenant has none.
         request: Settings that the request asks for; they apply where they are stricter than the
             policy.
         repair_s: Seconds that a repair may take, for a caller that sends an answer with its

@@ -30,8 +30,8 @@ class Checked:
             not a text, or the word that :meth:`.Pipeline.unavailable` was given. ``None`` if the
             answer was checked, or is a text and the policy is off.
         pointers: The JSON Pointer of each span of a ``structured`` answer, in the order of the
-            spans. It is empty for a span in the prose of the answer, and for a span in its only
-            JSON document if that cannot be parsed.
+            spans. The pointer is empty for a span in the answer's prose, and for a span in a JSON
+            document that cannot be parsed if the answer has no other document.
         unexplained: The class name of the error because of which the explainer has no verdict on
             some findings, or ``None``.
         edits: The changes that repair the answer, in reading order; empty unless the action is
@@ -57,7 +57,7 @@ class Checked:
 
     @property
     def path(self) -> CheckPath:
-        """Whether the answer had to be checked and, if not, why."""
+        """The path of the request: whether its answers have to be checked and, if not, why."""
         return self.context.path
 
     @property

@@ -23,9 +23,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Concluder:
-    """Turns the findings in one answer into its result, at its end and while it arrives.
+    """Turns the detector's findings in one answer into the result, also while the answer arrives.
 
-    ``mender`` repairs the answer; without it, the action ``repair`` becomes ``block``.
+    ``mender`` repairs the answer; without a mender, the action ``repair`` becomes ``block``.
     ``ignores_short``: whether an answer can be grounded although some of its sentences are too
     short for the similarity detector to compare them.
     """
@@ -122,7 +122,10 @@ def _explain(explainer: Remembered, context: RequestContext, detection: Detectio
 def _without_detection(
     context: RequestContext, answer: Answer, found: CheckResult
 ) -> tuple[Outcome, str | None]:
-    """Return the outcome of an answer without a detection, and the reason for it, or ``None``."""
+    """Return the outcome of an answer that has no detection, and the reason for this outcome.
+
+    The reason is ``None`` if the answer is a text and nothing failed: then the policy is off.
+    """
     is_due = context.path in DUE
     if context.path is CheckPath.NOT_FACTUAL:
         return Outcome.SKIPPED, str(CheckPath.NOT_FACTUAL)

@@ -23,12 +23,12 @@ class CheckPath(StrEnum):
     CHECKED = "checked"  # the answer is compared with the evidence
 
 
-#: The paths of answers whose check is due.
+#: The paths of answers that have to be checked.
 DUE = (CheckPath.CHECKED, CheckPath.NO_EVIDENCE)
 
 
 class GateStatus(StrEnum):
-    """Whether the gate decides if the answer to a request is checked; if it does not, why.
+    """Whether the gate decides if the answer to a request is checked; if the gate does not, why.
 
     The gate is a classifier that tells whether a prompt calls for a fact check.
     """
@@ -84,19 +84,19 @@ class RequestContext(Asker):
 
     Attributes:
         conversation: The question, and the evidence with its origin.
-        gate: The result of the gate.
+        gate: The result of the gate, which tells whether the request calls for a fact check.
         choice: The decision rule that applies, and why. Rules that depend on findings are unsettled
             before the check.
         policy: The policy that applies.
-        limits: The limits of evidence that apply.
+        limits: The limits on the number and length of sources that apply.
         path: Whether the answer is checked, and if not, why.
         detector: The name of the detector in metrics; empty if the pipeline does not have the
             detector, or not the threshold, that the tenant has chosen.
         timings_ms: Wall time by stage, in milliseconds. Equality and hash ignore it.
-        readings: The values of the request's signals; ``None`` if no decision rules were tried, as
-            for a request that could not be read.
+        readings: The values of the request's signals, such as its language, on which decision rules
+            depend; ``None`` if no rules were tried, as for a request that could not be read.
         failure: The class name of the error because of which the request could not be read, so that
-            its answers cannot be checked; ``None`` if it was read.
+            its answers cannot be checked; ``None`` if the request was read.
     """
 
     conversation: Conversation

@@ -26,7 +26,7 @@ class Judges:
     def __init__(
         self, first: Detector, *, known: Detectors | None = None, make: Make | None = None
     ) -> None:
-        """Make a pool of one detector; another is loaded when a tenant first asks for it.
+        """Make a pool with one loaded detector; another is loaded when a tenant first needs it.
 
         Args:
             first: The configured detector; the others use its threads, and are closed with it.
@@ -78,7 +78,7 @@ class Judges:
             raise ConfigError([problem])
 
     def _points(self, name: str) -> tuple[str, ...]:
-        """Return the names of a detector's operating points."""
+        """Return the names of a detector's operating points, which are thresholds with names."""
         if name == self.known.first:
             return tuple(self.first.backend.operating_points)
         if name == "similarity":

@@ -77,7 +77,7 @@ class Remembered:
 def as_explained(detection: Detection, explanations: Sequence[Explanation]) -> Detection:
     """Put the labels and severities of explanations into the spans of a detection.
 
-    A span that stays marked although it is entailed (``drops_entailed: false``) keeps the
+    A span that stays marked although the evidence entails it (``drops_entailed: false``) keeps the
     detector's label, because the label of a span is never ``supported``; its severity is 0.
     """
     known = {(each.start, each.end): each for each in explanations}

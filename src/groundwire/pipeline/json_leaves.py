@@ -102,7 +102,7 @@ def _schemas_at(schema: Mapping[str, Any], path: Path) -> list[Mapping[str, Any]
 
 
 def _expanded(schemas: list[Any], root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Replace each schema that refers to other schemas, or combines them (``anyOf``), by those."""
+    """Replace each schema that has ``$ref``, ``anyOf`` or the like by the schemas it refers to."""
     found: list[Mapping[str, Any]] = []
     waiting = schemas
     for _ in range(_MAX_SCHEMAS):

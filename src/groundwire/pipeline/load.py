@@ -89,7 +89,7 @@ def load_detector(config: Config) -> Detector:
     if name == "similarity":
         name = f"similarity:{similarity.embedder}"
     if compares and similarity.threshold is not None:
-        # A similarity is no probability: the detector's operating point does not apply.
+        # A similarity is no probability: detector.operating_point, a probability, does not apply.
         point = similarity.threshold
         names["operating_point"] = "similarity.threshold"
     elif compares and not isinstance(point, str):
@@ -99,7 +99,7 @@ def load_detector(config: Config) -> Detector:
                 f"{point:g} is a probability, and {name} compares. Set similarity.threshold."
             ]
         )
-    # The arguments of a detector have the names of its settings.
+    # Detector.load takes the settings of the section ``detector`` as arguments of the same names.
     options = asdict(own) | {"operating_point": point}
     del options["name"]
     with _naming(config, "detector", names):
@@ -123,7 +123,7 @@ def _load_beside(config: Config, first: Detector, name: str) -> Detector:
 
 
 def _check_tenants(config: Config, judges: Judges) -> None:
-    """Refuse impossible settings of tenants in the configuration."""
+    """Raise a :class:`.ConfigError` if tenants in the configuration have impossible settings."""
     wrong = []
     for id_, own in config.tenants.items():
         try:
@@ -178,7 +178,7 @@ def _explainer(
 
 
 def _load_explainer(config: Config, judges: Judges) -> Explainer:
-    # The arguments of an explainer have the names of its settings.
+    # Explainer takes the settings of the section ``explain`` as arguments of the same names.
     options = asdict(config.explain)
     model = options.pop("model")
     del options["enabled"]
@@ -209,7 +209,7 @@ def _load_embedder(config: Config, gate: Gate | None) -> Embedder | None:
 def _naming(config: Config, section: str, names: Mapping[str, str] | None = None) -> Iterator[None]:
     """Turn errors about an argument of a stage into errors that name the setting and its origin.
 
-    ``names`` maps an argument to its setting, where this is not ``section.argument``.
+    ``names`` maps an argument to its setting, where the setting is not named ``section.argument``.
     """
     try:
         yield

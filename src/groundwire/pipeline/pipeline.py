@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 
 class UnusableOverridesError(DetectionError):
-    """A tenant's own settings are impossible in this pipeline, so its answers cannot be checked.
+    """A tenant's own settings are impossible in this pipeline; the tenant's answers stay unchecked.
 
     :meth:`Pipeline.check_overrides` refuses such settings before a tenant gets them.
     """
@@ -148,7 +148,8 @@ class Pipeline:
         """Make sure that the pipeline supports settings before a tenant gets them.
 
         Raises:
-            ConfigError: If the detector, or its threshold, is not possible here.
+            ConfigError: If the pipeline does not have the detector, or the detector does not have
+                the threshold.
             ModelError: If the model of the chosen detector cannot be found.
         """
         self._judges.check(overrides)
@@ -156,7 +157,10 @@ class Pipeline:
     # Methods that open a request.
 
     def may_check(self, **asked: Unpack[AskerArguments]) -> bool:
-        """Return whether an answer could be checked; if not, its request need not be opened."""
+        """Return whether any policy that may apply to a request checks its answer.
+
+        If none does, the request need not be opened.
+        """
         return self._decider.may_check(self._asker(**asked))
 
     def _asker(self, **asked: Unpack[AskerArguments]) -> Asker:
@@ -297,8 +301,8 @@ class Pipeline:
         Args:
             sources: The sources; sources over the limits are left out and counted.
             question: The question.
-            decides: Whether decisions apply, and the policy may switch the check off, as for the
-                answer of a chat.
+            decides: Whether decision rules apply, and the policy may switch the check off, as for
+                the answer of a chat.
             asked: See :class:`.AskerArguments`.
         """
         asker = self._asker(**asked)
@@ -373,14 +377,14 @@ class Pipeline:
     def detector_of(
         self, overrides: Overrides, operating_point: str | float | None = None
     ) -> DetectorInfo:
-        """Return the detector of a tenant, with the threshold that applies to its answers.
+        """Describe the detector of a tenant, with the threshold that applies to the tenant.
 
         Args:
             overrides: The tenant's own settings.
             operating_point: The threshold; by default that of the tenant, or else of the detector.
 
         Raises:
-            UnusableOverridesError: If the settings are not possible here.
+            UnusableOverridesError: If the settings are not possible in this pipeline.
             SettingError: If the detector does not have the operating point.
             GroundwireError: If the detector cannot be loaded.
         """

@@ -1,4 +1,4 @@
-"""Finds the decision and the policy of a request, before its answer and after its check."""
+"""Finds the decision rule and the policy of a request: before its answer, and after the check."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -49,7 +49,7 @@ class Decider:
         """Choose the decision that applies before the answer exists.
 
         Returns:
-            The choice, and the signals of the request.
+            The choice, and the values of the request's signals.
         """
         readings = self.signals.open(
             SignalRequest(prompt=prompt, needs_fact_check=needs_fact_check)

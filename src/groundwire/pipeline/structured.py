@@ -1,4 +1,4 @@
-"""Turns structured answers into statements, so that each leaf of a JSON document can be checked.
+"""Turns structured answers into statements, so that each leaf (innermost value) can be checked.
 
 For ``{"built": 1950}`` the detector reads ``built: 1950``. A finding there is moved to the value in
 the raw JSON, and gets the JSON Pointer of its leaf.
@@ -61,13 +61,14 @@ _MONTHS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A statement made from one leaf, with its places in the checked text and the raw answer.
+    """A statement made from one leaf (an innermost value) of a JSON document, with its places.
 
-    A document that cannot be read as leaves is one statement.
+    The places are in the text that is checked, and in the raw answer. A document that cannot be
+    read as leaves is one statement.
 
     Attributes:
         start: Offset of the statement in the checked text.
-        value_start: Offset of its value in the checked text.
+        value_start: Offset of the statement's value in the checked text.
         end: End of the statement and its value in the checked text.
         raw_start: Offset of the leaf, with its key, in the raw answer.
         raw_value: The range of the value in the raw answer, without quotes. If only the key states
@@ -121,7 +122,7 @@ class StructuredText:
     statements: tuple[Statement, ...]
 
     def of(self, answer: Answer) -> Answer:
-        """Return the answer with kind ``structured``, and its raw prose and JSON as its text."""
+        """Return the answer with the kind ``structured``, and with :attr:`raw` as its text."""
         kind = AnswerKind.STRUCTURED
         return replace(answer, kind=kind, text=self.raw, n_prose=self.n_prose)
 
@@ -131,12 +132,12 @@ class StructuredText:
         ``found`` is the detection of the text, from which ``checked`` was made.
         """
         claims: list[Claim] = []
-        kept: dict[int, str] = {}  # pointers of the spans, by their start in the text
+        kept: dict[int, str] = {}  # start of a span in the checked text → the span's JSON Pointer
         for claim in found.claims:
             spans: list[Span] = []
             for span in sorted(claim.spans, key=self._is_in_key):
                 start, end = self._range(span.start, span.end)
-                # A finding in the key is moved to the value, unless the value has one already.
+                # A finding in the key is moved to the value, unless the value has findings already.
                 if all(end <= each.start or each.end <= start for each in spans):
                     spans.append(replace(span, start=start, end=end, text=self.raw[start:end]))
                     statement = self._at(span.start, span.end)
@@ -178,7 +179,8 @@ class StructuredText:
         if statement is None:
             return claim.start, claim.end
         start, end = statement.raw_range(claim.start, claim.end)
-        # If a leaf has several claims, the first includes its key, the last its closing quote.
+        # If a leaf has several claims, the first one includes the leaf's key, and the last one the
+        # closing quote of its value.
         start = statement.raw_start if claim.start <= statement.value_start else start
         return start, statement.raw_end if claim.end >= statement.end else end
 
@@ -283,7 +285,7 @@ def _as_written(value: str) -> str:
 
 
 def _is_claim(leaf: Leaf, schema: Schema, sources: Sequence[Source]) -> bool:
-    """Return whether evidence could support a leaf.
+    """Return whether a leaf is a claim, which evidence could support.
 
     Ids, grades and labels are no claims, because the model assigns them itself. But ``true``,
     ``null``, blanks, and labels other than "none" or the like are claims if a key on their path
@@ -310,7 +312,8 @@ def _is_claim(leaf: Leaf, schema: Schema, sources: Sequence[Source]) -> bool:
 def _is_label(value: str, key: Sequence[str]) -> bool:
     """Return whether a value looks like a label: lower-case words, joined if they are several.
 
-    A single word is a label only if it is a denial, such as "none", or if its key names a class.
+    A single word is a label only if it is a denial, such as "none", or if its key has a word such
+    as "category".
     """
     is_joined = "_" in value or "-" in value
     is_told = is_joined or value in _DENIALS or not _CLASSES.isdisjoint(key)

@@ -1,9 +1,11 @@
 """Finds the decision that applies to a request, and the reasons.
 
-Decisions are tried by priority, the highest first; decisions of equal priority, in the order of the
-file. The first decision whose rule holds applies. If it is unknown whether a rule holds (a signal
-failed, or the response is still to come), its decision is *unsettled*: it may apply. The strictest
-settings of the unsettled decisions and the decision that applies are then used.
+A decision is a rule about the signals of a request, and the policy for requests for which the rule
+holds. Decisions are tried by priority, the highest first; decisions of equal priority, in the order
+of the configuration file. The first decision whose rule holds applies. If it is unknown whether a
+rule holds (a signal failed, or the response is still to come), the decision of this rule is
+*unsettled*: it may apply. The strictest settings of the unsettled decisions and the decision that
+applies are then used.
 """
 
 from collections.abc import Iterable
@@ -16,7 +18,7 @@ from groundwire.policy.ternary_logic import Truth, all_of, any_of, negate
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Conditions and rules, joined by an operator. ``NOT`` takes exactly one condition or rule."""
+    """Conditions and rules, joined by ``AND`` or ``OR``; or one of them, negated by ``NOT``."""
 
     operator: Operator
     conditions: "tuple[Condition | Rule, ...]"
@@ -54,7 +56,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleResult:
-    """The result of a rule: whether it holds, and the conditions that decided this.
+    """The result of a rule: true, false or unknown, and the conditions that decided this.
 
     ``because`` names conditions that hold (``keyword:urgent``), that do not hold
     (``not language:de``), and that are unknown, with the reason

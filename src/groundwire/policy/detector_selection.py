@@ -1,4 +1,4 @@
-"""Chooses the detector of a tenant and its threshold, without loading a model."""
+"""Chooses the detector of a tenant and the threshold of the detector, without loading a model."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ _COMPARING = {"neural": "similarity", "hash": "similarity:hash"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """The detector of a tenant and its threshold.
+    """The detector of a tenant, and the threshold of the detector.
 
     Attributes:
         detector: Name of the detector in metrics and results.
@@ -55,7 +55,7 @@ class Detectors:
         return tuple(name for name in (DEFAULT_MODEL, *_COMPARING.values()) if name != self.first)
 
     def find(self, stated: str) -> str | None:
-        """Return the name in results of the detector that a tenant names; ``None`` if unknown.
+        """Return the name, in results, of the detector that a tenant names; ``None`` if unknown.
 
         >>> Detectors(embedder="hash").find("similarity")
         'similarity:hash'

@@ -1,9 +1,9 @@
 """The gate: it decides from a prompt whether the answer has to be checked.
 
 An answer that states facts, such as a date, can be checked against sources; a story or a piece of
-code cannot. The gate reads only the prompt. It decides by the same rule as HaluGate's Sentinel;
-docs/gate.md reports its quality. The Sentinel itself, or a similar classifier, can be loaded
-instead of the embedded model.
+code cannot. The gate reads only the prompt. It decides by the same rule as the Sentinel, the prompt
+classifier of HaluGate; docs/gate.md reports the gate's quality. The Sentinel itself, or a similar
+classifier, can be loaded instead of the embedded model.
 """
 
 import math
@@ -31,7 +31,7 @@ from groundwire.text.prompt_excerpt import both_ends
 
 #: HaluGate's threshold. A prompt needs a check if P(needs a check) is above 0.5 and at least this.
 THRESHOLD = 0.6
-#: Name of the file with the head's weights in a model folder.
+#: Name of the file in a model folder with the weights of the head, which classifies embeddings.
 HEAD = "head.npz"
 
 

@@ -97,7 +97,10 @@ class HallucinationPlugin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceLimits:
-    """Limits of the evidence; ``None`` means no limit. Evidence that is left out is reported."""
+    """Limits on the number of sources, and on the characters of one; ``None`` means no limit.
+
+    Results report how much evidence was left out.
+    """
 
     max_sources: int | None = None
     max_source_chars: int | None = None
@@ -205,7 +208,7 @@ def resolve(
 
 
 def resolve_limits(base: SourceLimits, tenant: Overrides | None = None) -> SourceLimits:
-    """Return the limits of one request: each from the tenant, or else from the configuration."""
+    """Return the limits on sources for a request: each from the tenant, or else from ``base``."""
     if tenant is None:
         return base
     return SourceLimits(
@@ -217,7 +220,7 @@ def resolve_limits(base: SourceLimits, tenant: Overrides | None = None) -> Sourc
 def decide(
     policy: Policy, outcome: Outcome, *, label: Label | None = None, severity: int | None = None
 ) -> Action:
-    """Return the action on an outcome.
+    """Return the action that a policy requires for an answer with an outcome.
 
     ``label`` and ``severity`` (0 to 4) are those of a finding in a hallucinated answer. An unknown
     severity (``None``) is treated as severe.

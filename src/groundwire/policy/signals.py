@@ -1,10 +1,10 @@
 """The signals of a request, which decisions can depend on.
 
-A signal holds for a request, or does not, or is unknown, for example after an error. A condition of
-a decision names a signal, such as ``keyword:urgent``. The rules of a configuration define signals;
-the gate's answer, common domains and kinds of findings are built in. :class:`Signals` has the
-rules, and the embedder that some rules need. :meth:`Signals.open` returns the signals of one
-request.
+A signal is a statement about a request, such as that its prompt has a word or is in a language. The
+statement is true, false, or unknown, for example after an error. A condition of a decision names a
+signal, such as ``keyword:urgent``. The rules of a configuration define signals; the gate's answer,
+common domains and kinds of findings are built in. :class:`Signals` has the rules, and the embedder
+that some rules need. :meth:`Signals.open` returns the signals of one request.
 """
 
 from collections.abc import Callable, Sequence
@@ -99,8 +99,8 @@ class KeywordRule:
     """Words and regular expressions to look for in the prompt.
 
     Attributes:
-        words: Words or phrases, found as whole words, but anywhere in scripts without spaces
-            between words. A phrase is found only with the same spaces between its words.
+        words: Words or phrases. They are found as whole words; in scripts without spaces between
+            words, they are found anywhere. The spaces in a phrase must be the same in the prompt.
         patterns: Regular expressions in RE2's syntax, found anywhere.
         operator: The signal holds with ``OR`` if at least one of the words and patterns is found,
             with ``AND`` if all are, with ``NOT`` if none is.
@@ -210,8 +210,8 @@ class Observation:
     """The value of a signal for one request.
 
     Attributes:
-        truth: Whether the signal holds.
-        reason: Why it is unknown whether the signal holds; else empty.
+        truth: Whether the signal holds: true, false or unknown.
+        reason: Why it is unknown whether the signal holds; empty if it is known.
     """
 
     truth: Truth
@@ -262,8 +262,8 @@ class SignalValues:
     _signals: Signals
     _request: SignalRequest
     _observed: dict[Condition, Observation] = field(default_factory=dict)
-    # Name → value that several signals need, such as the prompt's embedding. If it could not be
-    # computed, the error is kept in its place.
+    # Name → value that several signals need, such as the prompt's embedding. If a value could not
+    # be computed, the error is kept in place of the value.
     _made: dict[str, Any] = field(default_factory=dict)
 
     def after(self, detection: Detection) -> "SignalValues":
@@ -281,7 +281,7 @@ class SignalValues:
         )
 
     def read(self, condition: Condition) -> Observation:
-        """Return whether a condition holds; if an error occurs, this is unknown.
+        """Find out whether a condition holds; after an error, the result is unknown.
 
         An error does not make the condition false, because a check might then be left out.
         """
@@ -289,7 +289,7 @@ class SignalValues:
             try:
                 self._observed[condition] = _READERS[condition.type](self, condition.name)
             except Exception as error:  # noqa: BLE001 - any signal may fail, see above
-                # The message of another error may quote the prompt, and reasons appear in logs and
+                # Messages of other errors may quote the prompt, and reasons appear in logs and
                 # headers.
                 reason = str(error) if isinstance(error, SignalError) else type(error).__name__
                 self._observed[condition] = Observation(truth=Truth.UNKNOWN, reason=reason)
@@ -347,7 +347,7 @@ class SignalValues:
             for span in detection.spans
         ):
             return Observation(truth=Truth.TRUE)
-        # Text that was not checked may have such a finding.
+        # Text that was not checked may have a finding of this kind, so the signal may be unknown.
         outcome = detection.outcome
         failed = any(claim.reason is Reason.DETECTOR_FAILED for claim in detection.claims)
         is_whole = detection.coverage.is_complete and not failed

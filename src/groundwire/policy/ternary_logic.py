@@ -26,7 +26,7 @@ def negate(truth: Truth) -> Truth:
 
 
 def all_of(truths: Iterable[Truth]) -> Truth:
-    """Return AND: false if one is false, else unknown if one is unknown.
+    """Return the AND of truths: false if any is false, else unknown if any is unknown, else true.
 
     The truths after the first false one are not read.
     """
@@ -40,7 +40,7 @@ def all_of(truths: Iterable[Truth]) -> Truth:
 
 
 def any_of(truths: Iterable[Truth]) -> Truth:
-    """Return OR: true if one is true, else unknown if one is unknown.
+    """Return the OR of truths: true if any is true, else unknown if any is unknown, else false.
 
     The truths after the first true one are not read.
     """

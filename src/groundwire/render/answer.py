@@ -59,7 +59,7 @@ class Why(NamedTuple):
     Attributes:
         text: The reason in one or two sentences; empty if it is not known.
         severity: Severity of the fault, from 0 to 4.
-        evidence: The line that the span was compared with, if any.
+        evidence: The line of evidence that the span was compared with; ``None`` if there is none.
     """
 
     text: str
@@ -126,8 +126,8 @@ class AnswerView:
     ) -> "AnswerView":
         """Lay out a detection, beside the sources that the answer was checked with.
 
-        ``whys`` are the reasons of ``detection.spans``, in their order. Without them, the spans are
-        compared with the sources here.
+        ``whys`` has the reason for each of ``detection.spans``, in order. Without ``whys``, the
+        reasons are found by comparing the spans with the sources.
         """
         if whys is None:
             found = compare(detection, sources)
@@ -145,7 +145,7 @@ class AnswerView:
 
 
 class _Line(NamedTuple):
-    """A line of evidence in a source; ``lights`` are the numbers joined in :attr:`Part.lights`."""
+    """A line of evidence; ``lights`` has numbers of claims and findings, as :attr:`Part.lights`."""
 
     start: int
     end: int
@@ -154,7 +154,7 @@ class _Line(NamedTuple):
 
 
 _Place = tuple[str, int, int]
-#: The lines of evidence of a claim, each with its lights, as in :class:`_Line`.
+#: The lines of evidence of a claim, each with the numbers in :attr:`_Line.lights`.
 _Evidence = list[tuple[EvidenceRef, list[str]]]
 
 

@@ -123,9 +123,9 @@ def describe_score(span: Span) -> str:
 
 
 def highest_probability(detection: Detection) -> float | None:
-    """Return the highest probability of a finding; without findings, that of a claim.
+    """Return the highest probability of any finding; without findings, the highest of any claim.
 
-    ``None`` if none of them has a probability.
+    ``None`` if there is no probability.
     """
     judged = detection.spans or detection.claims
     return max((x.probability for x in judged if x.probability is not None), default=None)
@@ -160,7 +160,7 @@ def pieces(answer: str, spans: Iterable[AnyMarked]) -> Iterator[tuple[str, AnyMa
 
 
 def unchecked(detection: Detection) -> Iterator[Claim]:
-    """Yield the unchecked claims. Those without evidence are left out: the outcome reports them."""
+    """Yield the unchecked claims, except those without evidence, which the outcome reports."""
     for claim in detection.claims:
         if claim.label is Label.UNCHECKED and claim.reason is not Reason.NO_EVIDENCE:
             yield claim

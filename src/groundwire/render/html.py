@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def page(template: str, *, style: str = "", script: str = "", **values: Any) -> str:  # noqa: ANN401
     """Write a page that loads no other files.
 
-    Its Content-Security-Policy allows only its own style and script, identified by their hashes.
+    The page's Content-Security-Policy allows only its own style and script, identified by hashes.
 
     Args:
         template: Name of a file in ``templates``; it extends ``page.html``.

@@ -85,8 +85,8 @@ def to_terminal(
 def repair_to_terminal(repair: "Repair", *, color: bool) -> str:
     """Write the report of ``groundwire check --repair``.
 
-    It is the report of the answer as it was; if the answer was repaired, the changes and the report
-    of the repaired answer follow.
+    It begins with the report of the original answer. If the answer was repaired, the changes and
+    the report of the repaired answer follow.
     """
     lines = [to_terminal(repair.before, color=color), ""]
     if repair.after is None:

@@ -85,7 +85,7 @@ def compile_pattern(
         raise PatternError(reason.decode() if isinstance(reason, bytes) else str(reason)) from error
 
 
-# Only for patterns of configurations: those that come in requests must not fill the cache.
+# This cache is only for patterns of configurations: those that come in requests must not fill it.
 _compile_once = lru_cache(maxsize=1024)(compile_pattern)
 
 

@@ -50,7 +50,7 @@ class LayoutRow:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A Markdown heading. ``start`` is where its title begins in the row."""
+    """A Markdown heading. ``start`` is the offset of its title in its row."""
 
     level: int
     start: int

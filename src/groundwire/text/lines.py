@@ -19,7 +19,7 @@ from groundwire.text.vocabulary import words
 # Finds the first letter or digit in text that no segment covers, with the bracket before it if
 # there is one.
 _LEFT_OUT = re.compile(r"[(\[]?[^\W_]")
-# An object or list at the beginning of a row, or after a name as in "weather.get -> {".
+# Finds an object or list at the beginning of a row, or after a name as in "weather.get -> {".
 _DATA = re.compile(r"(?P<before>[ \t]*+|.{0,120}?[:>)\]][ \t]*+)[\[{]\s*(?:[\"'{\[]|$)")
 _ROW_END = re.compile(r"[ \t]*+[,;]?[ \t\r]*+(?:\n|\Z)")
 # Parsing as data stops once the characters parsed in vain exceed this many times the length of the
@@ -157,7 +157,8 @@ def _is_text(field: records.DataField) -> bool:
 
 
 def _is_in_passage_list(field: records.DataField) -> bool:
-    # The items of a list within a record, such as the comments on a ticket, stay with the record.
+    # The items of a list within a record, such as the comments on a ticket, are no passages of
+    # their own: they stay with the record.
     outer = field.keys[:-1] if field.has_key else field.keys
     return not outer or _plain(outer[0]) in _LIST_KEYS
 

@@ -1,4 +1,4 @@
-"""Checks whether the embedded model can read a text: most letters must be Latin."""
+"""Checks whether the models of this package can read a text: most letters must be Latin."""
 
 import re
 import unicodedata
@@ -15,7 +15,7 @@ _UNITS = "\u00b5\u03bc\u2126\u03a9"  # micro and ohm, as signs and as Greek lett
 
 
 def is_readable(text: str) -> bool:
-    """Return whether the embedded model, which knows English, can read a stretch of text.
+    """Return whether the models of this package, which know English, can read a stretch of text.
 
     Only the script counts: at most 30 % of the letters may be of a script other than Latin.
     """

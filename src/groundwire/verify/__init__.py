@@ -1,6 +1,6 @@
 """Verifies the claims of an answer one by one against spans of evidence.
 
-Here, a span is one text of the evidence, with an id that the answer can cite.
+In this package, a span is one passage of the evidence, with an id that the answer can cite.
 
 ``run`` joins the stages: ``claims`` divides an answer into claims and reads their citations,
 ``hygiene`` keeps the sentences of a span that are evidence, a verifier such as ``local`` reads

@@ -1,10 +1,11 @@
 """Finds citations in brackets that :mod:`.text.segment` does not find.
 
-The text in brackets shows whether the brackets are a citation. ``[intro]`` is a citation if a span
-has this id, and ``[note-9]`` if a span has an id of this shape, such as ``note-1``. ``[Source 3]``
-always is a citation. So is ``[S0, nope]``, because of ``S0``; ``nope`` is an unknown id if no span
-has it. Any single word in brackets can be a citation because of its place (:func:`bracketed`). A
-range that is too long or runs backwards is one unknown id.
+A span, here, is a passage of the evidence with an id. The text in brackets shows whether the
+brackets are a citation. ``[intro]`` is a citation if a span has the id ``intro``, and ``[note-9]``
+if a span has an id of the same shape, such as ``note-1``. ``[Source 3]`` always is a citation. So
+is ``[S0, nope]``, because of ``S0``; ``nope`` is an unknown id if no span has it. Any single word
+in brackets can be a citation because of its place (:func:`bracketed`). A range that is too long, or
+runs backwards such as ``S9-S1``, is one unknown id.
 """
 
 import re
@@ -38,8 +39,8 @@ _EDITORIAL = re.compile(
     "paraphrased|abridged|link|here|pdf|video|audio|image|figure|table|ok|x",
     re.IGNORECASE,
 )
-# These patterns are matched against a text in which NUL characters replace the citations found so
-# far.
+# The patterns below are matched against an answer in which NUL characters replace the citations
+# that were found already.
 # A citation after a word has a blank before its bracket: list[str] is code.
 _AFTER_WORD = re.compile(r"[\w\"'”’)*%][ \t\u00a0]+\Z")
 _AFTER_CITATION = re.compile(r"(?:\0|[.!?…。])[ \t\u00a0]*\Z")
@@ -61,7 +62,7 @@ def bracketed(
 
     Args:
         text: The answer.
-        known: Ids of the spans.
+        known: Ids of the spans, which are passages of the evidence.
         taken: Citations that ``parse_citations`` found in the answer.
     """
     if "[" not in text:
@@ -93,9 +94,11 @@ def masked(text: str, citations: Iterable[Citation], fill: str = "\0") -> str:
 
 
 def _is_where_citations_stand(hidden: str, match: re.Match[str]) -> bool:
-    """Return whether a bracket is beside a citation, or right before or after a sentence's end.
+    """Return whether a bracket stands where citations usually stand.
 
-    The end of a line or table cell counts as the end of the sentence in it.
+    They stand after a citation or the end of a sentence, unless a letter or digit follows the
+    bracket; before a citation; and between a word and the end of a sentence, line or table cell. In
+    ``hidden``, the answer, NUL characters replace the citations that were found already.
     """
     before = hidden[max(0, match.start() - 8) : match.start()]
     if _AFTER_CITATION.search(before):
@@ -109,9 +112,9 @@ class _Grammar:
     """Regular expressions for the ids in a bracket, made from the ids of the spans.
 
     Attributes:
-        plain: The map from written ids to spans, for an answer that does not count from 1.
-        named: Matches an id of a usual form, or of the form of a span's id; a place in the source
-            may follow (``S1: p. 3``). It also matches a range of such ids.
+        plain: The map from written ids to spans, for an answer that does not count spans from 1.
+        named: Matches an id of a usual form (``S1``, ``source 2``) or of the form of a span's id; a
+            place in the source may follow (``S1: p. 3``). It also matches a range of such ids.
         one: Matches a single id of a usual form or of the form of a span's id, or a number with or
             without letters before it.
         several: Matches a range of ids that ``one`` matches, such as ``S1-S3``.
@@ -130,7 +133,7 @@ class _Grammar:
         self.several = re.compile(rf"({numbered}){joiner}({numbered})")
 
     def ids(self, inside: str) -> tuple[str, ...]:
-        """Return the ids in the text inside a bracket; empty if it may be prose."""
+        """Return the ids in the text inside a bracket; empty if the text may be prose."""
         if inside.strip() in self.plain.known:
             return (inside.strip(),)
         parts = self._parts(_LED_BY.sub("", _tidy(inside), count=1))

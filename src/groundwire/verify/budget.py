@@ -56,7 +56,7 @@ def kl(to: float, start: float, units: Units = Units.BITS) -> float:
 def observed(
     posterior: ProbabilityInterval, prior: ProbabilityInterval, units: Units = Units.BITS
 ) -> Amount:
-    """Return bounds of the information that the evidence brings, KL(p₁ ‖ p₀).
+    """Return bounds of the information that evidence brings, KL(p₁ ‖ p₀): posterior p₁, prior p₀.
 
     >>> observed(ProbabilityInterval.exactly(0.97), ProbabilityInterval.exactly(0.97)).max
     0.0
@@ -67,22 +67,27 @@ def observed(
 
 
 def required(target: float, prior: ProbabilityInterval, units: Units = Units.BITS) -> Amount:
-    """Return bounds of the information that a claim needs, KL(τ ‖ p₀).
+    """Return bounds of the information that a claim needs, KL(τ ‖ p₀): target τ, prior p₀.
 
-    A prior above the target needs information too, because KL has no sign.
+    The prior is the probability without the evidence. A claim with a prior above the target needs
+    information too, because KL has no sign.
     """
     return observed(ProbabilityInterval.exactly(target), prior, units)
 
 
 def gap(needed: Amount, brought: Amount) -> Amount:
-    """Return bounds of the information that is missing; negative if there is more than enough."""
+    """Return bounds of the information that a claim lacks: ``needed`` minus ``brought``.
+
+    The bounds are negative if the evidence brings more than the claim needs.
+    """
     return Amount(needed.min - brought.max, needed.max - brought.min)
 
 
 def log_odds_gain(posterior: ProbabilityInterval, prior: ProbabilityInterval) -> Amount:
     """Return bounds of how much the evidence raises the log-odds of a claim, in nats.
 
-    The gain is logit(p₁) − logit(p₀), and negative if the evidence lowers the log-odds.
+    The gain is logit(p₁) − logit(p₀) of posterior p₁ and prior p₀; it is negative if the evidence
+    lowers the log-odds.
 
     >>> gain = log_odds_gain(ProbabilityInterval.exactly(0.01), ProbabilityInterval.exactly(0.99))
     >>> round(gain.min, 2)

@@ -15,9 +15,9 @@ MAX_CALLS = 4096
 _SALT = secrets.token_bytes(32)
 
 
-#: Key of a call → its answers, without prompts, for all verifications of this process.
+#: Key of a call → the answers to it, without prompts, for all verifications of this process.
 SHARED: LRUCache[bytes, tuple[Readout, ...]] = LRUCache(MAX_CALLS)
-#: Lock of ``SHARED``, which is not safe to share between threads.
+#: Protects ``SHARED``, because an ``LRUCache`` must not be used by two threads at once.
 LOCK = Lock()
 
 

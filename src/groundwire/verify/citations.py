@@ -1,7 +1,8 @@
 """Rules that find what is wrong with the citations of a claim.
 
-:mod:`groundwire.verify.forensics` gets P(YES) of the claim from a verifier, for several sets of
-spans. The rules compare these probabilities.
+A span is a passage of the evidence with an id. P(YES) is a verifier's probability that some spans
+support the claim. :mod:`groundwire.verify.forensics` asks the verifier about several sets of spans,
+and the rules compare the probabilities.
 """
 
 from collections.abc import Mapping
@@ -31,11 +32,13 @@ class CitationStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitationThresholds:
-    """Thresholds of the findings, chosen by ``benchmarks/citations.py``.
+    """Thresholds that decide the findings about citations, chosen by ``benchmarks/citations.py``.
+
+    P(YES) is the verifier's probability that some spans (passages of evidence) support the claim.
 
     Attributes:
-        supports: Least P(YES) at which spans support a claim; in a verification, this is the
-            default target.
+        supports: Least P(YES) at which spans support a claim; in a verification, the setting
+            ``verify.target`` replaces it.
         adds_bits: Least rise of the probability, in bits, by which a cited span adds something to
             the other cited spans.
         corroborates: Least P(YES) with a cited span alone at which the span is not decorative.
@@ -57,7 +60,9 @@ DEFAULTS = CitationThresholds()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimProbabilities:
-    """Lower bounds of P(YES) of a claim with different sets of spans, as far as they are known.
+    """Lower bounds of P(YES), the probability that spans support a claim, for sets of spans.
+
+    A set for which the verifier gave no probability is left out.
 
     Attributes:
         cited: P(YES) with all cited spans; ``None`` if the verifier gave none.
@@ -75,7 +80,7 @@ class ClaimProbabilities:
 
     @property
     def bits(self) -> dict[str, float]:
-        """The bits that each cited span adds to the other cited ones; negative if it adds doubt."""
+        """Id of a cited span → bits it adds to the other cited spans; negative if it adds doubt."""
         cited = self.cited
         if cited is None:
             return {}
@@ -92,7 +97,7 @@ class CitationFinding(JsonRecord):
     Attributes:
         idx: Number of the claim.
         claim: Text of the claim.
-        status: Status of its citations.
+        status: Status of the claim's citations.
         cites: Ids of the spans that the claim cites.
         fabricated: Ids that name no span, as written.
         supported_by: Ids of the spans that the claim rests on: the cited spans that it needs, the
@@ -126,7 +131,7 @@ class CitationFinding(JsonRecord):
 def classify(
     claim: VerifiableClaim, readings: ClaimProbabilities, thresholds: CitationThresholds = DEFAULTS
 ) -> CitationFinding:
-    """Decide what is wrong with the citations of a claim, from its ids and probabilities."""
+    """Decide what is wrong with the citations of a claim, by the cited ids and by P(YES)."""
     best = _best_support(claim, readings, thresholds)
     refuted = CitationFinding(
         idx=claim.idx,
@@ -160,8 +165,8 @@ def agreeing(finding: CitationFinding, status: ClaimStatus) -> CitationFinding:
     """Correct a finding about citations that disagrees with the status of its claim.
 
     On a contradicted or not entailed claim, a finding ``supported`` or ``decorative`` becomes
-    ``contradicted`` or ``unsupported``. Any other finding is returned unchanged. The two disagree
-    if the cited spans support the claim, although all spans together do not.
+    ``contradicted`` or ``unsupported``. Any other finding is returned unchanged. Finding and status
+    disagree if the cited spans support the claim, although all spans together do not.
     """
     refuted = {
         ClaimStatus.CONTRADICTED: CitationStatus.CONTRADICTED,
@@ -176,7 +181,7 @@ def agreeing(finding: CitationFinding, status: ClaimStatus) -> CitationFinding:
 def _decorative(
     claim: VerifiableClaim, readings: ClaimProbabilities, thresholds: CitationThresholds
 ) -> tuple[str, ...]:
-    """Return the cited spans that add nothing to the other ones, nor support the claim alone.
+    """Return the cited spans that neither add to the other cited spans nor support the claim alone.
 
     If two spans state the claim, each supports it alone, so neither is decorative. If all cited
     spans would be decorative, none is returned.
@@ -194,7 +199,7 @@ def _decorative(
 def _completing(
     readings: ClaimProbabilities, cited: float, thresholds: CitationThresholds
 ) -> str | None:
-    """Return the uncited span that completes the support of the cited ones; ``None`` without one.
+    """Return the uncited span that completes the support of the cited spans; ``None`` if none does.
 
     With the cited spans and the uncited span together, the claim must be clearly likelier than with
     the cited spans alone, and than with the uncited span alone.

@@ -1,4 +1,4 @@
-"""Maps the ids that an answer writes in its citations to the ids of spans.
+"""Maps the ids that an answer writes in its citations to the ids of spans (passages of evidence).
 
 An id means the span with this id. If there is no such span, ``[12]`` may mean ``S12``, and
 ``[S12]`` the span ``12``. If there is no such span either, ``[12]`` may be counted from 1 and mean
@@ -24,7 +24,7 @@ class Normalization:
 
 @dataclass(frozen=True, slots=True)
 class IdMap:
-    """Maps the ids that one answer writes to spans.
+    """Maps the ids that one answer writes to spans (passages of evidence).
 
     Attributes:
         known: Ids of the spans.

@@ -1,9 +1,9 @@
 """Divides an answer into claims, and finds the spans that each claim cites.
 
-Claims are sentences or lines. A citation belongs to the claim around it, or else usually to the
-claim before it. ``[S0]``, ``[1]``, ``[S0, S1]`` and ``[S1-S3]`` are citations, and so are the
-brackets that :mod:`groundwire.verify.brackets` finds. A caller may replace all forms by a regular
-expression with a group ``id``.
+A span is a passage of the evidence with an id. Claims are sentences or lines. A citation belongs to
+the claim around it, or else usually to the claim before it. ``[S0]``, ``[1]``, ``[S0, S1]`` and
+``[S1-S3]`` are citations, and so are the brackets that :mod:`groundwire.verify.brackets` finds. A
+caller may replace all these forms by a regular expression with a group ``id``.
 """
 
 import re
@@ -130,7 +130,7 @@ def read_claims(
 
 
 def read_answer(answer: str, spans: Sequence[Source], settings: Verify) -> ReadAnswer:
-    """Divide an answer into claims and asides by ``claim_split`` and ``citation_regex``.
+    """Divide an answer into claims and asides; the settings say how claims are split and cite.
 
     Raises:
         NotVerifiedError: If the regular expression cannot be used.

@@ -50,7 +50,7 @@ class ChatClient:
             timeout_s: Seconds that one try may take.
             max_retries: The most retries of a call, for instance after status 429 or 5xx.
             what: Feature that needs the official client, for the error if the client is missing.
-            scope: Tells whether the caller has given up; nothing is sent after that.
+            scope: Tells whether the caller has given up; then nothing more is sent.
 
         Raises:
             MissingExtraError: If the official client is not installed.
@@ -121,7 +121,10 @@ def _with_limit_as(body: Mapping[str, Any], name: str | None) -> Mapping[str, An
 
 
 def _other_limit(body: Mapping[str, Any], error: Any) -> str | None:  # noqa: ANN401
-    """Return the other name of the token limit if the sent one was refused, otherwise ``None``."""
+    """Return the other name of the token limit if ``error`` refuses the name in ``body``.
+
+    Return ``None`` for any other error.
+    """
     said = f"{error.body} {error.message}"[:10_000]
     refused = next((name for name in _LIMITS if name in body), None)
     if refused is None or error.status_code not in (400, 422) or refused not in said:
@@ -216,7 +219,7 @@ def _status_failure(status: int, body: object, who: str) -> NotVerifiedError:
 
 
 def is_word(value: object) -> bool:
-    """Return whether a value is a word such as "length", which an error may show."""
+    """Return whether a value is a single word, such as "length", which error messages may show."""
     return isinstance(value, str) and re.fullmatch("[a-z_]{1,40}", value) is not None
 
 

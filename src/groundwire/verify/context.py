@@ -1,4 +1,7 @@
-"""Makes the two questions about a claim: with its evidence, and without the cited spans."""
+"""Makes the two questions about a claim: with its evidence, and without the spans that it cites.
+
+A span is a passage of the evidence with an id.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,7 +15,7 @@ from groundwire.verify.verifier import ClaimQuestion, EvidenceText
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
-    """The cleaned spans of a verification, from which the evidence of each claim is chosen.
+    """The cleaned spans of a verification: passages from which each claim's evidence is chosen.
 
     Attributes:
         evidence: Id of a span → the cleaned span, in the order in which the spans were given.

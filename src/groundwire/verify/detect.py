@@ -1,7 +1,8 @@
 """``detect_hallucination`` and ``audit_trace_budget``, which verify texts by their citations.
 
-If an agent passes arguments that cannot be used, or a verifier fails, the report says so and is
-flagged. Errors are raised for mistakes in the calling program, and for a missing extra.
+The evidence is a list of spans, which are passages with ids. If an agent passes arguments that
+cannot be used, or a verifier fails, the report says so and is flagged. Errors are raised for
+mistakes in the calling program, and for a missing extra.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,13 +23,13 @@ class TraceArguments(TypedDict, total=False):
         verifier_model: Model that an endpoint or a service is asked for; ``local`` has its own.
         default_target: Probability that a claim must reach, above 0 and below 1.
         require_citations: Whether a claim without citations is flagged.
-        context_mode: Evidence that a claim is read with: ``cited``, ``all``, or ``auto`` (the
-            cited spans, or all if the claim cites nothing).
+        context_mode: Spans (passages of evidence) that a claim is read with: ``cited``, ``all``, or
+            ``auto`` (the cited spans, or all if the claim cites nothing).
         timeout_s: Seconds for one call of an endpoint or a service.
         verifier: ``local`` (a model on this machine), ``openai`` (an endpoint with logprobs),
             ``service``, or an object that is a verifier.
-        rule: ``signed``, or ``kl``, which compares required and observed information; information
-            has no sign, so evidence against a claim adds to it as well.
+        rule: ``signed``: a claim must reach the target with its evidence, and not without. ``kl``:
+            the evidence must bring the required information, for the claim or against it.
         citation_regex: Pattern of a citation (RE2's syntax), with a group ``id``.
         units: Units of information: ``bits`` or ``nats``.
         placeholder: Text in place of evidence that is taken away.
@@ -104,7 +105,8 @@ def detect_hallucination(
         arguments: See :class:`AnswerArguments`. The default verifier is ``local``.
 
     Returns:
-        The report. If the verification failed, it is flagged and has ``error`` and ``error_type``.
+        The report. If the verification failed, the report is flagged and has ``error`` and
+        ``error_type``.
 
     Raises:
         SettingError: If ``verifier``, ``rule``, ``max_group_size`` or ``max_group_prompt_chars``
@@ -131,8 +133,8 @@ def audit_trace_budget(
         arguments: See :class:`TraceArguments`.
 
     Returns:
-        The report, whose summary counts ``steps_scored`` and ``flagged_steps``. Without spans, it
-        is flagged. With spans but without steps, it is not.
+        The report, whose summary counts ``steps_scored`` and ``flagged_steps``. Without spans, the
+        report is flagged. With spans but without steps, the report is not flagged.
 
     Raises:
         SettingError, MissingExtraError, TypeError: For the same reasons as in

@@ -1,10 +1,10 @@
 """Checks the citations of claims: which spans support a claim, and which cited spans add nothing.
 
-A verifier reads a claim with all its cited spans, without each of them, and with each of them
-alone. If the claim has no citations or an unknown id, the verifier then reads it with each uncited
-span alone. Otherwise, if the cited spans do not support the claim, the verifier reads it with each
-uncited span, both alone and together with the cited spans.
-:mod:`groundwire.verify.citations` decides by the answers.
+A span is a passage of the evidence with an id. A verifier reads a claim with all its cited spans,
+without each of them, and with each of them alone. If the claim has no citations or an unknown id,
+the verifier then reads it with each uncited span alone. Otherwise, if the cited spans do not
+support the claim, the verifier reads it with each uncited span, both alone and together with the
+cited spans. :mod:`groundwire.verify.citations` decides by the verifier's answers.
 """
 
 from collections import Counter
@@ -30,11 +30,11 @@ from groundwire.verify.verifier import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitationReport:
-    """The findings about the citations of the claims that were scored.
+    """The findings about the citations of the verified claims.
 
     Attributes:
         findings: One finding for each claim, in the order of the claims.
-        cost: Cost of the questions about citations.
+        cost: Calls and tokens that the questions about citations took.
     """
 
     findings: tuple[CitationFinding, ...]
@@ -117,7 +117,7 @@ class CitationCase:
         return ClaimQuestion(claim=self.claim.text, evidence=evidence)
 
     def readings(self) -> citations.ClaimProbabilities:
-        """Return the P(YES) that the verifier gave the claim, for each set of spans."""
+        """Return the verifier's P(YES), the probability of support, for each set of spans."""
         cites, cited = self.cites, self.answers.get(self.cites)
         return citations.ClaimProbabilities(
             cited=self._yes(cites),
@@ -128,9 +128,10 @@ class CitationCase:
         )
 
     def finding(self, thresholds: CitationThresholds) -> CitationFinding:
-        """Return the finding; its status is ``unchecked`` if the verifier failed.
+        """Return the finding about the claim's citations.
 
-        If the claim cites an unknown id, the status is ``fabricated_id`` even then.
+        Its status is ``fabricated_id`` if the claim cites an unknown id, and otherwise
+        ``unchecked`` if the verifier failed.
         """
         failures = [each for each in self.answers.values() if isinstance(each, VerifierFailure)]
         if failures and not self.claim.unknown:
@@ -152,7 +153,7 @@ class CitationCase:
         return {sid: p for sid, p in found.items() if p is not None}
 
     def _yes(self, sids: frozenset[str]) -> float | None:
-        """Return the lower bound of P(YES) with these spans; ``None`` without an answer."""
+        """Return the lower bound of P(YES) with these spans; ``None`` if it is not known."""
         answer = self.answers.get(sids)
         return answer.yes.low if isinstance(answer, Readout) else None
 
@@ -166,7 +167,10 @@ def _ask(
     cases: Sequence[CitationCase],
     wanted: Callable[[CitationCase], Sequence[frozenset[str]]],
 ) -> None:
-    """Ask about the wanted sets of spans that have no answer yet; keep the answers in the cases."""
+    """Ask the verifier about wanted sets of spans; keep the answers in the cases.
+
+    ``wanted`` returns the sets of a case. Sets that have an answer already are not asked about.
+    """
     pairs = [(case, sids) for case in cases for sids in wanted(case) if sids not in case.answers]
     pairs = list(dict.fromkeys(pairs))
     answers = ask(verifier, [case.question(sids) for case, sids in pairs])

@@ -34,7 +34,7 @@ class NonEvidence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """A span without the sentences that are not evidence.
+    """A span (a passage of evidence) without the sentences that are not evidence.
 
     Attributes:
         text: The evidence; empty if there is none.
@@ -53,7 +53,7 @@ class _Piece(NamedTuple):
     kind: NonEvidence | None
 
 
-# This also matches statements such as "Q3: Revenue rose"; _is_asked_after tells them apart.
+# This also matches statements such as "Q3: Revenue rose"; _is_asked_after sorts these out.
 _PREFIXED = re.compile(
     r"(?P<name>question|q|prompt|task)\s*(?P<number>\d{0,3})\s*[:.)](?!\w)\s*(?P<rest>.*)", re.I
 )
@@ -143,7 +143,7 @@ _QUESTION_END = ("?", "？", "؟", "?!", "!?")
 
 
 def clean(text: str) -> Cleaned:
-    """Remove the parts of a span that are not evidence, such as questions and headings.
+    """Remove the parts of a span (a passage of evidence) that are not evidence, such as questions.
 
     >>> cleaned = clean("Is it tall? The tower is 330 m tall.")
     >>> cleaned.text, cleaned.shown
@@ -245,9 +245,9 @@ def asserts(claim: str) -> bool:
 
 
 def _is_asked_after(prefixed: re.Match[str]) -> bool:
-    """Return whether a text with a prefix is a question or an instruction.
+    """Return whether a text with a prefix such as "Task 2:" is a question or an instruction.
 
-    After "Q:" and "Question:" it always is; otherwise, the rest of the text decides.
+    After "Q:" and "Question:" it always is; after other prefixes, the rest of the text decides.
     """
     rest = prefixed["rest"]
     if not prefixed["number"] and prefixed["name"].lower() in ("q", "question"):

@@ -20,7 +20,8 @@ def judge_claims(
     """Verify claims, and return a report on each.
 
     A claim that :func:`before_reading` does not decide is read with its evidence and, if the
-    verifier answers, without the cited spans too, or without any span if it cites none.
+    verifier answers, without the cited spans too, or without any span if the claim cites none. A
+    span is a passage of the evidence with an id.
     """
     decides_by, units = rule.DecisionRule(settings.rule), Units(settings.units)
     targets = [settings.target if each.target is None else each.target for each in claims]
@@ -30,7 +31,8 @@ def judge_claims(
     for at, posterior in enumerate(posteriors):
         if posterior is not None:
             decisions[at] = rule.after_posterior(posterior, target=targets[at], rule=decides_by)
-    # Claims that the posterior flags get a prior too: the report shows what information they lack.
+    # Claims flagged so far are read without evidence too: the report shows what information they
+    # lack.
     was_read = [isinstance(each, Readout) for each in posteriors]
     priors = _answers(verifier, claims, was_read, contexts.prior)
     reports = []
@@ -41,7 +43,7 @@ def judge_claims(
         )
         decision = decisions[at]
         if decision is None:
-            assert prior is not None  # its posterior was read, so its prior was asked for
+            assert prior is not None  # the claim's posterior was read, so its prior was asked for
             decision = rule.after_prior(prior, measures, rule=decides_by)
         reports.append(
             ClaimReport(
@@ -63,7 +65,10 @@ def judge_claims(
 def before_reading(
     claim: VerifiableClaim, contexts: Contexts, settings: Verify
 ) -> ClaimDecision | None:
-    """Return the first decision that needs no verifier; ``None`` if there is no such decision."""
+    """Decide on a claim without a verifier, for example on one that cites an unknown id.
+
+    Return ``None`` if a verifier has to read the claim.
+    """
     is_missing = settings.require_citations and not claim.has_citations
     sids = contexts.sids(claim)
     has_evidence = any(contexts.evidence[sid].text for sid in sids)

@@ -1,9 +1,9 @@
 """The default verifier: an installed reader, on this machine. Equal questions have equal answers.
 
 A reader is a model that judges a claim together with passages of its evidence. Here, it reads a
-claim as in a detection, but with the given spans alone: without a question and without earlier
-sentences. Spans are cut into passages. The reader reads those that match the claim best, and in a
-second look the next ones, if there are any.
+claim as in a detection, but with the given texts of evidence alone: without a question and without
+earlier sentences. The texts are cut into passages. The reader reads those that match the claim
+best, and in a second look the next ones, if there are any.
 
 *With evidence*, P(YES) is calibrated for answers with few unsupported claims. *Without evidence*,
 the claim is read alone. The model does not know the world, so P(YES) then does not show whether the
@@ -60,7 +60,7 @@ REPEATED = 0.97
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Looked:
-    """A claim that the reader has read, with its scores.
+    """A claim that the reader has read, with the reader's scores.
 
     Attributes:
         claim: The text of the claim.
@@ -82,7 +82,7 @@ class Looked:
 
 
 def ruled(yes: float, *, is_denied: bool, is_line: bool) -> float:
-    """Return P(YES) of a claim by map and rules; ``yes`` is P(YES) by the fitted map alone.
+    """Correct P(YES) of a claim by rules; ``yes`` is P(YES) by the :class:`.ClaimMap` alone.
 
     ``is_denied``: the claim has a conflict that makes the answer NO. ``is_line``: a line of the
     evidence states the claim word for word.
@@ -161,7 +161,7 @@ class LocalVerifier:
         return cls(reader, _map_of(manifest))
 
     def within(self, scope: Scope) -> Self:
-        """Return a verifier with the same model, for another scope."""
+        """Return a verifier with the same model, for another tenant and another caller."""
         return type(self)(self._reader, self.claim_map, scope=scope)
 
     @property
@@ -175,7 +175,7 @@ class LocalVerifier:
         return self._reader.work
 
     def claims_nothing(self, text: str) -> bool:
-        """Return whether the model finds no claim in a text; false if it cannot tell."""
+        """Return whether the model finds no claim in a text; false if the model cannot tell."""
         return self._reader.knows_remarks and self._reader.claims_nothing(text)
 
     def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
@@ -206,7 +206,7 @@ class LocalVerifier:
         reading = self._plain.open(sources, None, threshold=0.0, tenant=self._scope.tenant)
         if sources and not reading.evidence.passages:
             return Reason.LANGUAGE
-        # The claim has no citations: they were removed.
+        # The segment needs no citations: they were removed from the claim.
         (scores,) = reading.read(claim, [Segment(start=0, end=len(claim), citations=())])
         if scores.reason is not None:
             return scores.reason

@@ -42,7 +42,7 @@ class Measured:
     @classmethod
     def of(cls, scores: ClaimScores, *, is_bare: bool) -> Self:
         """Measure a claim by the uncalibrated scores of a reader that has judged it."""
-        assert scores.entailment is not None  # the claim was judged
+        assert scores.entailment is not None  # readers set it for all claims that they judge
         supported = np.clip(scores.entailment.entailment, _LEAST, 1 - _LEAST)
         labels = np.clip(scores.labels.astype(np.float64), _LEAST, 1.0)
         odds = (labels[:, 1] + labels[:, 2]) / labels[:, 0]

@@ -1,4 +1,4 @@
-"""The verifier ``openai``: any endpoint with chat completions and logprobs, asked for letters.
+"""The verifier ``openai``: it asks an endpoint with chat completions and logprobs for Y, N or U.
 
 Claims and evidence are sent to the endpoint, so a key in the environment alone never selects this
 verifier.

@@ -1,6 +1,7 @@
 """Reports of verifications, as frozen values and as the documented JSON.
 
-In the JSON of a claim, a value that was not measured is ``null``, or has ``null`` as its bounds.
+A span is a passage of the evidence with an id. In the JSON of a claim, a value that was not
+measured is ``null``, or has ``null`` as its bounds.
 """
 
 from collections import Counter
@@ -126,7 +127,7 @@ class VerificationSetup:
         settings: All settings of the verification.
         noun: Name of the things that are verified: ``claims`` or ``steps``.
         passing: Measured shares of right and wrong claims that pass with the verifier
-            (:attr:`.ClaimMap.passing`); empty if it has no :class:`.ClaimMap`.
+            (:attr:`.ClaimMap.passing`); empty if the verifier has no :class:`.ClaimMap`.
         asides: Parts of the answer that claim nothing and are not verified, each with its kind.
     """
 
@@ -247,7 +248,7 @@ class VerificationReport:
 def passing_of(verifier: object) -> Mapping[str, Mapping[str, float]]:
     """Return the measured shares of right and wrong claims that pass with a verifier.
 
-    These are its :attr:`.ClaimMap.passing`; empty if the verifier has no :class:`.ClaimMap`.
+    They are the :attr:`.ClaimMap.passing` of the verifier; empty if it has no :class:`.ClaimMap`.
     """
     claim_map = getattr(verifier, "claim_map", None)
     return {} if claim_map is None else claim_map.passing

@@ -1,9 +1,9 @@
 """Decides the status of each claim by the verifier's answers.
 
 By the rule ``signed`` (default), a claim passes if it is believed with its evidence and not without
-it: P(yes) reaches the target, the verifier does not say no, the prior stays below the target, and
-the evidence raises the log-odds enough. The rule ``kl`` only compares amounts of information, which
-have no sign: a claim that its evidence contradicts can pass.
+it: P(yes) with the evidence reaches the target, the verifier does not say no, P(yes) without the
+evidence stays below the target, and the evidence raises the log-odds enough. The rule ``kl`` only
+compares amounts of information, which have no sign: a claim that its evidence contradicts can pass.
 """
 
 from dataclasses import dataclass
@@ -141,7 +141,7 @@ def measure(
 def after_posterior(
     posterior: Judged, *, target: float, rule: DecisionRule
 ) -> ClaimDecision | None:
-    """Return the decision if the answer with evidence, the posterior, settles it.
+    """Return the decision on a claim by the posterior, the verifier's answer with the evidence.
 
     Return ``None`` if the verifier has to answer without the evidence too.
     """

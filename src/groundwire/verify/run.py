@@ -25,7 +25,7 @@ Opens: TypeAlias = Callable[[Verify], AbstractContextManager[Verifier]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Job:
-    """The parsed input of a verification: subject, settings, spans and claims."""
+    """The parsed input of a verification: subject, settings, spans (evidence) and claims."""
 
     subject: Subject
     settings: Verify
@@ -51,11 +51,11 @@ def run(
     opens: Opens = backends.opened,
     through: Callable[[Verifier], Verifier] | None = None,
 ) -> VerificationReport:
-    """Verify an answer or a trace, and return the report.
+    """Verify an answer or a trace, and return the report, also if the verification fails.
 
     Args:
         subject: An answer or a trace.
-        spans: The evidence.
+        spans: The spans (passages of evidence), in a form that :func:`.read_spans` reads.
         arguments: Arguments of the call, without the verifier.
         verifier: The name of a verifier, or an object that is one.
         with_citations: Whether the report also has findings about the citations of claims.

@@ -1,9 +1,9 @@
 """The verifier ``service``: a server that verifies an answer or a trace, and returns the report.
 
 The calls are ``POST {url}/detect_hallucination`` and ``/audit_trace_budget``, with the key as a
-bearer token and spans as ``{"id", "text"}``. Plain HTTP is refused except to this machine and to
-``plain_http_host``, and no redirect is followed. A claim is flagged if the service flags it, or if
-any value in the report speaks against a pass.
+bearer token and spans (passages of evidence) as ``{"id", "text"}``. Plain HTTP is refused except to
+this machine and to ``plain_http_host``, and no redirect is followed. A claim is flagged if the
+service flags it, or if any value in the report speaks against a pass.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,8 @@ _DOCUMENTED = (
     *("require_citations", "context_mode", "timeout_s"),
 )
 
-#: A budget gap of at most this size does not speak against a pass: it may come from rounding.
+#: A claim that lacks at most this much information (``budget_gap``), in bits or nats, may pass: the
+#: lack may come from rounding.
 _ROUNDING = 1e-6
 
 _Number = Annotated[float, Field(ge=-1e9, le=1e9)]
@@ -113,7 +114,7 @@ def ask_service(
 ) -> VerificationReport:
     """Call the service once, and read its report.
 
-    ``claims`` are the claims that the service has to score, as Groundwire divides the subject.
+    ``claims`` are the claims that the service has to verify, as Groundwire divides the subject.
 
     Raises:
         NotVerifiedError: If the service has no usable URL or key, the call fails, or the response
@@ -167,8 +168,8 @@ def read_report(
 ) -> VerificationReport:
     """Read a service's report, in JSON, about ``claims``.
 
-    ``is_numbered``: the claims are steps of a trace, each of which the report must have. An answer
-    is divided into claims by the service, in its own way.
+    ``is_numbered``: whether the claims are steps of a trace, each of which the report must have.
+    The service divides an answer into claims in its own way.
 
     Raises:
         NotVerifiedError: If the response is not a report, reports an error, or is about steps
@@ -186,7 +187,7 @@ def read_report(
     if is_numbered and sorted(each.claim.idx for each in read) != sorted(targets):
         raise _malformed("its steps are not those that were sent")
     is_cut = summary.truncated or (summary.claims_total or 0) > len(details)
-    # A flagged report without a flagged claim may have left one out, so it counts as truncated.
+    # A flagged report without a flagged claim may lack a claim, so it counts as truncated.
     is_cut = is_cut or (reported.flagged and not any(each.flagged for each in read))
     n_missing = 0 if _tells_all(read, claims) else len(claims) - len(read)
     return VerificationReport(
@@ -201,7 +202,7 @@ def _malformed(problem: str) -> NotVerifiedError:
 
 
 def _tells_all(read: Sequence[ClaimReport], claims: Sequence[VerifiableClaim]) -> bool:
-    """Return whether a report has at least as many claims as ``claims``, or the text of each."""
+    """Return whether a report has as many claims as ``claims``, or more, or the text of each."""
     reported = _squeezed(" ".join(each.claim.raw_text for each in read))
     # Some services return claims with citations, others without.
     return len(read) >= len(claims) or all(
@@ -282,9 +283,9 @@ def _decision(
 ) -> ClaimDecision:
     """Return the decision about a claim.
 
-    A flagged claim gets the service's status, or one that is chosen here if the service gave a
-    pass, an unknown status or none. Any other claim passes, unless its posterior may be below the
-    target or says no.
+    A flagged claim gets the service's status. If that is a pass, unknown or missing, the claim gets
+    ``missing_citations`` or ``under_budget``. Any other claim passes, unless its posterior (the
+    service's answer with the evidence) may be below the target or says no.
     """
     if not is_flagged:
         if posterior is None:

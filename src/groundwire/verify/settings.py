@@ -1,6 +1,6 @@
 """Reads the settings of a verification from the arguments of a call.
 
-:class:`groundwire.config.tree.Verify` has their types and defaults.
+:class:`groundwire.config.tree.Verify` has the types and defaults of the settings.
 """
 
 from collections.abc import Mapping
@@ -20,8 +20,8 @@ DEFAULT_MODEL = "gpt-4o-mini"
 #: Argument → setting, where the names differ.
 RENAMED = {"verifier_model": "model", "default_target": "target"}
 
-#: Settings that the calling program chooses: an invalid value raises a SettingError. Other settings
-#: may be chosen by agents: an invalid value is reported.
+#: Settings that the calling program chooses: an invalid value raises a SettingError. Agents may
+#: choose the other settings: the report then says that a value is invalid.
 OF_THE_PROGRAM = frozenset({"max_group_size", "max_group_prompt_chars", "rule", "verifier"})
 
 

@@ -1,4 +1,4 @@
-"""Reads the spans of evidence that callers pass, and gives ids to spans without one."""
+"""Reads the spans (passages of evidence) that callers pass; gives ids to spans without an id."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -22,8 +22,8 @@ def read_spans(spans: object) -> tuple[Source, ...]:
     ['S0', 's2']
 
     Raises:
-        NotVerifiedError: ``no_spans`` or ``malformed_spans``: there are no spans, one has no text
-            or an invalid id, or two have the same id.
+        NotVerifiedError: If there are no spans (``no_spans``); or if a span has no text or an
+            invalid id, or two spans have the same id (``malformed_spans``).
     """
     try:
         listed = [] if spans is None else list(as_list(spans))
@@ -55,8 +55,8 @@ def _read(span: object, at: int) -> tuple[str, str]:
     text = span if isinstance(span, str) else text_of(document)
     if text is None or not text.strip():
         raise _malformed(f"span {at} has no text. {_NEXT}")
-    # Only ids of mappings and sources are cited. The id of another object, such as a retrieved
-    # document, is a key of the store that it comes from.
+    # Answers cite only ids of mappings and sources. The id of another object, such as a retrieved
+    # document, is a key in the store that the object comes from.
     is_named = isinstance(document, Mapping | Source)
     sid = _id(id_of(document), at) if is_named else ""
     try:

@@ -44,7 +44,7 @@ def verdict_of(text: str) -> Verdict | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceText:
-    """One span, as a verifier reads it.
+    """One span (a passage of evidence with an id), as a verifier reads it.
 
     Attributes:
         sid: Id of the span.
@@ -63,7 +63,7 @@ class EvidenceText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimQuestion:
-    """A question for a verifier: do these spans state or imply this claim?
+    """A question for a verifier: do these spans (passages of evidence) state or imply this claim?
 
     Attributes:
         claim: The claim, without citations.
@@ -76,7 +76,7 @@ class ClaimQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCost:
-    """The cost of one answer, or of several together. The answers of one call share its cost.
+    """The cost of one answer, or of several. The answers of a shared call have equal parts of it.
 
     Attributes:
         calls: Requests to an endpoint, retries not counted; 0 from a cache or a local model.
@@ -122,11 +122,11 @@ class Doubt:
     """A stretch of a claim that the evidence does not support.
 
     Attributes:
-        start: Offset of its first character in the claim; ``claim[start:end] == text``.
-        end: Offset one past its last character.
+        start: Offset of the stretch in the claim; ``claim[start:end] == text``.
+        end: End of the stretch in the claim.
         text: Text of the stretch.
         label: ``unsupported`` or ``contradicted``.
-        probability: P(not supported) of its most doubtful word piece, in [0, 1].
+        probability: P(not supported) of the most doubtful word piece of the stretch, in [0, 1].
     """
 
     start: int
@@ -219,7 +219,7 @@ class Scope:
     is_over: Callable[[], bool] = lambda: False
 
     def given_up(self) -> VerifierFailure | None:
-        """Return the failure of unread claims if the caller has given up; else ``None``."""
+        """Return the failure for claims not read yet if the caller has given up; else ``None``."""
         if not self.is_over():
             return None
         return VerifierFailure(
@@ -251,7 +251,11 @@ class Verifier(Protocol):
 
 
 def ask(verifier: Verifier, questions: Sequence[ClaimQuestion]) -> Sequence[Judged]:
-    """Ask a verifier. If it raises, or returns invalid answers, each question gets a failure."""
+    """Ask a verifier questions, and return its answers.
+
+    If the verifier raises an error, or returns a wrong number or type of answers, each question
+    gets a :class:`VerifierFailure`.
+    """
     if not questions:
         return ()
     try:

@@ -3,7 +3,7 @@
 Without the key, nobody can make a valid record, nor change, move or remove records unnoticed. Only
 the removal of the last records does not show in the chain itself. The signed bytes begin with their
 purpose and contain the length of each part, so that two different records, or two different rows of
-``audit_writers``, never have the same signed bytes.
+``audit_writers`` (the table of the chains' ends), never have the same signed bytes.
 """
 
 import hmac
@@ -24,7 +24,10 @@ _KEY = b"groundwire audit key 1"
 
 
 class Chain:
-    """The chain of the records that one :class:`.AuditLog` writes; a trail has one for each log."""
+    """The chain of the records that one :class:`.AuditLog` writes.
+
+    The audit trail consists of the chains of all logs that have written to it.
+    """
 
     def __init__(self, writer: str, key: bytes) -> None:
         """Begin a chain whose id is ``writer``: 32 hexadecimal digits that no other chain has."""
@@ -44,7 +47,8 @@ class Chain:
     def started(self, heads: Sequence[Head]) -> AuditEvent:
         """Return the first event of the chain.
 
-        It names the last records of other chains, so that nobody can remove these unnoticed.
+        The event names the last records of other chains, so that nobody can remove these records
+        unnoticed.
         """
         named = [each.to_dict() for each in heads]
         own = {"groundwire": __version__, "key": key_id(self._key), "heads": named}
@@ -76,7 +80,7 @@ class Chain:
 
 
 def detail_sha256(detail: str) -> str:
-    """Return the SHA-256 of a detail in hexadecimal digits."""
+    """Return the SHA-256, in hexadecimal digits, of an event's detail, which is a JSON text."""
     return sha256(detail.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -87,7 +91,7 @@ def record_mac(key: bytes, record: AuditRecord) -> str:
 
 
 def head_mac(key: bytes, head: Head, *, started_at: int, ended_at: int | None) -> str:
-    """Return the MAC of a row of ``audit_writers``, which says where a chain ends.
+    """Return the MAC of a row of the table ``audit_writers``: the row says where a chain ends.
 
     Without the key, nobody can make a chain end earlier, except by restoring an older row.
     """

@@ -1,4 +1,4 @@
-"""Makes the audit log of a configuration."""
+"""Makes the audit log that a configuration describes."""
 
 from groundwire.config import Config
 from groundwire.control.audit.log import AuditLog
@@ -18,10 +18,11 @@ FILE = "audit.jsonl"
 
 
 def audit_log(config: Config, *, is_stored: bool) -> AuditLog:
-    """Make the audit log of a configuration; nothing is started yet.
+    """Make the audit log that a configuration describes; nothing is started yet.
 
-    If ``audit.enabled`` is false, the log drops all events. With ``is_stored`` and without
-    ``audit.path``, it writes to the store; otherwise to a file or to standard output.
+    If ``audit.enabled`` is false, the log drops all events. If the gateway has a store
+    (``is_stored``) and ``audit.path`` is not set, the log writes to the store; otherwise to a file
+    or to standard output.
 
     Raises:
         ConfigError: If the keys cannot be read, used or made.
@@ -40,8 +41,8 @@ def audit_log(config: Config, *, is_stored: bool) -> AuditLog:
         sink = StoreSink(store, keys, refuses_foreign=refuses_foreign(config))
     else:
         sink = FileSink(own.path or data_folder(config) / FILE, is_synced=is_synced)
-    # Retention removes old details from the store only, so other sinks get details only if these
-    # may be kept for ever.
+    # Expired details (all findings about an answer) are removed from the store only, so other sinks
+    # get details only if these may be kept for ever.
     keeps = own.detail_days != 0 if isinstance(sink, StoreSink) else own.detail_days is None
     return AuditLog(
         sink,

@@ -65,7 +65,7 @@ class ControlEvents:
         renamed: dict[str, Any] = {}
         if not is_new and before.name != record.name:
             renamed = {"name": {"from": self._text(before.name), "to": self._text(record.name)}}
-        # A changed name has no event of its own: it is part of the event of the metadata.
+        # A change of the tenant's name has no event of its own: the event of the metadata names it.
         for part, type_, more in (
             ("metadata", EventType.TENANT_METADATA_UPDATED, renamed),
             ("policy", EventType.TENANT_POLICY_UPDATED, {}),
@@ -119,10 +119,10 @@ class ControlEvents:
         return self._event(EventType.ADMIN_LOGIN, None, payload)
 
     def signed_in_by_provider(self, saved: SavedAccount, address: str) -> tuple[AuditEvent, ...]:
-        """Return the event of a sign-in at a provider.
+        """Return the event of a sign-in at an OpenID Connect provider.
 
-        If the account is new, or its role is another one than before, the event of the account
-        comes first.
+        If the account is new, or has another role than before, the event of the made or changed
+        account comes first.
         """
         account = saved.account
         entered = self.login(account.role, address)
@@ -180,7 +180,7 @@ class ControlEvents:
         return self._named(key, value) if isinstance(value, str) else value
 
     def _named(self, key: str, value: str) -> str:
-        """Redact a value: all of it, if its key says that the value is a secret."""
+        """Redact a value; if its key, such as ``password``, marks a secret, redact all of it."""
         apart = self.redact(value)
         if self.redact(f"{key}: {value}") == f"{self.redact(key)}: {apart}":
             return apart

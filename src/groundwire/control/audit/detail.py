@@ -124,8 +124,8 @@ class _Detail:
     def _prose(self, given: Explanation) -> str | None:
         """Quote the text of an explanation, which quotes the answer and the evidence.
 
-        If something in the quoted ranges is redacted, the explanation may contain a part of it, so
-        only a marker is kept.
+        If words in the quoted ranges are redacted, the explanation may contain some of these words,
+        so only a marker is kept.
         """
         touched = list(self._text.touched(given.start, given.end))
         for place in (given.evidence, given.counterpart):

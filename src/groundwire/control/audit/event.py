@@ -30,7 +30,7 @@ class EventType(StrEnum):
     HALLUCINATION_DETECTED = "HALLUCINATION_DETECTED"
     HALLUCINATION_DETECTED_STREAMING = "HALLUCINATION_DETECTED_STREAMING"
     STREAMING_ENFORCEMENT_SUMMARY = "STREAMING_ENFORCEMENT_SUMMARY"
-    CHECK_INCOMPLETE = "CHECK_INCOMPLETE"  # an answer that is partial, unverified or unavailable
+    CHECK_INCOMPLETE = "CHECK_INCOMPLETE"  # the outcome is partial, unverified or unavailable
     ANSWER_SAMPLED = "ANSWER_SAMPLED"  # a checked answer, drawn at random for review
     UNCHECKED_ENDPOINT = "UNCHECKED_ENDPOINT"
     # A response, or the end of one, was withheld, because its events could not be recorded.
@@ -62,7 +62,7 @@ def moment_text(moment: datetime) -> str:
 
 
 def _new_id() -> str:
-    """Make a UUID of version 7: it begins with the time, so an index of ids grows at its end."""
+    """Make a UUID of version 7: it begins with the time, so a database index grows at its end."""
     milliseconds, chance = time.time_ns() // 1_000_000, int.from_bytes(os.urandom(10), "big")
     return str(UUID(int=milliseconds << 80 & _TIME | chance & _CHANCE | _VERSION_7))
 
@@ -77,8 +77,9 @@ class AuditEvent:
         payload: The facts of the event, as JSON data.
         id: The id of the event, a UUID.
         timestamp: The moment when the event was made, in UTC.
-        detail: All findings about an answer, as JSON data; ``None`` without an answer, or if no
-            details are kept. The detail is stored beside the event, and may be removed earlier.
+        detail: All findings about an answer, as JSON data; ``None`` if the event is about no
+            answer, or if no details are kept. The detail is stored beside the event, and may be
+            removed earlier.
     """
 
     type: EventType

@@ -23,7 +23,7 @@ from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: The most entries of each list in an event: of its claims, its spans, or its JSON Pointers.
+#: The most entries of each list in an event: of claims, spans, edits or JSON Pointers.
 MAX_TEXTS = 1000
 #: The most characters of all texts together that an event keeps in full; further texts are cut
 #: after 100 characters.
@@ -40,7 +40,7 @@ _WHOLE: Mapping[str, Any] = MappingProxyType({})
 class Disposition(StrEnum):
     """How a stream ended, if its text was sent only after it was judged."""
 
-    DELIVERED = "delivered"  # all of it was sent to the client
+    DELIVERED = "delivered"  # all text was sent to the client
     REFUSED = "refused"  # ended by a refusal; the client keeps the text that was released before
     UPSTREAM_ERROR = "upstream_error"  # ended by an error of the upstream, passed on to the client
     CANCELLED = "cancelled"  # the client disconnected
@@ -158,7 +158,7 @@ def _event(
 def _finding(
     answer: Checked, keeping: Keeping, *, is_streamed: bool
 ) -> tuple[EventType, dict[str, Any]] | None:
-    """Return type and payload of the event about an answer's outcome; ``None`` if there is none."""
+    """Return type and payload of the event that an answer's outcome makes; ``None``: no event."""
     if answer.action is Action.NONE:
         return None
     if answer.outcome in _INCOMPLETE:
@@ -172,9 +172,9 @@ def _finding(
 
 
 def _drawn(answer: Checked, keeping: Keeping) -> tuple[EventType, dict[str, Any]] | None:
-    """Draw an answer at random: return type and payload of its event.
+    """Decide at random whether an answer is sampled; return type and payload of its event.
 
-    Return ``None`` if the answer is not drawn, or was not checked.
+    Return ``None`` if the answer is not sampled, or was not checked.
     """
     if answer.detection is None or random.random() >= keeping.sample:
         return None
@@ -228,7 +228,7 @@ def _texts(detection: Detection, keeping: Keeping) -> dict[str, tuple[str | None
 def _edits(
     answer: Checked, detection: Detection, keeping: Keeping
 ) -> tuple[dict[str, int | str | None], ...]:
-    """Return the changes that repaired an answer; if only hashes are kept, without their words."""
+    """Return the changes that repaired an answer; words are ``None`` if only hashes are kept."""
     quotes = Quotes(keeping, max_chars=MAX_CHARS)
     old = quotes.read(detection.answer)
     # New words may be a part of what is redacted in their source, so the source is read too.

@@ -77,7 +77,7 @@ def line_of(row: Mapping[Any, Any]) -> bytes:
 
 
 def _object(text: object) -> dict[str, Any]:
-    """Read a JSON object; return an empty one if the text is anything else."""
+    """Read a text as a JSON object; return an empty object if the text is anything else."""
     with suppress(ValueError, RecursionError):
         data = json.loads(str(text), parse_constant=refuse_constant)
         if isinstance(data, dict):

@@ -26,7 +26,7 @@ class HeadRow(Head):
 
     @classmethod
     def signed(cls, key: bytes, head: Head, *, started_at: int, ended_at: int | None) -> "HeadRow":
-        """Make a row and sign it."""
+        """Make the row for the end of a chain, and sign the row with ``key``."""
         signature = head_mac(key, head, started_at=started_at, ended_at=ended_at)
         place = head.to_dict()
         return cls(**place, started_at=started_at, ended_at=ended_at, signature=signature)

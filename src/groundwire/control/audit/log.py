@@ -228,8 +228,8 @@ class AuditLog:
         try:
             started_at = datetime.now(UTC)
             heads = await self._tried(sink.heads)
-            # Events may come while the ends of other chains are read. The first record must not be
-            # dated after them.
+            # Callers may add events while the ends of other chains are read. The first record of
+            # the chain must not be dated after these events.
             await self._write_own(sink, replace(self._chain.started(heads), timestamp=started_at))
             while batch := await self._next():
                 await self._append(sink, [self._chain.add(draft) for draft in batch])

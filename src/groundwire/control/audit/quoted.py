@@ -64,7 +64,7 @@ class Keeping:
 
 
 class Quotes:
-    """Quotes texts as the settings say.
+    """Quotes texts: redacted, and whole, cut or not at all, as :class:`Keeping` says.
 
     Beyond a limit on all texts together, texts are cut even if ``audit.text`` is ``full``, so that
     records do not get too large.
@@ -77,7 +77,7 @@ class Quotes:
         self._apply = lru_cache(maxsize=1024)(keeping.redaction.apply)
 
     def read(self, text: str) -> RedactedText:
-        """Find the ranges of a text to redact, so that parts of the text can be quoted."""
+        """Find the ranges to redact in a text, so that parts of the text can be quoted."""
         if self._keeping.text is AuditText.HASH:
             return RedactedText(text, ())  # no part of the text will be quoted
         return self._keeping.redaction.read(text)

@@ -70,7 +70,7 @@ class Draft:
     """A serialized event that has no place in a chain yet.
 
     Attributes:
-        columns: The columns by which the event is looked up.
+        columns: Name → value of the database columns by which the event is looked up.
         line: The event as one line of JSON.
         detail: The detail of the event as JSON; ``None`` without a detail.
     """
@@ -172,7 +172,7 @@ def _detail(detail: Mapping[str, Any]) -> str:
 
 
 def columns_of(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns by which an event is looked up.
+    """Return name → value of the database columns by which an event is looked up.
 
     Raises:
         KeyError: If a field is missing.

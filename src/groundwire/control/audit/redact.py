@@ -74,7 +74,7 @@ class Redaction:
         return cls(tuple(kind for kind in RedactionKind if kind in names))
 
     def find(self, text: str) -> tuple[Redacted, ...]:
-        """Find the ranges of a text to redact: in reading order, disjoint."""
+        """Find the ranges to redact in a text; they are in reading order and disjoint."""
         plain = shapes.folded(text)
         found = sorted(
             (start, rank, end)
@@ -84,7 +84,7 @@ class Redaction:
         return tuple(Redacted(start, end, self.kinds[rank]) for start, end, rank in _joined(found))
 
     def read(self, text: str) -> "RedactedText":
-        """Find the ranges of a text to redact; return text and ranges."""
+        """Find the ranges to redact in a text; return the text together with these ranges."""
         return RedactedText(text, self.find(text))
 
     def apply(self, text: str) -> str:
@@ -112,7 +112,7 @@ class RedactedText:
     def piece(self, start: int = 0, end: int | None = None) -> str:
         """Return a part of the text, redacted; without arguments, the whole text.
 
-        A range to redact that is only partly in the part gets a whole marker, too.
+        A range to redact that lies only partly in ``[start, end)`` gets a whole marker, too.
         """
         end = len(self.text) if end is None else end
         parts, at = [], start

@@ -1,8 +1,9 @@
-"""Removes expired records and details from the store, about every hour.
+"""Removes expired records and details (all findings about an answer) from the store.
 
-A chain loses its beginning, never a record between two others. Before a removal, a record announces
-it, so that ``audit verify`` knows which records may be missing. An interrupted removal is finished
-by the next one.
+This happens about every hour. A chain of records loses its beginning, never a record between two
+others. Before each removal, a record that announces the removal is added to the trail, so that
+``audit verify`` knows which records may be missing. An interrupted removal is finished by the next
+one.
 """
 
 import asyncio
@@ -96,8 +97,8 @@ class Retention:
     async def prune(self, now: datetime) -> Counter[str]:
         """Remove the records and details that have expired.
 
-        Rows in ``audit_writers`` are removed, too, if all records of their chains were removed
-        before. PostgreSQL's statistics are renewed.
+        The stored ends of chains (rows of ``audit_writers``) are removed, too, if all records of
+        the chains were removed before. PostgreSQL's statistics are renewed.
 
         Returns:
             Name of the table of records or of details → how many of its rows were removed.
@@ -247,12 +248,12 @@ async def _remove(store: Store, table: Table, condition: ColumnElement[bool]) ->
 
 
 def _is_of(columns: Any, writer: str, seq: int) -> ColumnElement[bool]:  # noqa: ANN401 - of a table
-    """Match the rows of a chain up to a record, which is included."""
+    """Return the SQL condition for the rows of a chain up to and including the record ``seq``."""
     return and_(columns.writer == writer, columns.seq <= seq)
 
 
 def _days_before(now: datetime, days: float | None) -> datetime | None:
-    """Return the moment ``days`` before ``now``, in whole milliseconds; ``None`` without days.
+    """Return the moment ``days`` before ``now``, in whole milliseconds; ``None`` for ``None``.
 
     If that would be before the year 1, return the beginning of the year 1.
     """

@@ -50,8 +50,8 @@ _PHONE = "|".join(
         r"\+[1-9](?:[ ()./-]{0,3}\d){6,14}",
         r"\b00[1-9](?:[ ()./-]{0,3}\d){7,14}",
         r"(?:\b1[ .-]?)?(?:\([2-9]\d\d\) ?|\b[2-9]\d\d[ .-])[2-9]\d\d[ .-]\d{4}",  # North America
-        r"\(?\b0\d{1,5}(?:\)[ /-]?|[ /-]{1,3})\d{2,}(?:[ -]\d{2,})*",  # national, with a 0 first
-        r"\b0\d(?:\.\d\d){4}\b",  # national with dots, as in France
+        r"\(?\b0\d{1,5}(?:\)[ /-]?|[ /-]{1,3})\d{2,}(?:[ -]\d{2,})*",  # without a country code
+        r"\b0\d(?:\.\d\d){4}\b",  # without a country code, with dots, as in France
     )
 )
 _DATE = r"\d{1,4}[ /.-]\d{1,2}[ /.-]\d{1,4}"

@@ -1,4 +1,4 @@
-"""Reads the keys that sign chains, configured or in a file, and makes a key if there is none."""
+"""Reads the keys that sign the audit trail, from a setting or a file, or makes a first key."""
 
 import os
 import secrets
@@ -53,7 +53,7 @@ def existing_keys(config: Config, *, more: Iterable[Path] = ()) -> Sequence[byte
 
 
 def signing_keys(config: Config) -> Sequence[bytes]:
-    """Return the keys of chains: first the key for new chains, then earlier keys.
+    """Return the keys that sign the audit trail: first the key for new chains, then earlier keys.
 
     If there is no key, make one.
 

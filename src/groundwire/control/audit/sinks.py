@@ -13,7 +13,7 @@ from typing import Protocol
 from groundwire.control.audit.record import AuditRecord, Head
 from groundwire.errors import SettingError
 
-_BINARY: int = getattr(os, "O_BINARY", 0)  # else Windows turns each \n into \r\n
+_BINARY: int = getattr(os, "O_BINARY", 0)  # without this flag, Windows turns \n into \r\n
 
 #: Bytes at the end of a file that are read to find the ends of other chains.
 _TAIL_BYTES = 2**20
@@ -160,7 +160,7 @@ def _is_torn(file: int) -> bool:
 
 
 def _head(line: bytes) -> Head | None:
-    """Return the head of the record in a line; ``None`` if the line is not a record."""
+    """Return chain, number and MAC of the record in a line; ``None`` if the line has no record."""
     with suppress(ValueError, RecursionError, KeyError, TypeError):
         return Head.of(json.loads(line)["chain"])
     return None

@@ -1,6 +1,7 @@
-"""Collects the statements of records about the trail: ends of other chains, and removals.
+"""Collects what records state about the trail itself: the ends of other chains, and removals.
 
-Only signed records count, so nobody without a key can pretend that retention removed a record.
+Only signed records count, so nobody without a key can pretend that retention, the removal of
+expired records, has removed a record.
 """
 
 import hmac
@@ -21,7 +22,7 @@ TELLING = (EventType.CHAIN_STARTED, EventType.RETENTION_APPLIED)
 
 
 class Statements:
-    """The statements about the trail that signed records with a type in :data:`TELLING` make.
+    """Statements about the trail itself, collected from signed records.
 
     Attributes:
         seen: Id of a chain → number of a record → the MAC of the record, and a text ``chain ID``

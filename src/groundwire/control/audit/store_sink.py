@@ -64,7 +64,8 @@ class StoreSink:
             rows = [HeadRow.read(row) for row in found.mappings()]
         genuine = [row.head for row in rows if row is not None and row.is_signed(self._keys)]
         if len(genuine) < len(rows):
-            # A changed row must not be returned: the new chain would confirm it by its signature.
+            # A changed row must not be returned: the new chain's first record, which names all
+            # returned ends, would confirm the change by its signature.
             log.error(
                 "%d chains of the audit trail have an end that none of our keys has signed: run "
                 "groundwire audit verify",

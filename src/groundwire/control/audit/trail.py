@@ -69,7 +69,8 @@ class Page:
     Attributes:
         events: The events of the page, in the order that was asked for.
         next: The cursor of the next page; ``None`` on the last page.
-        is_cut: Whether the page is not full, and the search stopped after :data:`SEARCHED` events.
+        is_cut: Whether the page is not full because the search for a text stopped after
+            :data:`SEARCHED` events.
     """
 
     events: tuple[FoundRecord, ...]
@@ -110,7 +111,8 @@ class Trail:
         end = None
         async with self.store.reading() as connection:
             if filter.contains:
-                # SQLite may have to sort many events, so it reads their long lines only afterwards.
+                # SQLite may have to sort many events. So this query sorts only their keys, and the
+                # next one reads the long lines.
                 window = _query(replace(filter, contains=()), place, **order).limit(SEARCHED)
                 found = window.with_only_columns(*(_RECORDS[name] for name in _PLACE)).subquery()
                 names = _PLACE[1:] if order["by_chain"] else _PLACE
@@ -174,7 +176,8 @@ def _query(
 ) -> Select[Any]:
     """Select the records that pass a filter, sorted by chain or by time.
 
-    They come after the record whose moment, writer and seq are ``after``; ``None``: from the first.
+    ``after`` is the moment, writer and seq of the record after which the selection begins; with
+    ``None``, it begins with the first record.
     """
     order = [_RECORDS.writer, _RECORDS.seq] if by_chain else [_RECORDS[name] for name in _PLACE]
     query = select(audit_records).where(*_conditions(filter))

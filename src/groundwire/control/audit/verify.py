@@ -103,7 +103,8 @@ class TrailVerifier:
         """Return the verdict, once all records have been read.
 
         Args:
-            rows: The rows of ``audit_writers``; ``None`` if the trail is in files.
+            rows: The stored ends of chains, from the table ``audit_writers``; ``None`` if the trail
+                is in files.
         """
         has_key = any(chain.key is not None for chain in self._chains.values())
         self._find_foreign_chains()
@@ -203,7 +204,11 @@ class TrailVerifier:
             self.find(TamperKind.CUT, text, writer=writer, seq=first)
 
     def _check_rows(self, rows: Collection[HeadRow]) -> bool:
-        """Compare chains with their rows in ``audit_writers``; return if a key has signed any."""
+        """Compare chains with their rows in ``audit_writers``.
+
+        Returns:
+            Whether one of the keys has signed at least one of the rows.
+        """
         has_key = False
         for row in rows:
             writer, chain = row.head.writer, self._chains.get(row.head.writer)

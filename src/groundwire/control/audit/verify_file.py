@@ -64,8 +64,8 @@ def read_line(raw: bytes) -> AuditRecord | TamperKind | None:
         record = _record(data)
     except (KeyError, TypeError, ValueError, RecursionError):
         return TamperKind.EDITED
-    # The same JSON in another spelling, such as one with a key twice, may mean something else to
-    # other programs.
+    # Only the exact bytes that a gateway writes are valid: other programs may read the same JSON in
+    # another spelling, such as one with a key twice, in another way.
     return record if record.to_line() == raw.rstrip(b"\n") else TamperKind.EDITED
 
 

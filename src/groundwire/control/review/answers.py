@@ -41,7 +41,7 @@ class Doubt(NamedTuple):
 
 
 def doubt_of(detail: Mapping[str, Any] | None) -> Doubt | None:
-    """Return how doubtful the result of a check is, by the detail of its event.
+    """Compute how doubtful the result of a check is, from the detail of the check's event.
 
     Return ``None`` if the detail has no score, or people cannot judge the answer, for example
     because its texts are not kept in full, or it has more than :data:`MAX_FINDINGS` findings.
@@ -86,7 +86,7 @@ def _log_odds(value: float, score: str) -> float:
 
 
 def facts_of(record: FoundRecord) -> CheckFacts:
-    """Return the facts about a check, from its event.
+    """Return the facts about the check of an answer, from the event that recorded the check.
 
     The answer must be one that people can judge, see :func:`doubt_of`.
     """

@@ -40,7 +40,7 @@ COMPARED = 300
 #: the reviews of the latest answers are taken.
 PROMISED = 20_000
 
-# Reads rows of the table ``labels``.
+# Validates rows of the table ``labels``, and turns them into reviews.
 _REVIEWS = TypeAdapter(list[Review])
 
 _OWN_DETAIL = and_(
@@ -70,12 +70,12 @@ class Labels:
         return review
 
     async def of(self, event_id: str) -> dict[str, Review]:
-        """Return the labels of an answer, by reviewer."""
+        """Return reviewer → this reviewer's labels for the answer of an event."""
         found = await self._reviews(select(labels).where(labels.c.event_id == event_id))
         return {each.account: each for each in found}
 
     async def labelled(self, event_ids: Sequence[str]) -> frozenset[str]:
-        """Return those of ``event_ids`` whose answers any reviewer has labelled."""
+        """Return those of ``event_ids`` whose answers at least one reviewer has labelled."""
         query = select(labels.c.event_id).where(labels.c.event_id.in_(event_ids))
         async with self._store.reading() as connection:
             return frozenset(await connection.scalars(query))
@@ -169,7 +169,8 @@ class Labels:
         latest_first = sorted(found, key=lambda each: str(each.moment), reverse=True)[:limit]
         places = {each.event_id: place for place, each in enumerate(latest_first)}
         of_ids = await self._records(_WITH_DETAILS.where(records.event_id.in_(places)))
-        # A line that somebody has changed may have another id than its column: it comes last.
+        # If somebody has changed a record, its line may have another id than its column. Such a
+        # record comes last.
         return sorted(of_ids, key=lambda each: places.get(str(each.event["id"]), limit))
 
     async def export(
@@ -199,8 +200,8 @@ class Labels:
                 and (row := labelled_row(record, of_answer)) is not None
                 and (row["sample"] is not None or not is_sample)
             ]
-            # An answer of the random sample may have another event, right before, about its
-            # outcome. If both are labelled, only the sample's event is exported.
+            # An answer of the random sample may have two events: one about its outcome, and right
+            # after that ANSWER_SAMPLED. If both are labelled, only ANSWER_SAMPLED is exported.
             drawn |= {key for key, row in rows if row["sample"] is not None}
             pending = rows[-1:] if some else []
             for key, row in rows[: len(rows) - len(pending)]:
@@ -225,7 +226,7 @@ class Labels:
 def _unlabelled(
     account: str | None, event_id: ColumnElement[str]
 ) -> tuple[ColumnElement[bool], ...]:
-    """Return the condition that a reviewer has not labelled an event; empty without a reviewer."""
+    """Return the SQL condition that a reviewer has not labelled an event; empty for ``None``."""
     if account is None:
         return ()
     own = and_(labels.c.account == account, labels.c.event_id == event_id)

@@ -3,7 +3,7 @@
 ``tables`` defines the tables, ``migrations`` and ``migrate`` bring older ones up to date, ``store``
 has transactions, and ``opening`` opens databases for gateways and commands. ``address`` reads URLs,
 ``engines`` and ``threads`` connect, ``sqlite`` makes and opens files, and ``faults`` turns errors
-of drivers into those of ``errors``, by the table ``faults.toml``.
+of drivers into those of ``errors``, as ``faults.toml`` lists them.
 """
 
 from groundwire.control.store.errors import StoreError

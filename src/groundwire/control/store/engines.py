@@ -116,7 +116,7 @@ class Engine:
         return connection
 
     def _give_up(self, attempt: asyncio.Future[Any]) -> None:
-        """Close the connection of an attempt if the task that waited for it was cancelled."""
+        """Close the connection that an attempt has opened for a task that was cancelled."""
         if attempt.cancelled() or attempt.exception() is not None:
             return
         closing = asyncio.ensure_future(_cut_off(attempt.result()))
@@ -150,7 +150,7 @@ def _driver(
 
 
 async def _cut_off(connection: Any) -> None:  # noqa: ANN401 - a connection of the driver
-    """Close a connection without waiting for a server; it may be closed already."""
+    """Close a connection, if it is not closed yet, without waiting for a server."""
     if hasattr(connection, "terminate"):
         connection.terminate()
     else:

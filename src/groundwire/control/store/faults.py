@@ -35,7 +35,7 @@ _KINDS = {
 
 
 def _by_code(database: str) -> Mapping[str, str]:
-    """Return the codes of a database's errors: code → name of the fault."""
+    """Return error code → name of the fault, for ``sqlite`` or ``postgresql``."""
     return {code: name for name, own in _FAULTS.items() for code in own.get(database, ())}
 
 
@@ -44,7 +44,7 @@ _SQLITE, _POSTGRESQL = _by_code("sqlite"), _by_code("postgresql")
 
 @contextmanager
 def as_store_errors() -> Iterator[None]:
-    """Turn errors of the database in the block into errors of the store.
+    """Turn errors of the database inside the ``with`` block into errors of the store.
 
     Other errors stay as they are.
 

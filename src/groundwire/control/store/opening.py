@@ -34,7 +34,7 @@ async def existing_store(config: Config) -> AsyncIterator[Store]:
 async def wait_until_open(
     store: Store, *, on_failure: Callable[[StoreError], None] = lambda error: None
 ) -> None:
-    """Open a store, and try again after temporary failures; ``on_failure`` is called with each.
+    """Open a store; after a temporary failure, call ``on_failure`` with the error and try again.
 
     Raises:
         StoreError: If a failure is not temporary.

@@ -150,7 +150,7 @@ class Store:
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncConnection]:
-        """Begin a transaction that is kept if the block ends, and not kept if the block raises.
+        """Begin a transaction, which is kept unless the ``with`` block ends with an exception.
 
         The block must do nothing but talk to the database: SQLite takes one writer at a time, for
         which all others wait.
@@ -173,7 +173,7 @@ class Store:
         if self._engine is None:
             raise StoreUnavailableError("it is not open", "Try again once it is")
         if self._file_id() != self._file:
-            # If the file was deleted, data that is written to it is lost once it is closed.
+            # Data that is written to a deleted file is lost when the file is closed.
             raise StoreUnusableError(
                 "its file was moved, removed or replaced while it was in use",
                 "Put it back, or start again",
@@ -186,7 +186,7 @@ class Store:
 
 @asynccontextmanager
 async def holding(lock: asyncio.Lock, patience_s: float) -> AsyncIterator[None]:
-    """Run the block with a lock that writers of this process take in turn.
+    """Hold a lock, which writers of this process take in turn, during the ``with`` block.
 
     Raises:
         StoreBusyError: If the lock is not free within ``patience_s`` seconds.

@@ -125,8 +125,9 @@ activity = sa.Table(
     sqlite_with_rowid=False,  # without row ids, sums of many rows take half the time
 )
 
-#: Each row counts in ``n`` how often a stage of checks took a time within one range. ``range`` is
-#: the range's number, see :mod:`groundwire.control.activity`; ``slot`` is as in ``activity``.
+#: Each row counts in ``n`` how often, in one stretch of time, a stage of checks had a duration in
+#: one range. ``slot`` is the beginning of the stretch, in seconds since 1970; ``range`` is the
+#: range's number, see :mod:`groundwire.control.activity`.
 check_times = sa.Table(
     "check_times",
     metadata,
@@ -137,7 +138,7 @@ check_times = sa.Table(
     sqlite_with_rowid=False,  # without row ids, sums of many rows take half the time
 )
 
-#: The records of the audit trail. Rows are never changed, and only retention removes them.
+#: The records of the audit trail. Rows are never changed, and are removed only when they expire.
 audit_records = sa.Table(
     "audit_records",
     metadata,

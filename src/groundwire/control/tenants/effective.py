@@ -79,8 +79,9 @@ def _judging(
 
     Values that the tenant has set stay. An inherited operating point becomes ``balanced`` if the
     tenant's detector is not the configured one. An inherited similarity threshold becomes ``None``
-    if it does not count for the tenant. If the detector cannot judge with the tenant's settings,
-    only a warning is added to the field ``detector``.
+    if the tenant's detector would not use it, for example because it gives probabilities. If the
+    detector cannot judge with the tenant's settings, only a warning is added to the field
+    ``detector``.
     """
     known = config.detectors
     try:
@@ -139,7 +140,7 @@ def _sources(config: Config, record: TenantRecord) -> Iterator[tuple[str, Overri
 
 
 def _warnings(record: TenantRecord) -> Iterator[tuple[str, str]]:
-    """Yield the fields with values of the tenant that are not valid, each with a warning."""
+    """Yield the name of each field for which the tenant has an invalid value, with a warning."""
     _, wrong = read_stored_policy(record.policy)
     yield from wrong.items()
     for key, (name, _) in METADATA.items():

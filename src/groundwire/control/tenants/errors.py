@@ -80,7 +80,7 @@ class VersionMismatchError(TenantError):
 
 
 class ConfiguredError(TenantError):
-    """A tenant or key of the configuration cannot be removed; ``args`` says which."""
+    """A tenant or key of the configuration cannot be removed; ``args`` has its kind and id."""
 
     def __str__(self) -> str:
         what, id_ = self.args

@@ -20,7 +20,7 @@ MAX_METADATA_VALUE_CHARS = 1024
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}")
 _ID_LEGAL = "1 to 128 letters, digits and any of . _ : @ -, and a letter or digit first"
 
-#: Matches the id of a key.
+#: Matches the id of a key: 12 hexadecimal digits.
 KEY_ID = re.compile(r"[0-9a-f]{12}")
 
 #: Matches a character that not every database can store: NUL, or a lone surrogate.
@@ -94,7 +94,7 @@ def read_policy(raw: Mapping[str, object]) -> dict[str, Any]:
 
     Raises:
         ConfigError: If a field or a value is not valid; the message lists valid ones.
-        InvalidTenantError: If the policy has far too many fields, or a name is too long.
+        InvalidTenantError: If the policy has far too many fields, or a field's name is too long.
     """
     if len(raw) > 2 * len(KINDS) or any(len(str(name)) > MAX_METADATA_KEY_CHARS for name in raw):
         raise InvalidTenantError(

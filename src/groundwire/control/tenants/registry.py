@@ -78,7 +78,7 @@ class Registry:
         return tuple(found[each] for each in sorted(found))
 
     async def tenant(self, id_: str) -> TenantRecord:
-        """Return a tenant.
+        """Return the tenant with an id, stored or configured.
 
         Raises:
             UnknownTenantError: If there is no tenant with this id.
@@ -414,5 +414,5 @@ class Registry:
 
 
 def _of(tenant: str | None) -> ColumnElement[bool]:
-    """Match the keys of a tenant, or with ``None`` those of the admin plane."""
+    """Return the SQL condition for the keys of a tenant, or with ``None`` of the admin plane."""
     return _KEYS.role.is_not(None) if tenant is None else _KEYS.tenant == tenant

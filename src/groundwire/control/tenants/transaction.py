@@ -137,7 +137,7 @@ class Change:
 
 
 class Changes:
-    """Begins changes, one at a time.
+    """Begins changes of tenants and keys, one at a time.
 
     The changes of a process wait here for their turn. If they waited in the database, each would
     use up a connection.
@@ -148,7 +148,7 @@ class Changes:
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[Change]:
-        """Begin a change, which is kept if the block ends, and not kept if the block raises.
+        """Begin a change, which is kept unless the ``with`` block ends with an exception.
 
         If the block has changed a tenant or a key, the counter in the table ``changes`` grows by 1.
 

@@ -1,4 +1,4 @@
-"""Decides for each segment of an answer whether it is an aside."""
+"""Decides for each segment of an answer whether it is an aside, which claims nothing."""
 
 import re
 import sys
@@ -82,7 +82,7 @@ class AsideFinder:
         return any(writes_out(text, figure) for text in self._known.texts)
 
     def _may_lead(self, answer: str, segment: Segment) -> bool:
-        """Return whether a segment waits, because the text after it may make it an aside."""
+        """Return whether a segment must wait for the text after it, which may make it an aside."""
         gap, text = answer[self._end : segment.start], answer[segment.start : segment.end]
         if self._is_code != _turns_code(gap) or len(text) > _MAX_ASIDE_CHARS:
             return False
@@ -177,7 +177,7 @@ class AsideFinder:
         return all(not asserts(word) and self._known.admits(word) for word in others)
 
     def _names(self, ids: Iterable[str]) -> bool:
-        """Return whether each id names a source, by its id or by its position (``S0``, ``1``)."""
+        """Return whether each of ``ids`` is a source's id or its position (``S0``, ``1``)."""
         return all(
             each in self._ids
             or (each.lstrip("Ss").isdecimal() and int(each.lstrip("Ss")) <= len(self._ids))

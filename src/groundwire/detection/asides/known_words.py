@@ -12,7 +12,7 @@ from groundwire.text.word_lists import read_lists
 LISTS = read_lists(Path(__file__).with_name("words.txt"))
 TITLE_WORDS, DOCUMENT_WORDS = words(LISTS["title_words"]), words(LISTS["document_words"])
 ASSERTING = words(LISTS["asserting"]) | NEGATIONS
-#: The most characters of all sources together that are searched for words.
+#: The most characters that are searched for words, in all sources together.
 _MAX_SEARCHED_CHARS = 2_000_000
 WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -34,13 +34,16 @@ class KnownWords:
         return bool(self._places(word))
 
     def admits(self, word: str) -> bool:
-        """Return whether a word is a function word, or passes :func:`is_plain` or :meth:`has`."""
+        """Return whether a word is common, or in a source or the question.
+
+        Common are function words and the words that :func:`is_plain` accepts.
+        """
         return word in FUNCTION_WORDS or is_plain(word) or self.has(word)
 
     def have(self, found: Sequence[str], *, in_question: bool = False) -> bool:
-        """Return whether one source has all words that the question lacks, or the question has all.
+        """Return whether the question, alone or together with one source, has all words.
 
-        With ``in_question``, the question must have all words.
+        With ``in_question``, the question alone must have all words.
         """
         places = [p for word in found if -1 not in (p := self._places(word))]
         return not places or (not in_question and bool(frozenset.intersection(*places)))
@@ -105,7 +108,7 @@ def has_form(word: str, among: Collection[str]) -> bool:
 def is_plain(word: str) -> bool:
     """Return whether a word is, by the word lists, common in titles or in names of documents.
 
-    A word that is common in titles may have another form, such as the plural.
+    Other forms of a word that is common in titles, such as its plural, are accepted too.
     """
     return has_form(word, TITLE_WORDS) or word in DOCUMENT_WORDS
 

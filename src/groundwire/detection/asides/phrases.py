@@ -63,10 +63,10 @@ _OBJECT = re.compile(
 
 
 def _phrases(name: str) -> re.Pattern[str]:
-    """Return the pattern that matches the phrases of a list.
+    """Compile the phrases of one list of ``words.txt`` into a pattern.
 
-    In the list, ``@names`` and ``@thing`` stand for the lists with these names, and ``~`` stands
-    for free words, of 1 to 120 characters.
+    In the list, ``@names`` and ``@thing`` stand for the lists with these names, and each ``~``
+    stands for free words, of 1 to 120 characters together.
     """
     text = re.sub(r"\n\s+", "", LISTS[name])
     for each in ("names", "thing"):
@@ -87,15 +87,17 @@ _CLAUSE = re.compile(r"\s*[,;]\s+(?:(?:and|but|so)\s+)?|\s+[—–-]\s+|[.!?…:
 class Phrases:
     """Recognises phrases that claim nothing: titles, greetings, intros and closing remarks.
 
-    A listed phrase may have places for free words, which must state nothing. Each of these words
-    must be a listed word of offers, or a word that :meth:`.KnownWords.admits` accepts.
+    A phrase of ``words.txt`` may have places for free words, which must state nothing. Each free
+    word must be in the list ``offer_words``, or be accepted by :meth:`.KnownWords.admits`.
     """
 
     def __init__(self, known: KnownWords) -> None:
         self._known = known
 
     def kind_of(self, text: str) -> AsideKind | None:
-        """Return the kind of aside of a text's last clause; ``None`` unless all clauses are asides.
+        """Return the kind of aside that a text is; ``None`` unless all its clauses are asides.
+
+        The kind is that of the last clause.
 
         A clause that is a listed phrase is an aside. A clause that is an intro is an aside too, if
         the last clause is an intro and follows another clause or ends with a colon.
@@ -132,7 +134,7 @@ class Phrases:
         return None
 
     def _says_little(self, rest: str, *, asks: bool) -> bool:
-        """Return whether the free words of a phrase are few, all known, and assert nothing."""
+        """Return whether the free words of a phrase are at most 12, known, and assert nothing."""
         found = words_in(_ADDRESSED.sub(" ", rest))
         return len(found) <= 12 and not any(
             (word in ASSERTING and not (asks and word in _AUXILIARY))
@@ -166,7 +168,7 @@ class Phrases:
         """Return whether a text is a question that states nothing.
 
         Each word must be a function word or pass :func:`.is_plain`. A yes-or-no question without a
-        clause may also have words of the sources and of the user's question.
+        subordinate clause may also have words of the sources and of the user's question.
         """
         asks = text.endswith("?") and bool(_ASKS.match(text))
         has = self._known.admits if _YES_NO.fullmatch(text) else is_plain
@@ -188,8 +190,8 @@ class Phrases:
         found = words_in(bare)
         if bare.endswith(("!", ";", ",")) or len(found) > MAX_TITLE_WORDS + 4 * asks:
             return False
-        # Do not test a first word that is common in titles: "Costs" begins a title, but in "Pro
-        # costs" it may be a verb.
+        # The first word is not tested if it is common in titles: "Costs" begins a title, but in
+        # "Pro costs" the same word may be a verb.
         rest = found[1:] if found and found[0] in TITLE_WORDS else found
         if any(asserts(word) and not (asks and word in _AUXILIARY) for word in rest):
             return False

@@ -36,7 +36,7 @@ class Shape:
 
         ``before`` is the text right before it, from the start of its line if ``begins_line``, else
         from the end of the previous segment. ``after`` is the text up to the next segment; empty if
-        that segment is not known.
+        the next segment has not arrived.
         """
         self.text = text
         start, end = after[:_SEEN_CHARS], after[-_SEEN_CHARS:]
@@ -50,7 +50,7 @@ class Shape:
         is_bold = bool(BOLD.fullmatch(bare))
         indent, deeper = len(before) - len(before.lstrip()), _NEXT_LINE.search(end)
         # A bold item of a list is a title only if a deeper list follows, or an empty line with no
-        # item after it. Otherwise it is one of several items that make up the answer.
+        # item after that line. Any other bold item is one of several that make up the answer.
         is_next_item = bool(_NEXT_ITEM.search(end))
         opens = not self.is_item or (
             len(deeper[1]) > indent if deeper and is_next_item else "\n\n" in after

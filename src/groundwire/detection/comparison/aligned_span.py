@@ -21,7 +21,7 @@ from groundwire.text.vocabulary import HEDGES, NEGATIONS
 _NEAR = 4
 
 
-@dataclass(frozen=True)  # no slots: cached properties are stored beside the fields
+@dataclass(frozen=True)  # no slots: cached_property needs a __dict__
 class ComparedText:
     """A text, with its words, names and quantities, which are found when they are first needed.
 
@@ -95,7 +95,7 @@ class ComparedText:
 Lines: TypeAlias = tuple[ComparedText, ...]
 
 
-@dataclass(frozen=True)  # no slots: cached properties are stored beside the fields
+@dataclass(frozen=True)  # no slots: cached_property needs a __dict__
 class Held:
     """A span, its claim, and the lines of evidence that both are compared with.
 
@@ -163,7 +163,7 @@ class Held:
 
     @property
     def negated_otherwise(self) -> frozenset[str]:
-        """The common stems of claim and relevant lines that only one of the two sides negates."""
+        """The stems that the claim shares with relevant lines, and that only one side negates."""
         claim = self.claim
         line_negated = frozenset().union(*(line.negated for line in self.relevant))
         line_plain = frozenset().union(*(line.content - line.negated for line in self.relevant))
@@ -182,5 +182,5 @@ class Held:
 
     @cached_property
     def index(self) -> QuantityIndex:
-        """The quantities of all lines."""
+        """An index of the quantities of all lines."""
         return QuantityIndex.of(q for line in self.lines for q in line.quantities)

@@ -71,7 +71,8 @@ def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
 def _best(candidates: Iterable[_Candidate]) -> EvidenceRef | None:
     """Return the place of the best candidate.
 
-    The result is ``None`` if no candidate is likely, different words tie, or the place is unknown.
+    The result is ``None`` if no score reaches ``MIN_LIKENESS``, if different words have the best
+    score, or if the place of the line is not known.
     """
     likely = [found for found in candidates if found.score >= MIN_LIKENESS]
     most = max((found.score for found in likely), default=0.0)
@@ -98,7 +99,7 @@ def _quantities(held: Held) -> list[_Candidate]:
         for line in held.lines
         for start, end, members in quantity_ranges(line)
         if any(same_kind(wrong, held.claim.text, other, line.text) for other in members)
-        # A value that the claim states elsewhere does not correct this one.
+        # A value that the claim states elsewhere does not correct the wrong one.
         and any(others.match(other) in _OTHER for other in members)
     ]
 
@@ -172,14 +173,17 @@ def _names(held: Held) -> list[_Candidate]:
         candidate
         for line in held.lines
         for name in _names_in(line, with_first=is_first)
-        # A name that the claim has elsewhere does not correct this one.
+        # A name that the claim has elsewhere does not correct the wrong one.
         if not {word.stem for word in line.words if _inside(word, name)} <= held.rest_content
         and (candidate := _beside(held.claim, wrong, line, name)).score >= _BESIDE + MIN_LIKENESS
     ]
 
 
 def _names_in(line: ComparedText, *, with_first: bool) -> list[Word]:
-    """Return the names in a line; ``with_first`` adds the line's first word if that may be one."""
+    """Return the names in a line.
+
+    With ``with_first``, a capitalised first word of the line counts as a name too.
+    """
     first = [word for word in line.words[:1] if word.is_content and word.text[0].isupper()]
     is_new = with_first and first and first[0].start not in {name.start for name in line.names}
     return [*first, *line.names] if is_new else line.names

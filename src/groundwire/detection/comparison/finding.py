@@ -11,7 +11,7 @@ class Category(StrEnum):
 
     CONTRADICTION = "contradiction"  # the evidence says otherwise
     UNSUPPORTED_ADDITION = "unsupported_addition"  # the evidence does not say so
-    FABRICATED_REFERENCE = "fabricated_reference"  # it refers to something in no source
+    FABRICATED_REFERENCE = "fabricated_reference"  # the span refers to something in no source
 
 
 class Subtype(StrEnum):
@@ -34,8 +34,8 @@ class Explanation(JsonRecord):
     Attributes:
         start: Offset of the span in the answer.
         end: Offset after the span in the answer.
-        label: The label after the explanation, which may differ from the detector's; ``supported``
-            for a false positive.
+        label: The label that the explainer gives the span, which may differ from the detector's;
+            ``supported`` for a false positive.
         category: The kind of fault.
         subtype: The kind of difference between the span and the evidence.
         severity: Severity of the fault, from 0 (none) to 4 (contradicted).

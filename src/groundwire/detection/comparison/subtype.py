@@ -76,7 +76,7 @@ def differing_names(held: Held) -> list[Word]:
 def opposites_in(held: Held) -> list[tuple[ComparedText, Word]]:
     """Return the words of relevant lines that are opposites of words in the span, with their lines.
 
-    A word of the span does not count against a line that has it as well.
+    A word of the span is not compared with a line that has this word as well as its opposite.
     """
     inside = {word.lower for word in held.span_words}
     return [

@@ -86,9 +86,10 @@ def around(words: Sequence[Word], start: int, end: int, most: int) -> tuple[list
 
 
 def likeness(one: Mapping[str, int], other: Mapping[str, int]) -> float:
-    """Score how alike two places in texts are, by the stems near each and their distances from it.
+    """Score how alike two places in texts are, by the words near both.
 
-    Each stem near both adds 1 / (the sum of its distances): 0.5 if it is right beside both.
+    Each argument maps the stems near one place to their distances from this place. A stem near both
+    places adds 1 / (the sum of its two distances): 0.5 if it is right beside both.
     """
     return round(sum(1 / (one[stem] + other[stem]) for stem in one.keys() & other.keys()), 6)
 

@@ -37,7 +37,8 @@ class Basis:
         readings: The lines, as the model reads them, equal lines once.
         stated: The quantities of all lines.
         text: Function that returns a line as a :class:`.ComparedText`, made once for each line.
-        clauses: Function that returns the clauses of a :class:`.ComparedText`, found once for each.
+        clauses: Function that returns the clauses of a :class:`.ComparedText`, found once for each
+            text.
     """
 
     def __init__(self, readings: Sequence[str], stated: QuantityIndex, question: str = "") -> None:

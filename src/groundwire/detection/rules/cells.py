@@ -98,7 +98,7 @@ def _is_offered(claim: ComparedText, word: Word) -> bool:
 
 
 def _is_entry(value: ComparedText) -> bool:
-    """Return whether a value is one or two words in lower case, none of ``_SWITCHES``."""
+    """Return whether a value is one or two words in lower case, other than "yes" and the like."""
     is_said = all(word.text.isalpha() and word.text.islower() for word in value.words)
     return is_said and 0 < len(value.words) <= _ENTRY_WORDS and not value.lowers & _SWITCHES
 
@@ -132,7 +132,7 @@ def _end_of(claim: ComparedText, word: Word) -> int:
 
 
 def _asked(claim: ComparedText, row: Mapping[str, str], said: str) -> list[str]:
-    """Return the columns that a claim names without stating the cell that the row has there."""
+    """Return the columns that a claim names without stating the cell of ``row`` in the column."""
     asked = (
         column
         for column, cell in row.items()

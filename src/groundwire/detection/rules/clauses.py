@@ -25,8 +25,8 @@ _STATEMENT = 3
 #: Least number of content words that a claim's clause and a line's clause must share, if the line's
 #: clause has fewer than ``_STATEMENT`` words.
 _MIN_COMMON = 2
-#: If "than" stands fewer than this many words after "no" or "not", they state a limit: "no later
-#: than", "not more than".
+#: If "than" stands fewer than this many words after "no" or "not", the words state a limit: "no
+#: later than", "not more than".
 _UNTIL_THAN = 6
 #: Limit on the cuts between clauses of a claim or line; the text after the last cut is one clause.
 _MAX_CLAUSES = 64
@@ -65,7 +65,7 @@ _OPPOSITE = opposites_of(pair for pair in (*OPPOSITES, *LOOSE_OPPOSITES) if pair
 _OPPOSITE |= {word: _OPPOSITE.get(word, frozenset()) | {"some"} for word in ("all", "every")}
 
 
-@dataclass(frozen=True)  # no slots: cached properties are stored beside the fields
+@dataclass(frozen=True)  # no slots: cached_property needs a __dict__
 class Clause:
     """A clause of a sentence.
 
@@ -120,8 +120,8 @@ class Clause:
     def likeness(self, line: "Clause") -> float:
         """Return the share of the two clauses' content words that both have.
 
-        It is 0 if only one word is common and the clause of the line is shorter than a statement.
-        It may exceed 1 if an opposite is no content word, such as "all".
+        The share is 0 if fewer than two words are common and the line's clause has fewer than three
+        words. It may exceed 1 if an opposite is no content word, such as "all".
         """
         common = len(self.content & line.content)
         is_enough = common >= _MIN_COMMON or len(line.lowers) >= _STATEMENT

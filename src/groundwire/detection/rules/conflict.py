@@ -10,9 +10,9 @@ from groundwire.detection.values import Label
 class ConflictKind(StrEnum):
     """The kind of mistake that a rule finds."""
 
-    NUMBER = "number"  # the evidence has another number in its place
+    NUMBER = "number"  # the evidence has another number in the same place
     UNIT = "unit"  # the evidence has the same number with another unit
-    DATE = "date"  # the evidence has another date, day or month in its place, or lacks the time
+    DATE = "date"  # the evidence has another date, day or month there, or lacks the time of day
     NEGATION = "negation"  # a "not" in only one of claim and evidence, or opposite words
     RANK = "rank"  # "the longest", where the evidence says "the second longest"
     ROLES = "roles"  # "Ann sued Bob", where the evidence says "Bob sued Ann"
@@ -53,7 +53,7 @@ class Conflict:
 class RuleFinding(NamedTuple):
     """The finding of a rule, without label and probability; ``claim[start:end]`` is wrong.
 
-    ``is_enough`` says whether the finding holds even if the model does not doubt the words. It
+    ``is_enough`` says whether the finding holds even if the model does not doubt the words. This
     matters only for a number, a date or an address: findings of other kinds always hold.
     """
 

@@ -17,8 +17,8 @@ LIKENESS = 0.6
 _SHARE = 0.9
 #: Least share of a claim's content words that a line has if it is about the same thing.
 _ABOUT = 0.6
-#: Clauses that share fewer content words than this are compared only if neither has any other
-#: content word.
+#: Two clauses that share fewer content words than this are compared only if neither of them has any
+#: other content word.
 _MIN_WORDS = 2
 #: Number of best lines that are compared by their clauses, and number of best lines that are
 #: compared by words such as "rose" or "longest".
@@ -73,7 +73,7 @@ def negations(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleF
 
 
 def directions(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
-    """Find a rise where the evidence has a fall, or a fall where it has a rise."""
+    """Find words such as "rose" where the evidence has words such as "fell", and the reverse."""
     if claim.has_negation:
         return
     about = [line for line in lines[:_LINES] if overlap(claim, line) >= _ABOUT]
@@ -124,7 +124,7 @@ def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
 
 
 def _is_enough(own: Clause, clause: Clause) -> bool:
-    """Return whether two clauses share enough content words; short ones must share all."""
+    """Return whether two clauses share at least two content words, or all that they have."""
     return len(own.content & clause.content) >= _MIN_WORDS or own.likeness(clause) == 1
 
 

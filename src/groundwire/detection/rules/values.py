@@ -17,13 +17,14 @@ _ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
 #: A value of a line stands in the place of a value of the claim if the likeness of the words around
 #: the two values is at least this. A word right beside both values adds 0.5.
 _IN_PLACE = 0.6
-#: Added to this likeness if all words around the claim's value are around the line's value too (see
-#: :func:`_is_all_around`): in "It was built in 1950.", "built" is the only word around the value.
+#: Added to the likeness of a claim's value and a line's value if all words around the claim's value
+#: are around the line's value too (see :func:`_is_all_around`): in "It was built in 1950.", "built"
+#: is the only word around the value.
 _ALL_AROUND = 0.1
-#: Added to this likeness if the two values have the same unit.
+#: Added to the likeness of a claim's value and a line's value if they have the same unit.
 _SAME_UNIT = 0.1
-#: Added to this likeness if the two values differ by a slip, as "15 November" and "15 December", or
-#: 1,487 and 1,847.
+#: Added to the likeness of a claim's value and a line's value if they differ by a slip, as "15
+#: November" and "15 December", or 1,487 and 1,847.
 _NEAR_MISS = 0.6
 #: Like ``_IN_PLACE``, for two days or months, which have fewer neighbours.
 _DAY_IN_PLACE = 0.3
@@ -34,19 +35,19 @@ _DAYS_RANGE = "{0}[a-z]*\\.?\\s*(?:to|through|until|till|[-–])\\s*{0}".format(
 #: Two numbers with the same digits in another order count as a slip only if they have at least this
 #: many digits.
 _FIGURES = 3
-#: Words of claims that compare or compute. Only such claims, rates and times may use numbers of
-#: lines as operands.
+#: Words of claims that compare or compute. Numbers of the evidence's lines may be operands only in
+#: such claims, and of rates and times.
 _COMPARES = re.compile(
     r"\b(?:than|more|less|fewer|difference|between|after|later|earlier|per ?cent|share|out of|so"
     r"|sum|total|totals?|together|altogether|combined|remain\w*|left|taken|in all)\b|%",
     re.IGNORECASE,
 )
-#: Limit on the numbers that are used as operands. Among more numbers, some pair gives almost any
-#: result.
+#: Limit on the stated numbers with which a rule tries to compute a number of the claim. Among more
+#: numbers, some pair gives almost any result.
 _MOST_OPERANDS = 12
 #: A claim may compute with numbers from this many of the best lines.
 _OPERAND_LINES = 2
-#: Greatest relative difference between a stated number and a computed one that count as equal.
+#: Greatest relative difference at which a stated and a computed number count as equal.
 _ROUNDED = 0.005
 #: Words between a rate and the number that it is for: 2.8 per 1,000.
 _PER = re.compile(r"\s+(?:\w+\s+)?(?:per|in|for every|out of)\s+")
@@ -88,11 +89,15 @@ def days(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindin
 def settled(
     claim: ComparedText, lines: Lines, basis: Basis, before: str = ""
 ) -> tuple[tuple[int, int], ...]:
-    """Return the ranges of numbers and times that follow from the evidence without being in it.
+    """Find numbers and times of a claim that follow from the evidence without being in it.
 
-    They are rounded in the claim, or can be computed. If any can be computed, the claim's numbers
-    that the best lines state are returned as well, since they may be operands. Numbers of the claim
-    ``before`` may also be operands: "It costs $12 and $3. In total, that is $15."
+    The claim rounds such a number, or the number can be computed. If any can be computed, the
+    claim's numbers that the best lines state are found as well, since they may be operands. Numbers
+    of ``before``, the previous claim, may also be operands: "It costs $12 and $3. In total, that is
+    $15."
+
+    Returns:
+        Ranges ``[start, end)`` of the claim's text, in reading order.
     """
     earlier = [q for q in quantities_in(ComparedText(before)) if basis.stated.match(q) in STATED]
     del earlier[_MOST_OPERANDS:]
@@ -117,10 +122,10 @@ def settled(
 
 
 def _has_day(lower: str, basis: Basis) -> bool:
-    """Return whether the evidence may state this day or month.
+    """Return whether the evidence may state a day of the week or a month.
 
-    The evidence may state it if a line has the name, the first three letters of the name, or for a
-    day of the week a range of weekdays, which may include the day.
+    This is so if a line has the name, the first three letters of the name, or, for a day of the
+    week, a range of weekdays, which may include the day.
     """
     either = rf"\b(?:{lower.removesuffix('s')}|{lower[:3]}\b)"
     either += f"|{_DAYS_RANGE}" if lower in WEEKDAYS else ""
@@ -144,7 +149,7 @@ def _has_other_unit(quantity: Quantity, lines: Lines) -> bool:
 def _is_bare_hour(time: Quantity, lines: Lines) -> bool:
     """Return whether a time is a full hour that a line has as a plain number.
 
-    An example is "opens at 9" for "9 am".
+    An example is a line with "opens at 9" for the time "9 am".
     """
     if not isinstance(time.value, float):
         return False
@@ -171,7 +176,7 @@ def _is_replaced(claim: ComparedText, quantity: Quantity, lines: Lines) -> bool:
         for line in lines
         for other in quantities_in(line)
         if _may_replace(claim, quantity, line, other)
-        # A value that the claim states elsewhere does not replace this one.
+        # A value that the claim states elsewhere does not replace ``quantity``.
         and others.match(other) not in STATED
     )
 
@@ -193,7 +198,7 @@ def _is_all_around(
 def _may_replace(claim: ComparedText, one: Quantity, line: ComparedText, other: Quantity) -> bool:
     """Return whether one quantity may replace another: they disagree and are of one kind.
 
-    If they differ by a slip of digits, the quantity of the line may lack the unit.
+    If their digits are the same in another order, the quantity of the line may lack the unit.
     """
     if _agrees(one, other):
         return False
@@ -213,7 +218,10 @@ def _agrees(one: Quantity, other: Quantity) -> bool:
 
 
 def _same_parts(one: Quantity, other: Quantity) -> list[bool] | None:
-    """Return whether the parts that two dates both state are equal; ``None`` for other values."""
+    """Compare each part (year, month, day) that two dates both state.
+
+    The result has a true item for each equal part; it is ``None`` for values other than dates.
+    """
     if not (isinstance(one.value, tuple) and isinstance(other.value, tuple)):
         return None
     return [a == b for a, b in zip(one.value, other.value, strict=True) if a and b]
@@ -283,11 +291,11 @@ def _is_computed(
 ) -> bool:
     """Return whether a number can be computed from stated numbers.
 
-    It may be a sum, a difference, the years between two dates, a share in per cent, a rate such as
-    2.8 per 1,000, or a price times a count. The operands are numbers of the claim; those of a rate
-    may also be in the best lines. If the claim compares, the operands of all but a price may be in
-    the best lines, and those of a sum in the previous claim. The result is false for an end of a
-    range.
+    The number may be a sum, a difference, the years between two dates, a share in per cent, a rate
+    such as 2.8 per 1,000, or a price times a count. Operands are stated numbers of the claim
+    (``own``), and for a rate also of the best lines of the evidence (``near``). If the claim
+    compares, operands may be in ``near``, except those of a price, and the operands of a sum may be
+    in the previous claim (``earlier``). The result is false for an end of a range.
     """
     if quantity.kind is not QuantityKind.NUMBER or _is_in_range(claim, quantity):
         return False
@@ -304,7 +312,10 @@ def _is_computed(
 
 
 def _is_rate(claim: ComparedText, quantity: Quantity, own: Sequence[Quantity]) -> bool:
-    """Return whether a number is in a rate that two numbers give: 18 of 6,400 are 2.8 per 1,000."""
+    """Return whether a number is part of a rate that follows from two other numbers.
+
+    For example, 18 of 6,400 are 2.8 per 1,000.
+    """
     for rate, base in pairwise(quantities_in(claim)):
         per = _PER.fullmatch(claim.text[rate.end : base.start])
         if per and quantity in (rate, base) and base.number in _BASES:
@@ -314,7 +325,7 @@ def _is_rate(claim: ComparedText, quantity: Quantity, own: Sequence[Quantity]) -
 
 
 def _is_sum(result: Quantity, parts: Sequence[Quantity]) -> bool:
-    """Return whether a number is the sum of two or all of the parts that have the same unit."""
+    """Return whether a number is the sum of two, or of all, of the parts that have its unit."""
     numbers = [part.number for part in parts if part.unit == result.unit and part.value]
     sums = [a + b for a, b in combinations(numbers, 2)]
     sums += [sum(numbers)] if len(numbers) > 1 else []

@@ -19,8 +19,8 @@ from groundwire.errors import CorruptModelError, ModelError, UnknownModelError
 DEFAULT_MODEL = "reader"
 #: The operating point of a detector if none is set.
 DEFAULT_POINT = "balanced"
-#: Names of the embedded reader alone, and of the embedded reader with a cross-encoder. In options,
-#: ``reader`` means ``reader-base`` if it is installed, otherwise ``reader-small``.
+#: Names of the reader that this package contains, and of that reader with a cross-encoder. In
+#: options, ``reader`` means ``reader-base`` if it is installed, otherwise ``reader-small``.
 READER_SMALL, READER_BASE = "reader-small", "reader-base"
 READERS = (DEFAULT_MODEL, READER_SMALL, READER_BASE)
 #: The environment variable that changes what ``reader`` means: ``reader-small``, ``reader-base``
@@ -164,7 +164,7 @@ def find_reader(model: str | Path | None = None) -> Manifest | None:
     Raises:
         ModelError: If a manifest cannot be read, the model is of another kind, ``reader-base`` is
             not installed, or ``GROUNDWIRE_READER`` names no reader.
-        UnknownModelError: If the embedded reader is missing.
+        UnknownModelError: If the reader that this package contains is missing.
     """
     name = DEFAULT_MODEL if model is None else str(model)
     if name == DEFAULT_MODEL:
@@ -192,10 +192,12 @@ def find_reader(model: str | Path | None = None) -> Manifest | None:
 
 
 def companion(manifest: Manifest) -> Manifest:
-    """Return the reader that a cross-encoder model is used with; any other model unchanged.
+    """Return the manifest of the reader that a cross-encoder model is used with.
+
+    For a model without a cross-encoder, ``manifest`` itself is returned.
 
     Raises:
-        ModelError: If the cross-encoder was fitted to other weights of the embedded reader.
+        ModelError: If the cross-encoder was fitted to other weights of the package's reader.
     """
     wanted = manifest.raw.get("companion")
     if wanted is None:
@@ -217,7 +219,11 @@ def _base() -> Manifest | None:
 
 
 def verify(manifest: Manifest) -> None:
-    """Raise CorruptModelError if a file is missing, unreadable or not that of the manifest."""
+    """Check the files of a model against its manifest.
+
+    Raises:
+        CorruptModelError: If a file is missing or unreadable, or has another SHA-256.
+    """
     for name, file in sorted(manifest.files.items()):
         path = manifest.folder / name
         try:

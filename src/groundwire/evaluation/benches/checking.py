@@ -14,7 +14,7 @@ Counts = tuple[int, int | None]
 
 
 def sums_of(files: Sequence[Path]) -> dict[str, str]:
-    """Compute the SHA-256 of files: path below their common folder → digest."""
+    """Compute the SHA-256 of each file; the keys are the paths below the files' common folder."""
     root = Path(commonpath([file.absolute().parent for file in files]))
     return {file.absolute().relative_to(root).as_posix(): sha256_of(file) for file in files}
 
@@ -24,7 +24,8 @@ class FileCheck(JsonRecord):
     """Comparison of the numbers of answers in a benchmark's files with the numbers on record.
 
     Attributes:
-        counts: Result: ``same``, ``different``, or ``unknown`` if no numbers are on record.
+        counts: Result of the comparison: ``same``, ``different``, or ``unknown`` if no numbers are
+            on record.
         differences: Phrases such as "QA: 10 answers, and 12 answers expected": one for each task
             whose numbers differ, and one for "all", if the numbers of all answers differ.
         source: Where the numbers on record are from, such as "its paper"; empty if there are none.
@@ -44,7 +45,7 @@ def check_counts(
         expected: The numbers on record for the split, from :attr:`.registry.Bench.expected`; empty
             if unknown.
         total: Number of answers that were read, and number of hallucinated ones among them.
-        tasks: Name of a task → the same two numbers of its answers.
+        tasks: Name of a task → the same two numbers, for the answers of this task.
     """
     if not expected:
         return FileCheck()

@@ -7,9 +7,9 @@ from groundwire.evaluation.benches.registry import Bench
 
 
 def fetch(bench: Bench, split: str, *, revision: str | None = None) -> Path:
-    """Fetch the files of a split, unless they are in Hugging Face's cache.
+    """Download the files of a benchmark's split, unless Hugging Face's local cache has them.
 
-    ``revision`` is a commit, branch or tag; by default the newest commit.
+    ``revision`` is a commit, branch or tag of the dataset; by default the newest commit.
 
     Returns:
         The folder of the files; its name is the commit of the dataset.

@@ -22,7 +22,8 @@ from groundwire.evaluation.datasets.files import (
 from groundwire.evaluation.datasets.lines import Line, json_lines
 from groundwire.text.files.reading import DAMAGE, decode, open_lines
 
-#: A function that reads the rows of a split from its files.
+#: A function that takes the files of a benchmark, the name of a split and a reader of rows, and
+#: yields the rows of that split.
 Load: TypeAlias = Callable[[Sequence[Path], str, RowReader[NumberedAnswer]], Iterator[AnyRow]]
 
 #: The files of RAGTruth's release: answers, and the sources of the answers.
@@ -36,9 +37,9 @@ _HALUEVAL = {
     "summarization": ("document", None, "summary"),
     "dialogue": ("knowledge", "dialogue_history", "response"),
 }
-#: A summary of FaithBench counts as hallucinated if at least one of its marks has one of these
-#: labels; the part of a label after a dot is ignored. The label "Benign" does not count: it marks
-#: true words that are not in the source.
+#: A summary of FaithBench counts as hallucinated if people gave at least one stretch of it one of
+#: these labels; the part of a label after a dot is ignored. The label "Benign" does not count: it
+#: marks true words that are not in the source.
 _FAITHBENCH = ("unwanted", "questionable")
 _WICE = {"supported": False, "partially_supported": True, "not_supported": True}
 
@@ -46,11 +47,11 @@ _WICE = {"supported": False, "partially_supported": True, "not_supported": True}
 def ragtruth(
     files: Sequence[Path], split: str, reader: RowReader[NumberedAnswer]
 ) -> Iterator[AnyRow]:
-    """Read RAGTruth (https://arxiv.org/abs/2401.00396): the release's two files, or one table.
+    """Read RAGTruth (https://arxiv.org/abs/2401.00396) from its release's two files or from tables.
 
     Raises:
-        DatasetError: If only one of the two files is there, or one is there twice, or the files
-            have no rows or an invalid format.
+        DatasetError: If only one of the release's two files is there, or one of them is there
+            twice, or the files have no rows or an invalid format.
         OSError: If a file other than Parquet cannot be opened.
         MissingExtraError: If a table is Parquet and pyarrow is not installed.
     """
@@ -68,7 +69,7 @@ def ragtruth(
 
 
 def _ragtruth_sources(path: Path) -> Mapping[str, Values]:
-    """Read RAGTruth's file of sources: source id → task, source and question."""
+    """Read RAGTruth's file of sources: source id → task, context id, source and question."""
     found: dict[str, Values] = {}
     for line, _, values in json_lines(path):
         try:
@@ -149,7 +150,7 @@ def _halueval(values: Values, file: Path, line: int) -> Iterable[Values]:
 
 
 def _ragbench(split: str, values: Values, file: Path, line: int) -> Iterable[Values]:
-    """Convert a row of RAGBench; its label says whether the answer adheres to its documents."""
+    """Convert a row of RAGBench, whose label is true if the answer adheres to the documents."""
     subset = (values.get("dataset_name") or "").removesuffix(f"_{split}") or file.parent.name
     yield {
         "id": f"{subset}-{line}",
@@ -165,7 +166,7 @@ def _ragbench(split: str, values: Values, file: Path, line: int) -> Iterable[Val
 def _faithbench(values: Values, file: Path, line: int) -> Iterable[Values]:
     """Convert a sample of FaithBench to a row.
 
-    A summary with an unwanted or questionable mark counts as hallucinated.
+    A summary counts as hallucinated if people marked a stretch of it as unwanted or questionable.
     """
     marks = [mark for mark in values["annotations"] if _counts(mark["label"])]
     spans = [

@@ -27,8 +27,9 @@ class BenchScore(ScoreInterval):
     """The value of a metric with its 95 % interval, in [0, 1]; ``nan`` where it is undefined.
 
     Attributes:
-        n: Number of answers that the metric is about, including those without a verdict; for
-            :meth:`Metric.of_flagging_all`, only answers that :func:`.sums.counted` selects.
+        n: Number of answers that the metric is about. Answers without a verdict are included,
+            except that the baseline of :meth:`Metric.of_flagging_all` leaves out those that no
+            score counts (:func:`.sums.counted`).
     """
 
     n: int
@@ -45,7 +46,7 @@ class Metric:
 
     Attributes:
         name: Name of the metric, such as ``F1, QA``. Published scores have the same names.
-        statistic: The function that computes it.
+        statistic: The function that computes the score in the name, such as F1.
         task: The task whose answers the metric uses; empty for all tasks.
         is_mean_of_tasks: Whether the metric is the unweighted mean of its values for the tasks.
     """
@@ -80,7 +81,7 @@ class Metric:
         return self.statistic in (characters_f1, characters_iou)
 
     def of(self, answers: Columns) -> BenchScore:
-        """Compute the metric of answers; it is ``nan`` if it applies to no answer."""
+        """Compute the metric of answers; its value is ``nan`` if it applies to none of them."""
         nothing = BenchScore(value=nan, low=nan, high=nan, n=0)
         if self.task:
             if self.task not in (by_task := answers.by_task()):
@@ -135,7 +136,10 @@ def balanced_accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
 
 
 def auroc(answers: Columns, drawn: Bootstrap) -> Replicates:
-    """Compute P(a hallucinated answer is doubted more than a grounded one); ties count half."""
+    """Compute AUROC: P(a hallucinated answer is doubted more than a grounded one).
+
+    A tie counts half.
+    """
     (found,) = drawn.of_weights(rankings(answers)["auroc"])
     return found
 
@@ -152,7 +156,7 @@ def characters_f1(answers: Columns, drawn: Bootstrap) -> Replicates:
 def characters_iou(answers: Columns, drawn: Bootstrap) -> Replicates:
     """Compute the mean over answers of the IoU of predicted and gold hallucinated characters.
 
-    The mean is over the answers that :func:`.sums.counted` selects.
+    Grounded answers without a verdict are left out, as :func:`.sums.counted` says.
     """
     columns = np.column_stack([answers.ious, np.ones(len(answers))]) * answers.counted[:, None]
     return drawn.of_sums(columns, lambda sums: ratios(sums[..., 0], sums[..., 1]))

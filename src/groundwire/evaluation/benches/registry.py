@@ -14,7 +14,8 @@ from groundwire.evaluation.datasets.files import AnyRow, answer_reader, read_fil
 from groundwire.evaluation.datasets.lines import SUFFIXES
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 
-#: File names of a split that is a plain table: Parquet shards as on the hub, or one file.
+#: Default of :attr:`Bench.files`, for a split that is a plain table: Parquet shards as on the
+#: Hugging Face hub, or one file.
 _TABLES = (("{split}-*.parquet",), *((f"{{split}}{suffix}",) for suffix in SUFFIXES))
 
 
@@ -66,7 +67,7 @@ class Bench:
     published: Sequence[Mapping[str, Any]] = ()
 
     def split(self, name: str | None) -> str:
-        """Return the name of a split if the benchmark has it; for ``None`` the default split.
+        """Check that the benchmark has a split, and return its name; for ``None`` the default.
 
         Raises:
             SettingError: If there is no such split.
@@ -123,7 +124,7 @@ def _benches() -> dict[str, Bench]:
     }
 
 
-#: Name → benchmark.
+#: Name of a benchmark → the benchmark.
 BENCHES = _benches()
 
 

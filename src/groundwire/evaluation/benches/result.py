@@ -29,9 +29,9 @@ class BenchResult:
         bench: The benchmark.
         split: Name of the split.
         commit: Commit of the dataset on the hub; empty if the files are not from the hub.
-        scores: Metrics of all answers.
-        variants: Name of a variant, which is a part of the split → metrics of its answers.
-        flag_all: Metrics of a detector that flags every answer, as a baseline.
+        scores: Values of the benchmark's metrics for all answers of the split.
+        variants: Name of a part of the split → values of the metrics for the answers of that part.
+        flag_all: Values of the metrics for a detector that flags every answer, as a baseline.
         check: Comparison of the numbers of answers with those that the benchmark should have.
         differences: Known reasons why the scores are not comparable with published ones.
         evaluation: The scores that are computed for any labelled data, benchmark or not.
@@ -57,10 +57,10 @@ class BenchResult:
         limit: int | None = None,
         commit: str = "",
     ) -> Self:
-        """Compute the metrics of a file of results.
+        """Read a file of results, and compute the benchmark's metrics from it.
 
-        ``limit`` is the highest number of answers that the run was allowed to draw; ``None`` if it
-        judged all.
+        ``limit`` is the highest number of answers that the run was allowed to draw; ``None`` if the
+        run judged all answers.
 
         Raises:
             ResultsError: If the file is not a file of results.
@@ -70,7 +70,8 @@ class BenchResult:
 
         def labelled() -> Iterator[ComparedAnswer]:
             for row in read_judged(path):
-                # A user's own file may have a column that names the split of each row.
+                # A user's own file may have a column that names the split of each row. Scores of
+                # another split than the chosen one are not comparable with published ones.
                 said = row.columns.get("split", split)
                 if said != split and not other:
                     other.append(

@@ -77,9 +77,9 @@ def _printed(value: float | None) -> str:
 
 
 def _noted(notes: list[str], note: str) -> str:
-    """Return the mark of a note, such as " [1]", and add a new note to ``notes``.
+    """Return the mark of a note, such as " [1]", and add the note to ``notes`` if it is new.
 
-    Without a note, the mark is empty.
+    The mark of an empty note is empty.
     """
     if not note:
         return ""

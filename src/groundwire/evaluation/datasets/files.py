@@ -112,7 +112,10 @@ def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[
 def read_questions(
     path: Path, mapping: ColumnMapping | None = None
 ) -> Iterator[NumberedQuestion | FailedRow]:
-    """Yield the rows of a table of questions with sources, as :func:`read_labelled` does."""
+    """Yield the rows of a table of questions with sources, one by one.
+
+    Arguments and errors are those of :func:`read_labelled`.
+    """
     columns = mapping or ColumnMapping()
     reader = RowReader(
         columns,
@@ -134,7 +137,7 @@ def read_files(
 
     Args:
         files: The files, in the order in which they are read.
-        reader: Makes rows from values.
+        reader: Makes a row from the values of its columns.
         turn: Converts a record to the values of rows; by default a record is a row.
         lines: Reads the records of a file.
 
@@ -186,7 +189,8 @@ def table_lines(
 ) -> Iterator[Line]:
     """Yield the rows of a file; in CSV and TSV, sources that are written as a list are parsed.
 
-    An optional column that the mapping names and only some rows have is null in the other rows.
+    If only some rows have an optional column that the mapping names, the column is added to the
+    other rows, with the value ``None``.
     """
     lacking = dict.fromkeys(_present(lines(file), columns.optional))
     has_lists = suffix_of(file) not in (".csv", ".tsv")
@@ -234,11 +238,14 @@ class RowReader(Generic[_Row]):
     def read(self, row: int, place: str, content: bytes, values: Values | str) -> _Row | FailedRow:
         """Read one row; an error becomes a :class:`FailedRow`.
 
-        ``row`` is its number, ``place`` its file and line for messages, ``content`` its content for
-        the fingerprint. ``values`` are its values by column, or an error message.
+        Args:
+            row: Number of the row, from 1.
+            place: File and line of the row, for messages.
+            content: Content of the row, for its fingerprint.
+            values: Name of a column → value of the row; an error message if there are no values.
         """
         # The fingerprint covers the column mapping too: with another mapping, the same content may
-        # be another answer.
+        # give another answer or other labels.
         digest = sha256(self.columns.fingerprint + content).hexdigest()[:16]
         known: Values = {} if isinstance(values, str) else values
         id_ = str(row)

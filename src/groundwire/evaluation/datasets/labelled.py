@@ -45,8 +45,8 @@ class LabelledAnswer:
         example: Sources, question and answer.
         spans: Stretches that people marked as hallucinated; they may overlap.
         known: How much of the answer is labelled.
-        label: Whether the answer as a whole is hallucinated; ``None`` if the data do not say it, or
-            only by ``spans``.
+        label: Whether the answer as a whole is hallucinated; ``None`` if the data have no such
+            label, so that only ``spans`` can tell.
         columns: Further columns of the row in the data, by name, to group results by.
     """
 

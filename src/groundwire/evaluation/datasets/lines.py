@@ -39,8 +39,8 @@ _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 
 
 #: A raw row: number of its line, its content for the fingerprint, and its values by column or an
-#: error message. In a JSON array or Parquet, the row itself is numbered. The content is empty where
-#: a damaged file breaks off.
+#: error message. In a JSON array or Parquet, the number is the row's position, from 1. Where a
+#: damaged file breaks off, the last raw row has empty content and an error message.
 Line: TypeAlias = tuple[int, bytes, Mapping[str, Any] | str]
 
 
@@ -62,7 +62,7 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 
 def fingerprints(path: Path) -> dict[str, str]:
-    """Compute the SHA-256 of the files of a table: name → digest."""
+    """Compute the SHA-256 of each file of a table: name of the file → digest."""
     return {file.name: sha256_of(file) for file in files_of(path)}
 
 

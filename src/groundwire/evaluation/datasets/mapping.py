@@ -60,7 +60,8 @@ WORDS: Mapping[str, bool] = {
 #: research on summaries; "instrinsic" is how FaithBench sometimes spells it.
 _CONFLICTS = ("conflict", "contradict", "intrinsic", "instrinsic")
 
-#: Values of further columns are kept in results if they have no more characters than this.
+#: Limit on the characters of a value in a column that holds no field, such as the name of a model.
+#: Longer values are not kept in results.
 _MAX_COLUMN_CHARS = 256
 
 #: Limit on the characters of a label or a marked text that an error message quotes.
@@ -72,8 +73,8 @@ class ColumnMapping:
     """The column of each field of an answer or a question, and the meaning of its label.
 
     A row without a column that the mapping names cannot be read: with a misspelt name, the field
-    would otherwise be left out silently. (:func:`.files.table_lines` first adds columns that other
-    rows of the table have.)
+    would otherwise be left out silently. (An optional column that only some rows of a table have
+    is first added to the other rows, by :func:`.files.table_lines`.)
 
     Attributes:
         columns: Field → column, for columns that have none of the usual names (:data:`COLUMNS`).
@@ -143,7 +144,7 @@ class ColumnMapping:
         return _name(self._get(row, "task"), "task") or ""
 
     def reason_of(self, row: Mapping[str, Any]) -> str:
-        """Return the error that ``measure generate`` wrote in place of an answer; else empty."""
+        """Return the error that ``measure generate`` wrote in place of an answer; empty if none."""
         column = self._column(row, "answer")
         said = row.get("error") if column is not None and row.get(column) is None else None
         return said if isinstance(said, str) else ""
@@ -222,7 +223,7 @@ class ColumnMapping:
     def unpacked(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
         """Parse the sources of a CSV row if they are a list written as a text.
 
-        Other formats have real lists, so in these a text is never parsed.
+        In formats other than CSV and TSV, lists are real lists, and a text is never parsed as one.
         """
         column = self._column(row, "sources")
         if column is None or column not in row:

@@ -29,8 +29,8 @@ class MarkedAnswer:
         text: The answer.
         spans: ``(start, end, label)`` of wrong words: :data:`UNSUPPORTED` or :data:`CONTRADICTED`.
         doubts: ``(start, end, label)`` of stretches in which it is not known which words are wrong.
-            At least one word of a stretch has its label; with the label :data:`DOUBTFUL`, perhaps
-            no word is wrong.
+            At least one word of a stretch has the stretch's label; in a stretch with the label
+            :data:`DOUBTFUL`, perhaps no word is wrong.
     """
 
     text: str
@@ -39,13 +39,13 @@ class MarkedAnswer:
 
 
 def each_slot(path: Path) -> Iterator[AnyRow]:
-    """Read rows with the keys id, domain (the task), context (a text or a list) and answer.
+    """Read answers with slots from a file, and yield their faithful and hallucinated variants.
 
-    The answer is a text with slots.
+    A record of the file has the keys id, domain (the task), context (a text or a list) and answer
+    (a text with slots). The keys question and context_id are optional; by default the context id is
+    the record's id.
 
-    The keys question and context_id are optional; by default the context id is the row's id.
-
-    A row yields the faithful answer, with the row's id, and a variant for each slot with a
+    A record yields the faithful answer, with the record's id, and a variant for each slot with a
     hallucinated wording, in which that slot alone is hallucinated. The ids of variants end in the
     number of the slot, from ``.1``.
 

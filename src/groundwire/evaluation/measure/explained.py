@@ -28,7 +28,7 @@ class ExplainedDetector:
 
     @property
     def info(self) -> DetectorInfo:
-        """The detector's info, with the explainer in its name to tell the results apart."""
+        """The detector's info, whose name also names the explainer, to tell results apart."""
         info, explainer = self.detector.info, self.explainer
         explained = f"explained by {explainer.name} {explainer.revision[:12]}".rstrip()
         return replace(info, name=f"{info.name}, {explained}")

@@ -1,7 +1,7 @@
 """Puts questions to language models and writes a table of answers.
 
 Each reply is saved at once in a file beside the table, so that a run that continues after an
-interruption repeats no call.
+interruption asks only for the missing replies.
 """
 
 import json
@@ -38,7 +38,7 @@ _RESERVED = frozenset(chain.from_iterable(COLUMNS.values()))
 
 
 class StoppedError(GroundwireError):
-    """A run ended early, after a final failure or too many failures in a row."""
+    """A run ended early: further calls would fail too, or too many calls in a row have failed."""
 
     def __init__(self, n: int, problem: str) -> None:
         calls = "The last call failed" if n == 1 else f"The last {n} calls failed"
@@ -175,7 +175,8 @@ def generate(
     number of rows done.
 
     Raises:
-        StoppedError: If a failure is final, or :data:`MAX_IN_A_ROW` calls in a row fail.
+        StoppedError: If a call fails in such a way that further calls would fail too, or
+            :data:`MAX_IN_A_ROW` calls in a row fail.
     """
     asker, done, n_failed = _Asker(asks, prompting, replies_path(output)), Generated(), 0
     wanted = ((question, model) for question in questions for model in prompting.models)
@@ -202,11 +203,11 @@ def generate(
 class _Asker:
     """Makes calls, and saves each reply in a file under a hash of its request. Thread-safe.
 
-    A request that has a reply is not made again, and no request is begun after a final failure.
-    API keys are not saved.
+    A request that has a reply is not made again. After a failure that would make further calls fail
+    too (``GenerationError.is_final``), no request is begun. API keys are not saved.
 
     Attributes:
-        n_new: Number of replies of this run.
+        n_new: Number of replies that this run received, without those of earlier runs.
     """
 
     def __init__(self, asks: Asks, prompting: Prompting, path: Path) -> None:

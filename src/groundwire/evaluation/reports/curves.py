@@ -53,7 +53,7 @@ def curves_of(judged: Sequence[ComparedAnswer]) -> tuple[Curve, ...]:
     wrong, right = _above(Ranking.of([answer.probability for answer in judged], hallucinated))
     n, n_hallucinated, n_passed = counts.n, counts.n_hallucinated, counts.n - counts.n_flagged
     recall, rate = wrong / n_hallucinated, n_hallucinated / n
-    passed = (n - wrong - right)[-2::-1]  # without the lowest threshold, which lets none pass
+    passed = (n - wrong - right)[-2::-1]  # without the lowest threshold, at which no answer passes
     missed = (n_hallucinated - wrong)[-2::-1]
     return (
         Curve(

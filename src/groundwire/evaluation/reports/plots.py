@@ -94,7 +94,10 @@ def of_bins(bins: Sequence[Mapping[str, Any]]) -> Plot:
 
 
 def _stepped(points: Sequence[Point]) -> Iterator[Point]:
-    """Yield the corners of a stepped curve: the value of each point extends to its left."""
+    """Yield the corners of a stepped curve, in which each point is the right end of a step.
+
+    The first step begins at 0.
+    """
     if points:
         yield (0.0, points[0][1])
         yield points[0]

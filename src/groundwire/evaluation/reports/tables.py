@@ -7,7 +7,7 @@ from typing import Any
 from groundwire.evaluation.reports.summary import Summary
 from groundwire.evaluation.table import COLUMNS, percent, row_of, why_no_interval, with_ends
 
-#: Group and key of a score → name that people read.
+#: Group and key of a score in the JSON data of an evaluation → name that people read.
 SCORES = {
     ("example", "f1"): "F1",
     ("example", "precision"): "Precision",
@@ -107,7 +107,7 @@ def bins_table(scores: Mapping[str, Any]) -> ReportTable:
 
 
 def coverage_table(scores: Mapping[str, Any]) -> ReportTable:
-    """Make the table that counts the reasons why answers were not fully read."""
+    """Make the table of reasons why evidence or answers were not fully read, with their counts."""
     rows = tuple((reason, f"{n:,}") for reason, n in scores["coverage"]["reasons"].items())
     return ReportTable(heads=("Reason", "Answers"), rows=rows)
 

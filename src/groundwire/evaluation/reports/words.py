@@ -13,7 +13,7 @@ from groundwire.render import visible
 
 
 class Mark(StrEnum):
-    """The mark of a stretch of an answer, which says who marked it.
+    """The mark of a stretch of an answer: it says who marked the stretch.
 
     Attributes:
         meaning: Explanation for people.

@@ -46,7 +46,8 @@ def most_losses(n: int, rate: float, alpha: float) -> int:
 def least_trials(rate: float, alpha: float) -> int:
     """Compute the fewest trials that prove a rate below ``rate`` if none of them is a loss.
 
-    The arguments are those of :func:`most_losses`.
+    ``rate`` is in (0, 1). ``alpha`` is the allowed probability that the proof is wrong, in
+    (0, 0.5).
 
     >>> least_trials(0.01, 0.05), least_trials(0.1, 0.05)
     (299, 29)

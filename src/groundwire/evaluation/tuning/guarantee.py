@@ -60,11 +60,13 @@ class Guarantee:
         n: Number of trials at the threshold; without a guarantee, at the first threshold tested.
         n_losses: Number of these trials that are losses: a grounded answer is flagged or, for
             recall, a hallucinated answer is not flagged.
-        n_available: Highest number of trials at any threshold, counted like ``n_needed``.
+        n_available: Highest number of trials at any threshold. For precision, contexts that are
+            used to choose the first threshold are included.
         n_needed: Number of trials that would be enough for a guarantee if none of them were a loss.
             For precision, contexts that are used to choose the first threshold are included.
-        answers_lost: Share of losses at the threshold of ``n`` over all answers that count, instead
-            of one answer of each context; an estimate without guarantee. ``nan`` if none counts.
+        answers_lost: Share of losses among all answers that count, not only one answer of each
+            context, at the threshold to which ``n`` belongs: an estimate without guarantee. ``nan``
+            if no answer counts.
         best: The best value of the target that could be guaranteed at the first threshold tested;
             ``None`` if there are no trials.
     """
@@ -145,7 +147,8 @@ def flagged_at(entries: Ints, n_thresholds: int) -> Ints:
 def one_of_each(contexts: Ints, counts: Bools, rank: Ints) -> Ints:
     """Choose one answer of each context: of its answers that count, the one with the lowest rank.
 
-    Returns the indices of the chosen answers. A context without answers that count has none.
+    ``counts`` is the mask of the answers that count. Returns the indices of the chosen answers. If
+    no answer of a context counts, none is chosen.
     """
     among = np.flatnonzero(counts)
     among = among[np.argsort(rank[among], kind="stable")]
@@ -193,8 +196,8 @@ def _test(
 ) -> Guarantee:
     """Test thresholds in order until one fails, and choose one of those that passed.
 
-    The last threshold is chosen that passed and at which the rate of losses over all answers meets
-    the target too.
+    Of the thresholds that passed, the last one is chosen at which the rate of losses over all
+    answers meets the target too.
 
     ``losses``, ``trials`` and ``answers_lost`` have an entry for each threshold. ``order`` has the
     indices of the thresholds to test.

@@ -59,14 +59,16 @@ class ThresholdCandidates:
         return cls(known[::-1], detector.score)
 
     def entries(self, scores: Floats) -> Ints:
-        """Find the index of the first threshold that flags each answer; ``k`` if none flags it.
+        """Find the index of the first threshold that flags each answer.
 
-        ``scores`` are as in :class:`LabelledSample`, shape ``(n,)``.
+        The index is the number of thresholds if none of them flags the answer. ``scores`` has the
+        score of each answer, as :attr:`LabelledSample.scores`, shape ``(n,)``.
         """
         if self.score is Score.SIMILARITY:
             entries = np.searchsorted(self.values, scores, side="right")
         else:
-            # A score that equals a threshold as float32 reaches it, as in spans.reduce_tokens.
+            # A score that equals the threshold rounded to float32 reaches it, as when the detector
+            # marks spans (:func:`groundwire.detection.spans.reduce_tokens`).
             lowest = np.minimum(self.values, self.values.astype(np.float32).astype(np.float64))
             entries = np.searchsorted(-lowest, -scores, side="left")
         return np.where(np.isnan(scores), len(self.values), entries)
@@ -74,7 +76,7 @@ class ThresholdCandidates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelledSample:
-    """Labelled answers in the order of their rows.
+    """Labelled answers as arrays with an entry for each answer, in the order of their rows.
 
     Attributes:
         contexts: Index of the context of each answer, shape ``(n,)``.
@@ -126,7 +128,8 @@ def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
 
     Raises:
         ResultsError: If the file is not a file of results.
-        SampleError: If no answer has a label, or for the reasons of :func:`sample_of`.
+        SampleError: If no answer has a label, no labelled row has the column ``by``, the column has
+            too many values, or two labelled rows have the same number.
     """
     with requiring_results(path):
         read = sample_of(read_header(path), read_judged(path), by=by)

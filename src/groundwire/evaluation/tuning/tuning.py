@@ -203,12 +203,12 @@ def tune(
 
 
 def default_threshold(detector: DetectorInfo) -> float | None:
-    """Return the default threshold of the detector that made results.
+    """Return the default threshold of the detector that judged some results; ``None`` if unknown.
 
-    Results that were judged at the default operating point have the default as their threshold. For
-    other results, ``None`` if the detector is not installed in this revision, so that the default
-    is not known. ``None`` also if they were judged at a higher threshold than the default, unless
-    the scores are similarities.
+    At the default operating point, the threshold in use is the default. At any other threshold, the
+    default is that of the installed model of the same revision; ``None`` without such a model. The
+    result is also ``None`` if the threshold in use is above the default: then the scores are not
+    valid at the default, except similarities, which are valid at any threshold.
 
     Raises:
         ModelError: If the manifest of an installed model cannot be read.

@@ -1,7 +1,7 @@
 """The ASGI app of the admin plane: tenants, keys, policies, and the audit trail.
 
-The lifespan of the data plane opens and closes the control plane. Requests need an admin key,
-except on open paths such as ``/livez``, and in a local demo.
+The data plane, the app that serves clients' model requests, opens and closes the control plane.
+Requests need an admin key, except on open paths such as ``/livez``, and in a local demo.
 """
 
 from functools import cache, partial

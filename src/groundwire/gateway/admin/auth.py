@@ -32,7 +32,7 @@ def admin(request: Request) -> AdminKey:
 
 
 class AdminAuthentication(Guard):
-    """Middleware that refuses requests without an admin key, and those that the role forbids.
+    """Middleware that refuses requests without an admin key, or forbidden by the key's role.
 
     Open paths need no key. A local demo needs none either, but refuses requests of other websites.
     """
@@ -64,7 +64,8 @@ class AdminAuthentication(Guard):
         address = address_of(scope)
         if self._is_local_demo:
             return AdminKey(key_id=LOCAL_DEMO, role=Role.ADMIN)
-        # Four keys at most, since each look-up costs a hash.
+        # A request may have several credentials that could be a key. At most four of them are
+        # looked up, since each look-up costs a hash.
         given = [key for key in candidates(scope) if key][:4]
         known = [key for key in map(self._keys.find_admin, given) if key is not None]
         if not known:
@@ -84,6 +85,6 @@ def reads(scope: Scope) -> bool:
 
 
 def address_of(scope: Scope) -> str:
-    """Return the address of the client, or ``unknown``; headers about it are not trusted."""
+    """Return the client's IP address, or ``unknown``; headers that state an address are ignored."""
     client = scope.get("client")
     return str(client[0]) if client else "unknown"

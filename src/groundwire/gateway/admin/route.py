@@ -46,7 +46,7 @@ class AdminRoute(NativeRoute):
     body_timeout_s = 10.0
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler of the route."""
+        """Return a handler that refuses unknown query parameters and limits the time."""
         has_body = self.body_field is not None
         handle = super().get_route_handler() if has_body else APIRoute.get_route_handler(self)
         parameters = sorted(_query_parameters(self.dependant))

@@ -23,7 +23,11 @@ from groundwire.gateway.native.running import answered
 
 
 async def require_stored(request: Request) -> None:
-    """Raise a problem if the trail is not in the database: an empty list would be misleading."""
+    """Refuse a request if the trail is not in the database: an empty list would be misleading.
+
+    Raises:
+        Problem: If ``audit.path`` is set.
+    """
     if control_of(request).config.audit.path is not None:
         raise Problem.named("trail_elsewhere")
 
@@ -53,7 +57,7 @@ async def _filter(
     since: Since = None,
     until: Until = None,
 ) -> Filter:
-    """Make a filter of events from the parameters of a query."""
+    """Make a filter of events from the query parameters of a request."""
     return Filter(
         tenant=tenant,
         types=tuple(types),

@@ -25,16 +25,16 @@ _T = TypeVar("_T")
 
 OnReview: TypeAlias = Callable[[int, Review], None]
 
-#: The most answers that a stream may have; OpenAI's limit of ``n``.
+#: The most answers that a stream may have: OpenAI's limit for the request field ``n``.
 MAX_ANSWERS = 128
 
-#: Characters that may end a claim. The check gets the waiting text if the newest piece of text has
-#: one of them.
+#: Characters that may end a claim. Pieces of streamed text are collected until the newest piece has
+#: one of these characters; then the check gets the collected text.
 _ENDS = frozenset(".!?;:|\n…。！？；：؟۔।։")
-#: The check also gets the waiting text if a character in ``_ENDS`` is among this many characters
+#: The check also gets the collected text if a character in ``_ENDS`` is among this many characters
 #: before the newest piece of text: the newest piece may show that the claim has ended there.
 _LOOK_BACK = 16
-#: If more characters than this are waiting, the check gets them even if none is in ``_ENDS``.
+#: If more characters than this are collected, the check gets them even if none is in ``_ENDS``.
 _ENOUGH_CHARS = 400
 
 
@@ -108,7 +108,7 @@ class AnswerChecks:
         return self._begun[index]
 
     def lose(self) -> None:
-        """Count an unreadable event as one unchecked part of every answer, even of later ones."""
+        """Count an unreadable event as an unchecked part of all answers, even of those to come."""
         for answer in self:
             answer.n_skipped += 1
         self._n_lost += 1
@@ -147,8 +147,8 @@ class AnswerChecks:
 class AnswerCheck:
     """The check of one answer while its text arrives.
 
-    If the check fails or takes too long, the outcome of an answer with statements is
-    ``unavailable``.
+    If the check fails or takes too long, the outcome is ``unavailable``, unless the answer turns
+    out to have nothing to check.
 
     Attributes:
         index: The number of the answer.
@@ -281,7 +281,7 @@ class AnswerCheck:
     async def _call(self, function: Callable[[], _T]) -> _T:
         work = self._checks.threads.submit(function)
         call = asyncio.wrap_future(work)
-        # A running thread cannot be stopped, but a flow that it opens too late is closed.
+        # A running thread cannot be stopped, but a flow that the thread opens too late is closed.
         call.add_done_callback(self._put_away)
         try:
             done, _ = await asyncio.wait([call], timeout=self._checks.timeout_s)

@@ -1,9 +1,9 @@
 """Reads and holds back streams of blocks, as in the Messages and Responses APIs.
 
-Such a stream has one answer. Events open, fill and close its blocks. Clients assemble blocks in the
-order of their numbers, so events are sent in the order in which they arrived. While text is
-withheld, an event that might repeat the text waits until the answer has passed its check, and so do
-all events after this one.
+Such a stream has one answer, in numbered blocks of text, reasoning or tool calls. Events open, fill
+and close the blocks. Clients assemble blocks in the order of their numbers, so events are sent in
+the order in which they arrived. While text is withheld, an event that might repeat the text waits
+until the answer has passed its check, and so do all events after this one.
 """
 
 import re
@@ -56,7 +56,7 @@ class BlockEvent(Chunk):
         known: The data that are sent in place of ``data`` while text is withheld, if the event is
             an error or has :attr:`Leaves.WITH_TEXT`. They have only fields without text, and fields
             whose text is checked or describes the error.
-        opens: Whether the event opens a block of text, or a part of one.
+        opens: Whether the event opens a block of text, or a part of such a block.
         is_divisible: Whether the text of the event may be sent in several pieces.
         is_end: Whether the stream ends with this event.
     """
@@ -117,12 +117,12 @@ class BlockReader(ABC):
         n_unread: int = 0,
         **more: Any,  # noqa: ANN401 - arguments of `block_event`
     ) -> BlockEvent:
-        """Make an event, and count its unknown fields with text as unchecked."""
+        """Make a :class:`BlockEvent`, and count its unknown fields with text as unchecked."""
         n_unread += count_unread(data, self.known)
         return block_event(data, leaves, n_unread=n_unread, **more)
 
     def whole(self, text: str) -> str:
-        """Return the next piece of text; half a character at its end is kept for the next call."""
+        """Return the next piece of text; half a character at its end waits for the next call."""
         return self._halves.whole(0, text)
 
 
@@ -139,13 +139,14 @@ def value_in(data: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
 
 
 def only(data: Mapping[str, Any], names: Collection[str], **judged: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Return the fields of an object that may be sent while its answer is held back.
+    """Return the fields of a JSON object that may be sent while the answer is held back.
 
     Args:
         data: The object.
-        names: The fields to return, if they hold no text.
-        judged: Values to return for some of these fields in place of the object's own. They are
-            returned even if they hold text.
+        names: Keys of the fields to return. A field that may hold text is left out, unless it is in
+            ``judged``.
+        judged: New values for some of these fields, which are returned even if they hold text: the
+            caller has made sure that this text may be sent.
     """
     may = without_text(data, names) | judged
     return {key: may[key] for key in data if key in names and key in may}
@@ -155,7 +156,7 @@ def unknown_event(data: Mapping[str, Any]) -> BlockEvent:
     """Read an event of an unknown type.
 
     Raises:
-        UnreadableChunkError: If it has a field that may hold text of the answer.
+        UnreadableChunkError: If the event has a field that may hold text of the answer.
     """
     if any(data.get(name) for name in (*TEXTS, "content_block", "part", "item", "response")):
         raise UnreadableChunkError("it is of an unknown type, and may hold text")
@@ -198,13 +199,13 @@ def block_event(
     n_unread: int = 0,
     **more: Any,  # noqa: ANN401 - fields of two dataclasses
 ) -> BlockEvent:
-    """Make an event, with the part that is about the answer.
+    """Make a :class:`BlockEvent`, and the one :class:`.DeltaPart` in it.
 
     Args:
         data: The data of the event.
         leaves: When the event may be sent to the client.
         known: The data for :attr:`BlockEvent.known`; by default, all of ``data``.
-        n_unread: Number of parts that are not checked.
+        n_unread: Number of parts of the event that are not checked.
         more: Other fields of the event, and of its :class:`.DeltaPart`.
     """
     of_part = {name: more.pop(name) for name in _OF_PART.intersection(more)}
@@ -228,7 +229,7 @@ class HeldBlocks(ABC):
     """A buffer that holds back the events of one stream of blocks.
 
     For chat completions, a :class:`.HeldStream` has a :class:`.HeldAnswer` for each answer. A
-    stream of blocks has one answer, so this class does the work of both.
+    stream of blocks has one answer, so this class does the work of both classes.
 
     Attributes:
         withholds: Whether text is sent only after it has been checked.
@@ -250,19 +251,19 @@ class HeldBlocks(ABC):
     _n_late: int = 0
     _steps: deque[_Step] = field(default_factory=deque)
     _warning: str | None = None
-    _n_put_in: int = 0  # blocks that the gateway added; later blocks' numbers grow by it
+    _n_put_in: int = 0  # number of blocks added by the gateway; later block numbers grow by it
     _n_blocks: int = 0  # number of blocks that the upstream has opened
 
     #: The field of an event that holds the number of its block.
     number = "index"
-    #: Whether answers can be repaired: no event repeats the text of another.
+    #: Whether answers can be repaired. They can if no event repeats the text of another event.
     can_edit = True
 
     # Methods that the subclass for each API defines.
 
     @abstractmethod
     def _with_text(self, event: BlockEvent, text: str) -> Mapping[str, Any]:
-        """Return the data of an event that adds text, with ``text`` in place of its own."""
+        """Return the data of an event that adds text, with ``text`` in place of the text in it."""
 
     @abstractmethod
     def _leaving(self, data: Mapping[str, Any]) -> None:
@@ -270,11 +271,14 @@ class HeldBlocks(ABC):
 
     @abstractmethod
     def _warning_block(self, number: int, text: str) -> Iterator[Mapping[str, Any]]:
-        """Yield the data of the events that make up a block with the gateway's own text."""
+        """Yield the data of events that add a block with this number and the gateway's own text."""
 
     @abstractmethod
     def _refused(self, extension: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """Yield the data of the events that end a stream whose rest is withheld."""
+        """Yield the data of the events that end a stream whose rest is withheld.
+
+        ``extension`` is the value of the field ``groundwire`` in one of them.
+        """
 
     def _moved(self, data: Mapping[str, Any], *, is_ours: bool) -> Mapping[str, Any]:
         """Return the data of an event, with its block number moved by the number of added blocks.
@@ -285,7 +289,7 @@ class HeldBlocks(ABC):
             return data
         return {**data, self.number: data[self.number] + self._n_put_in}
 
-    # Methods that the guarded stream calls.
+    # Methods that :class:`.ReleasedStream` calls.
 
     @property
     def answers(self) -> "Mapping[int, HeldBlocks]":
@@ -302,11 +306,11 @@ class HeldBlocks(ABC):
         return self.answers[index]
 
     def front(self) -> list[bytes]:
-        """Return no events: all events of this stream belong to its answer."""
+        """Return the events before the answer: none, as all events of the stream belong to it."""
         return []
 
     def tail(self, *, is_done: bool) -> list[bytes]:
-        """Return no events: all events of this stream belong to its answer."""
+        """Return the events after the answer: none, as all events of the stream belong to it."""
         return []
 
     def take(self, event: ServerSentEvent, chunk: Chunk) -> None:
@@ -359,7 +363,7 @@ class HeldBlocks(ABC):
         """Release the text of an answer that passed its check, up to an event that must wait.
 
         A warning gets a block of its own: before the first block with text if ``in_front`` is true
-        and there is such a block, else after all blocks, when :meth:`finish` is called.
+        and there is such a block, else after all blocks, when :meth:`finish` releases the rest.
         """
         self._warning = warning
         if not in_front:
@@ -396,7 +400,7 @@ class HeldBlocks(ABC):
         return quotes_old(others, checked.edits, repaired_text(checked))
 
     def error(self, event: ServerSentEvent, chunk: Chunk) -> list[bytes]:
-        """Return the upstream's error, which ends the stream."""
+        """Return the event with the upstream's error, which ends the stream."""
         assert isinstance(chunk, BlockEvent)
         return [self._write(chunk.known, is_ours=True)]
 

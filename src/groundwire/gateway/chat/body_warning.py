@@ -41,8 +41,8 @@ def warning_text(checked: Checked) -> str | None:
 
     The result is ``None`` if the action of the answer is not ``body``, or its outcome needs no
     warning. If the policy includes details, a warning about hallucination quotes the spans, with
-    their explanations if there are any. Its confidence is the highest probability of a span; it is
-    left out if no span has one.
+    their explanations if there are any. The confidence in the warning is the highest probability of
+    a span; it is left out if no span has a probability.
     """
     if checked.action is not Action.BODY:
         return None
@@ -76,7 +76,7 @@ def _analysis(explanation: Explanation) -> str:
 
 
 def _joined(lead: str, parts: Sequence[str], *, separator: str) -> str:
-    """Join as many parts as ``MAX_CHARS`` allows, but at least one, and count the rest."""
+    """Join ``lead`` with as many parts as ``MAX_CHARS`` allows, at least one; count the rest."""
     n, size = 0, len(lead)
     while n < len(parts) and (n == 0 or size + len(parts[n]) <= MAX_CHARS):
         size += len(parts[n]) + len(separator)

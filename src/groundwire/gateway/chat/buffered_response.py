@@ -124,5 +124,5 @@ def marked(reply: UpstreamReply, body: CheckedBody, dialect: Dialect) -> Respons
 
 
 def of_new_body(reply: UpstreamReply) -> list[tuple[str, str]]:
-    """Return the headers of a reply whose body is changed, without those about the old bytes."""
+    """Return a reply's headers for a changed body, without those about the old body's bytes."""
     return [(name, value) for name, value in reply.headers if name not in _OF_BYTES]

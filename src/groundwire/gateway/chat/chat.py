@@ -1,4 +1,4 @@
-"""Handles chat requests of every checked API: asks an upstream, and has its answers checked."""
+"""Handles chat requests: asks an upstream, has its answers checked, and responds."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Sequence
@@ -42,8 +42,8 @@ from groundwire.policy.policy import Action, reach
 
 #: Seconds that a client may take to send the body of its request.
 BODY_TIMEOUT_S = 60.0
-#: Applies to responses without streaming that are checked after they were sent: once a response has
-#: more bytes than this, the rest is not kept for the check, and it is recorded as unreadable.
+#: Applies to responses without streaming that are checked after they were sent: if a response has
+#: more bytes than this, its end is not kept for the check, and the response counts as unreadable.
 OBSERVED_BYTES = 8 * 2**20
 
 #: The most background tasks, in multiples of ``gateway.max_requests``. While that many tasks run,
@@ -121,9 +121,9 @@ class Exchange:
             raise
 
     async def _told_of_evidence(self, context: RequestContext, sending: Sending) -> Response:
-        """Return the response; if the client asks for it, a header tells where evidence was found.
+        """Return the response, with a header about the evidence if the client asks for one.
 
-        A refusal gets this header too.
+        The header tells where in the request evidence was found. A refusal gets this header too.
         """
         is_asked = self._request.headers.get(DEBUG_HEADER) == "true"
         headers = evidence_headers(context.conversation) if is_asked else []
@@ -193,7 +193,7 @@ class Exchange:
                 return relayed(reply)
             if not _is_stream(reply) and release is not Release.OBSERVE:
                 return await self._whole(context, checks, reply)
-            stack.pop_all()  # the responses below close the checks at their end
+            stack.pop_all()  # :meth:`_stream` and :meth:`_observed` have the checks closed later
         if _is_stream(reply):
             return self._stream(context, checks, release, reply)
         return self._observed(context, checks, reply)

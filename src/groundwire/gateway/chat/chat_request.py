@@ -97,7 +97,8 @@ class ChatRequest:
 def without_ours(raw: bytes, body: Mapping[str, Any]) -> bytes:
     """Return a body without ``grounding.*`` in its metadata.
 
-    All fields but ``metadata`` keep their bytes, if msgspec can read the body.
+    If msgspec can read the body, all fields but ``metadata`` keep their bytes. Otherwise the whole
+    body is written anew.
     """
     others = {key: value for key, value in body["metadata"].items() if not key.startswith(_OURS)}
     try:

@@ -56,7 +56,7 @@ class CallPart:
     """A piece of a tool call in a stream.
 
     Attributes:
-        key: An id of the call within the answer, the same in all its pieces.
+        key: An id of the call within the answer, the same in all pieces of the call.
         name: The name of the tool, or a part of it; empty if the piece has none.
         arguments: Text that the piece adds to the arguments.
     """
@@ -101,8 +101,8 @@ class Chunk:
         data: The whole chunk, as JSON data.
         parts: One part for each answer that the chunk is about; a chunk with only usage has none.
         is_error: Whether the chunk reports a failure of the upstream.
-        is_as_sent: Whether ``data`` and ``parts`` equal the event's content, so that its bytes can
-            be sent unchanged.
+        is_as_sent: Whether ``data`` and ``parts`` equal the content of the event, so that the bytes
+            of the event can be sent unchanged.
         is_unread: Whether the chunk may hold text in unknown fields outside of its answers.
     """
 
@@ -132,7 +132,7 @@ def chunk_of(data: dict[str, Any]) -> Chunk:
     """Read a chunk of a chat completion.
 
     Raises:
-        UnreadableChunkError: If it does not have the form of a chunk, so that text of an answer
+        UnreadableChunkError: If ``data`` do not have the form of a chunk, so that text of an answer
             could be overlooked.
     """
     # The client would take the upstream's field ``groundwire`` for the gateway's, so it is removed.
@@ -194,9 +194,9 @@ class Halves:
         return replace(chunk, parts=parts, is_as_sent=False)
 
     def whole(self, index: int, text: str, *, is_last: bool = False) -> str:
-        """Return the next text of an answer; half a character at its end is kept for the next call.
+        """Return the next text of an answer; half a character at its end waits for the next call.
 
-        If the answer ends with this text (``is_last``), nothing is kept.
+        If the answer ends with this text (``is_last``), nothing waits.
         """
         joined = self._waiting.pop(index, "") + text
         if joined and "\ud800" <= joined[-1] <= "\udbff" and not is_last:

@@ -27,8 +27,8 @@ class Dialect(Protocol):
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a request in the form that the pipeline reads.
 
-        The conversation is in ``messages`` or ``input``. The result has a ``response_format`` if
-        the request asks for one.
+        In the result, ``messages`` or ``input`` has the conversation, and ``response_format`` has
+        the format of the answer, if the request asks for one.
         """
 
     def answers(self, data: Any) -> tuple[Answer, ...]:  # noqa: ANN401 - JSON data
@@ -49,7 +49,7 @@ class Dialect(Protocol):
 
         Args:
             data: The body.
-            warnings: The warning for each answer, or ``None``.
+            warnings: One entry for each answer: its warning, or ``None`` for no warning.
         """
 
     def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:

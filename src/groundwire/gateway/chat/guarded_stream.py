@@ -106,7 +106,7 @@ class ReleasedStream:
             yield events
 
     async def close(self) -> None:
-        """Stop reading, record the stream if that has not begun, and close the upstream.
+        """Stop reading, start to record the stream if that is not done, and close the reply.
 
         Call this once, at the end.
         """
@@ -127,7 +127,7 @@ class ReleasedStream:
             except (UpstreamBrokenError, *UNREADABLE) as error:
                 log.warning("A stream broke off or cannot be read: %s", type(error).__name__)
                 await self._break_off(error)
-        except Exception as error:  # noqa: BLE001 - text must not leave because of our own error
+        except Exception as error:  # noqa: BLE001 - our own error must not release text
             # If the stream were not ended here, the client would wait for ever.
             log.error("A stream failed: %s", type(error).__name__)
             self._refuse(refused(RefusalCode.STREAM_ERROR))
@@ -161,7 +161,7 @@ class ReleasedStream:
         if read.chunk.is_unread:
             self._lose()
         parts = read.chunk.parts
-        # The look-up raises an error if there are too many answers: no such event must be held.
+        # The look-up raises an error if there are too many answers, before the event is held.
         answers = [self._answers[part.index] for part in parts]
         if self._release.withholds and any(
             (part.text or part.calls) and part.index in self._settling for part in parts
@@ -205,7 +205,7 @@ class ReleasedStream:
     # Releasing text to the client.
 
     def _let_text(self, index: int) -> None:
-        """Send as much of an answer as may be sent by now."""
+        """Send those events of an answer that may be sent by now."""
         held = self._held.answer(index)
         if index in self._passed:
             # After the end of an answer, only events without text can follow, such as the usage.
@@ -344,7 +344,7 @@ class ReleasedStream:
         self._refuse(problem, marks)
 
     def _refuse(self, problem: Problem, marks: Mapping[str, Any] | None = None) -> None:
-        """End the stream without the text that is held."""
+        """End the stream with a refusal in place of the text that is held."""
         if self._outbox.is_sealed:
             return
         self._refusal = RefusalCode(problem.code)
@@ -382,7 +382,10 @@ class ReleasedStream:
         self._outbox.end(last, failure)
 
     def _record(self, *, is_client_gone: bool) -> "asyncio.Task[bool]":
-        """Start recording the stream; call it once."""
+        """Start to record the stream; call this once.
+
+        The result of the task is whether the end of the response may be sent.
+        """
         added_s = None if is_client_gone else perf_counter() - self._last_read
         report = self._report(added_s, is_client_gone=is_client_gone)
         self._recording = self._conclude(report)

@@ -31,11 +31,11 @@ from groundwire.pipeline.conversation.response import Said
 _WITH_TEXT = ("role", "content")
 #: Fields of a choice for which :func:`_divided` has a rule of its own.
 _OF_CHOICE = ("delta", "finish_reason", "logprobs")
-#: Other fields of a choice that may be sent before the answer has passed its check, if their
-#: strings are names, such as an id.
+#: Other fields of a choice that may be sent before the answer has passed its check, unless they may
+#: hold prose (see :func:`.may_hold_text`).
 _NAMES_IN_CHOICE = ("content_filter_results",)
-#: Fields of a chunk that may be sent before the answer has passed its check, if their strings are
-#: names, such as an id.
+#: Fields of a chunk that may be sent before the answer has passed its check, unless they may hold
+#: prose (see :func:`.may_hold_text`).
 _OF_CHUNK = (*HEAD, "choices", "prompt_filter_results", "obfuscation", "provider")
 #: The first line of an error event of some upstreams.
 _ERROR_NAME = b"event: error\n"
@@ -201,7 +201,7 @@ class HeldStream:
             ignored; ``None`` if there are no counts.
     """
 
-    #: Whether answers can be repaired: no event repeats the text of another.
+    #: Whether answers can be repaired. They can if no event repeats the text of another event.
     can_edit = True
 
     def __init__(self, head: Mapping[str, Any], *, trace_id: str, withholds: bool) -> None:
@@ -215,23 +215,23 @@ class HeldStream:
         self.usage: Any = None
 
     def write(self, chunk: Mapping[str, Any]) -> bytes:
-        """Return a chunk as an event."""
+        """Return the bytes of an event with this chunk."""
         return encode(chunk)
 
     def read(self, event: bytes) -> dict[str, Any]:
-        """Return the chunk in an event."""
+        """Return the chunk from the bytes of an event."""
         data = json.loads(ServerSentEvent.of(event).data or "{}")
         assert isinstance(data, dict)
         return data
 
     @property
     def n_held(self) -> int:
-        """Characters that are held."""
+        """The number of characters that are held, in all answers."""
         return sum(answer.n_held for answer in self.answers.values())
 
     @property
     def n_bytes(self) -> int:
-        """Bytes that are held."""
+        """The number of bytes that are held, in answers and in events about no answer."""
         return self._n_bytes + sum(answer.n_bytes for answer in self.answers.values())
 
     def take(self, event: ServerSentEvent, chunk: Chunk) -> None:
@@ -372,7 +372,7 @@ def _without_its_text(part: object) -> object:
 def _before_answers(data: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the fields of a chunk that may be sent before any answer.
 
-    The result is empty if no event is to be sent.
+    The result is empty if the whole chunk is to be left out.
     """
     known = without_text(data, _OF_CHUNK)
     if "choices" in data and known == data:

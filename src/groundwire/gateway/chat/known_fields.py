@@ -30,9 +30,9 @@ _ANSWERS = ("choices", "output", "content", "completion", "text", "delta", "outp
 def may_hold_text(value: object) -> bool:
     """Return whether a JSON value may hold text.
 
-    Text is a string that is not a name; a name is an id or a single word, for instance. Two or more
-    strings in a list count as text too, since they may be the words of a sentence. Keys and nested
-    values are examined too.
+    A string counts as text, unless it is a name, such as an id or a single word. Two or more names
+    in a list count as text too, since they may be the words of a sentence. Keys and nested values
+    are examined too.
 
     >>> may_hold_text("resp_1a2b"), may_hold_text("It was built"), may_hold_text(["It", "was"])
     (False, True, True)
@@ -69,7 +69,7 @@ def count_unread(data: object, known: Collection[str]) -> int:
 
 
 def without_text(data: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return the fields of an object that may be sent while its answer is held back.
+    """Return the fields of a JSON object that may be sent while the answer is held back.
 
     A field whose key may hold text is never sent (see :func:`may_hold_text`).
 
@@ -88,7 +88,7 @@ def without_text(data: Mapping[str, Any], names: Collection[str]) -> dict[str, A
 
 
 def headers_without_text(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the headers of a stream that may be sent before its answer has passed its check."""
+    """Return the headers of a stream that may be sent before an answer has passed its check."""
     return [
         (name, value)
         for name, value in headers
@@ -110,7 +110,7 @@ def is_error_body(data: object, known: Collection[str] = ()) -> bool:
     says_so = any(data.get(name) for name in ("error", "errors", "detail"))
     if not says_so and "error" not in (data.get("object"), data.get("type")):
         return False
-    # Text beside the error would not be checked.
+    # Other text beside the error could be an answer, which would not be checked.
     return not any(_is_foreign(key, value) for key, value in data.items() if key not in known)
 
 

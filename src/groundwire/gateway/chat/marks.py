@@ -71,7 +71,7 @@ def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
     """Return Groundwire's own headers: the worst outcome and strongest action of the answers.
 
     Without answers, there are no headers. If reasoning of the model came with a checked answer, a
-    third header says that the reasoning was not read.
+    third header says that the reasoning was not checked.
     """
     if not answers:
         return []
@@ -85,9 +85,9 @@ def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
 
 
 def evidence_headers(conversation: Conversation) -> list[tuple[str, str]]:
-    """Return the response header with the places where evidence was found, or ``none``.
+    """Return a response header that lists the places of evidence in the request, or ``none``.
 
-    A client asks for it with the request header :data:`DEBUG_HEADER`.
+    A client asks for this header with the request header :data:`DEBUG_HEADER`.
     """
     found = (f"{each.origin} {each.place}" for each in conversation.offered)
     return [("x-groundwire-evidence", header_list(found) or "none")]

@@ -49,19 +49,23 @@ class ObservedStream:
             self._give_up(error)
 
     async def events(self) -> AsyncGenerator[bytes]:
-        """Yield the bytes as they arrive; raise UpstreamBrokenError if the upstream breaks off."""
+        """Yield the bytes of the stream as they arrive.
+
+        Raises:
+            UpstreamBrokenError: If the upstream breaks off.
+        """
         async for data in self._reply.chunks():
             await self._read(data)  # read first: the client may leave once it has the last bytes
             yield data
         await self._read()
 
     async def close(self) -> None:
-        """Record the stream and close the upstream; call it once, at the end."""
+        """Start to record the stream, and close the reply; call this once, at the end."""
         self._conclude(self._report())
         await self._reply.close()
 
     async def _read(self, data: bytes | None = None) -> None:
-        """Read the next bytes, or the end of the stream if ``data`` is ``None``."""
+        """Read the next bytes for the check, or the end of the stream if ``data`` is ``None``."""
         if self._reader is None:
             return
         try:

@@ -1,4 +1,4 @@
-"""Prepares the check of a request while its answer is pending, in a thread with a time limit."""
+"""Reads a request, in a thread with a time limit, so that its answers can be checked."""
 
 import asyncio
 import logging

@@ -38,7 +38,7 @@ class ReadEvent:
 
 
 class ChunkReader:
-    """Reads events from the bytes of a stream: decompresses them, and finds where events end."""
+    """Reads events from the bytes of a stream: decompresses the bytes, and divides them."""
 
     def __init__(
         self, content_encoding: str, read: Callable[[ServerSentEvent], ReadEvent], *, path: str

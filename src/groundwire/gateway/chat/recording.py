@@ -86,7 +86,7 @@ class Recorder:
 
         Args:
             context: The context of the request.
-            answers: The results for all its answers.
+            answers: The results for all answers of the response.
             since: When the client began to wait for the check, as a value of ``perf_counter``;
                 ``None`` if it did not wait.
 

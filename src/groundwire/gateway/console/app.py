@@ -36,7 +36,7 @@ class AdminPlane:
     """The ASGI app of the admin port: the admin API, and the console for browsers."""
 
     def __init__(self, control: ControlPlane, *, readiness: Readiness, metrics: Metrics) -> None:
-        """Make the apps of the API and of the console; the data plane's lifespan opens ``control``.
+        """Make the apps of the API and of the console; ``control`` need not be open yet.
 
         Raises:
             MissingExtraError: If ``oidc.issuer`` is set, and the extra ``oidc`` is not installed.

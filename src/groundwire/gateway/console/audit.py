@@ -104,7 +104,7 @@ async def _list(visit: Visit) -> Response:
 
 
 def chain_state(visit: Visit) -> tuple[str, str, str]:
-    """Return a name, a state and a text about the last verification of the audit trail."""
+    """Return a line about the last verification of the audit trail: its name, state and text."""
     verifying: trail.Verifying = visit.request.app.state.verifying
     if verifying.last is None:
         text = "not since this gateway started; the page Audit has a button for it"
@@ -119,7 +119,7 @@ def _asked(visit: Visit) -> dict[str, str]:
 
 
 def _filter(asked: Mapping[str, str]) -> Filter:
-    """Return the filter for the events that the query asks for."""
+    """Return the filter for events that the page's query parameters ``asked`` describe."""
     now = datetime.now(UTC)
     since, until = _moment(asked["since"]), _moment(asked["until"])
     begin, end = None, None
@@ -162,7 +162,7 @@ def _filter(asked: Mapping[str, str]) -> Filter:
 
 
 def _badness(record: FoundRecord) -> tuple[float, float]:
-    """Return the key for sorting events by severity, then by probability."""
+    """Return the sort key of an event: severity, then probability, of its worst finding."""
     payload = record.event["payload"]
     severity = payload.get("max_severity") if isinstance(payload, Mapping) else None
     return (severity if isinstance(severity, int) else 0, _probability(record) or 0.0)
@@ -261,10 +261,10 @@ async def _show(visit: Visit) -> Response:
 
 
 async def _may_see_verdicts(visit: Visit, found: FoundRecord) -> bool:
-    """Return whether the person may see the verdicts in an event.
+    """Return whether the visitor may see the reviewers' verdicts in an event.
 
-    Verdicts of others are hidden from people who may review, can judge the answer that the event is
-    about, and have not done so yet.
+    Verdicts of other people are hidden from a reviewer who has not judged the answer yet, but still
+    can.
     """
     assert visit.person is not None
     payload = found.event["payload"]

@@ -46,8 +46,8 @@ _FINDINGS = tuple(
     for severity in range(SEVERITY[label] + 1)
 )
 
-#: Support of a budget → the overview's remark about the budget. A budget whose support is missing
-#: here gets no remark.
+#: How far the labels support a budget → the overview's remark about the budget. For values that are
+#: missing here, there is no remark.
 _SAID = {
     Support.DISPUTED: "reviewers have to agree first",
     Support.AGAINST: "the labels speak against it",
@@ -120,7 +120,7 @@ async def _compute_states(visit: Visit) -> None:
     base, lines = visit.control.config.check.false_block_budget, list[tuple[str, str, str]]()
     budgets = {id_: own.false_block_budget or base for id_, own in visit.control.directory.items()}
     with_budget = [(id_, budget) for id_, budget in budgets.items() if budget is not None]
-    with suppress(StoreError):  # the overview reports the state of the store
+    with suppress(StoreError):  # the overview itself reports that the store fails
         for id_, budget in with_budget[:_MAX_TENANTS]:
             found = await _false_blocks(visit, id_)
             if found is None:
@@ -151,7 +151,7 @@ def _policies(visit: Visit, tenant: str) -> list[Policy]:
 async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
     """Estimate from labels how many right answers a tenant's policies block.
 
-    ``None`` if the tenant's detector is not usable.
+    Return ``None`` if the tenant's detector cannot be used.
     """
     detector = await detector_of(visit, visit.control.directory.get(tenant))
     if detector is None:
@@ -186,9 +186,9 @@ async def _warnings(
 async def _drift(activity: Activity, tenant: str, found: FalseBlocks) -> list[str]:
     """Return a list with a warning if the share of hallucinated answers has changed; else ``[]``.
 
-    Answers after the day of the newest labelled answer are compared with those from the day of the
-    oldest labelled answer to that of the newest. With fewer than ``_MIN_ANSWERS`` answers after
-    that day, there is no warning.
+    Two periods are compared: one from the day of the oldest labelled answer to the day of the
+    newest one, and one after that. With fewer than ``_MIN_ANSWERS`` answers in the second period,
+    there is no warning.
     """
     if not found.answers:
         return []
@@ -232,7 +232,11 @@ async def _save(visit: Visit) -> Response:
 
 
 def _changes(visit: Visit) -> dict[str, object]:
-    """Return the changes to the policy that a form asks for; raise KindError for invalid values."""
+    """Return the changes to the policy that a form asks for.
+
+    Raises:
+        KindError: If the threshold or the budget in the form is not valid.
+    """
     if threshold := visit.form.get("threshold", ""):
         is_similarity = visit.form.get("score") == Score.SIMILARITY
         name = "similarity_threshold" if is_similarity else "operating_point"

@@ -12,7 +12,10 @@ _ROW = 24
 
 
 class Box(NamedTuple):
-    """A bar of a chart; its CSS class is ``is-`` followed by ``look``, its tooltip is ``title``."""
+    """A bar of a chart; ``x`` and ``y`` are its upper left corner.
+
+    The CSS class of the bar is ``is-`` followed by ``look``, its tooltip is ``title``.
+    """
 
     x: float
     y: float

@@ -33,13 +33,13 @@ _CHANGED = 3.3
 
 
 class Support(StrEnum):
-    """Whether labels support a budget."""
+    """How far reviewers' labels support a budget at the threshold of a detector."""
 
     UNSET = "unset"  # there is no budget
     HOLDS = "holds"  # with 95 % confidence, no more right answers are blocked than allowed
     OPEN = "open"  # too few labels to decide
     DISPUTED = "disputed"  # holds only if the disputed answers that are blocked are wrong
-    AGAINST = "against"  # of the right labelled answers, more are blocked than the budget allows
+    AGAINST = "against"  # more right answers are blocked than allowed, maybe by chance
     BROKEN = "broken"  # with 95 % confidence, more right answers are blocked than allowed
 
 
@@ -82,9 +82,9 @@ class AtThreshold:
 class LabelledAnswer:
     """A labelled answer of the sample.
 
-    ``is_right`` says whether its reviewers found it right; ``None`` if they disagree. ``lot`` is
-    random, but stays the same; of the answers to one request, the one with the highest lot is
-    drawn.
+    ``is_right`` says whether its reviewers found it right; ``None`` if they disagree. ``lot`` is a
+    pseudo-random value that never changes; of the answers to one request, the one with the highest
+    lot is drawn.
     """
 
     facts: CheckFacts
@@ -189,8 +189,8 @@ class FalseBlocks:
     def kept_by(self, budget: float) -> float | None:
         """Return a threshold that keeps a budget with 95 % confidence; ``None`` if there is none.
 
-        Of several such thresholds, it is the one that blocks the most answers. It keeps the budget
-        also if all disputed answers that it blocks are right.
+        Of several such thresholds, the result is the one that blocks the most answers. It keeps the
+        budget even if all disputed answers that it blocks are right.
         """
         fixed = ThresholdCandidates.of(self.detector)
         values = np.unique([*fixed.values, self.detector.threshold])
@@ -203,7 +203,7 @@ class FalseBlocks:
     def _keeps(self, budget: float, threshold: float) -> bool:
         """Return whether, with 95 % confidence, a threshold keeps a budget.
 
-        Disputed answers that it blocks count as right.
+        Disputed answers that the threshold blocks count as right.
         """
         blocked = compress(self.disputed, self._blocks(self.disputed, threshold))
         counted = [*self._right, *blocked]
@@ -215,7 +215,11 @@ class FalseBlocks:
         return self._share(counted, threshold).value <= budget
 
     def support(self, budget: float | None) -> Support:
-        """Return whether the labels support a budget at the threshold in use."""
+        """Return how far the labels support a budget at the detector's threshold.
+
+        ``budget`` is the greatest share of right answers that may be blocked; ``None``: there is no
+        budget.
+        """
         if budget is None:
             return Support.UNSET
         now = self.detector.threshold

@@ -1,4 +1,4 @@
-"""The form for a tenant's settings, whose values are read as in the configuration."""
+"""The console's form for a tenant's settings; values in it are written as in the configuration."""
 
 import json
 from collections.abc import Mapping, Sequence

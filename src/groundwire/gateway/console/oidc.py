@@ -120,7 +120,7 @@ class Provider:
         return person, self._role(claims)
 
     def _role(self, claims: Mapping[str, Any]) -> AccountRole | None:
-        """Return the highest role that ``oidc.role_claim`` gives; ``None`` if it gives no role."""
+        """Return the highest role that the claim ``oidc.role_claim`` gives; ``None`` if none."""
         raw = claims.get(self._own.role_claim)
         values = [raw] if isinstance(raw, str) else raw if isinstance(raw, list) else []
         for role, given_by in (
@@ -133,7 +133,7 @@ class Provider:
         return None
 
     async def _claims(self, secret: str, code: str) -> Mapping[str, Any]:
-        """Exchange a code for an ID token, validate the token, and return its claims."""
+        """Exchange the authorization code for an ID token, validate it, and return its claims."""
         about = await self._discovered()
         token = await self._id_token(about, secret, code)
         status, keys = await self._fetch("GET", _endpoint(about, "jwks_uri"))
@@ -160,7 +160,7 @@ class Provider:
         return dict(claims)
 
     async def _id_token(self, about: Mapping[str, Any], secret: str, code: str) -> str:
-        """Exchange a code for an ID token, which is not validated yet."""
+        """Exchange the authorization code for an ID token, which is not validated yet."""
         client = self._client(about)
         auth = client.client_auth(client.token_endpoint_auth_method)
         if client.token_endpoint_auth_method == "client_secret_basic":
@@ -262,7 +262,11 @@ def _derived(secret: str, what: str) -> str:
 
 
 def _endpoint(about: Mapping[str, Any], name: str) -> str:
-    """Return a URL from the provider's document; raise a problem if it is missing or not safe."""
+    """Return the URL of an endpoint, from the document in which the provider describes itself.
+
+    Raises:
+        Problem: 502, if the URL is missing or not safe.
+    """
     url = about.get(name)
     try:
         parts = urlsplit(url if isinstance(url, str) else "")

@@ -129,7 +129,10 @@ def _bars(counts: Iterable[AnswerCount]) -> dict[str, int]:
 
 
 def _tallies(counts: Iterable[AnswerCount], by: str) -> list[Tally]:
-    """Sum counts by an attribute; return the ``_MAX_ROWS`` sums with most hallucinated answers."""
+    """Sum counts by the attribute ``by``; return those with most hallucinated answers.
+
+    At most ``_MAX_ROWS`` sums are returned.
+    """
     groups: dict[str, list[AnswerCount]] = {}
     for each in counts:
         groups.setdefault(getattr(each, by), []).append(each)

@@ -34,10 +34,10 @@ _SAMPLE = "sample"
 
 
 async def _queue(visit: Visit) -> list[tuple[Doubt, FoundRecord]]:
-    """Return the latest answers that the person has not labelled, the most doubtful first.
+    """Return the latest answers that the visitor has not labelled, the most doubtful first.
 
-    If the query asks for the random sample, the order is random: the first few answers are then a
-    random sample too.
+    If the URL's query asks for the random sample, the order is random, so that the first few
+    answers are a random sample too.
     """
     assert visit.person is not None
     asked = _asked(visit)
@@ -81,9 +81,9 @@ async def _list(visit: Visit) -> Response:
 
 
 async def _stored(visit: Visit) -> tuple[Review, str] | None:
-    """Return the review that the person just stored, and the text of the answer.
+    """Return the review that the visitor has just stored, and the text of the reviewed answer.
 
-    ``None`` if there is no such review, or the answer can no longer be judged.
+    Return ``None`` if there is no such review, or people can no longer judge the answer.
     """
     assert visit.person is not None
     event_id = visit.query.get("labelled", "")
@@ -120,7 +120,11 @@ async def _show(visit: Visit) -> Response:
 
 
 async def _answer(visit: Visit) -> tuple[FoundRecord, AnswerView]:
-    """Return the event in the path, and its answer; raise a problem if it cannot be judged."""
+    """Return the event that the URL's path names, and a view of the answer that it recorded.
+
+    Raises:
+        Problem: If there is no such event, or people cannot judge its answer (any more).
+    """
     record = await visit.control.trail.get(visit.part("event"))
     if record is None:
         raise Problem.named("unknown_event")
@@ -176,7 +180,7 @@ def _values(review: Review | None, view: AnswerView) -> dict[str, str]:
 
 
 def _words(view: AnswerView, place: tuple[int, int]) -> str:
-    """Return the words at a place, with ``#2`` if this is their second occurrence, and so on."""
+    """Return the words at a place in an answer, with ``#2`` if they occur for the second time."""
     words = " ".join(view.detection.answer[slice(*place)].split())
     nth = 1
     while find_shown(view.detection, words, nth=nth) not in (None, place):
@@ -206,7 +210,10 @@ async def _save(visit: Visit) -> Response:
 
 
 def _judged(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterator[Mark]:
-    """Yield a mark for the verdict on each finding; add missing verdicts to ``problems``."""
+    """Yield a mark for each finding that the form judges; add a message for all others.
+
+    Messages are added to ``problems``, by the name of the finding's field in the form.
+    """
     for number, span in enumerate(view.detection.spans, 1):
         name = f"finding-{number}"
         said = visit.form.get(name)

@@ -33,7 +33,7 @@ class Throttle:
         self._tries: TTLCache[tuple[str, ...], int] = TTLCache(_MAX_SEEN, WINDOW_S)
 
     def is_over(self, name: str, address: str) -> bool:
-        """Count a try, and return whether it exceeds a limit and must be refused.
+        """Count a try to sign in, and return whether the try exceeds a limit and must be refused.
 
         A try is counted before its password is checked, so that simultaneous tries count too.
         """
@@ -46,7 +46,7 @@ class Throttle:
         return is_over
 
     def forget(self, name: str, address: str) -> None:
-        """Forget the tries for a name from an address; call it after a try that did not fail.
+        """Forget the tries to sign in with a name from an address, after a try that did not fail.
 
         The number of all tries from the address falls by one.
         """
@@ -75,7 +75,7 @@ class ConsoleServices:
 
     Attributes:
         control: The control plane.
-        readiness: The state of the gateway's start, with its services.
+        readiness: The state of the gateway's start, and the services that the start has loaded.
         accounts: The accounts of people.
         labels: The labels that reviewers gave to answers.
         provider: The provider at which people may sign in; ``None`` if none is configured.

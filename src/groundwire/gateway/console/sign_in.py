@@ -76,7 +76,7 @@ async def _sign_in(request: Request) -> Response:
 
 
 async def _leave(request: Request) -> Response:
-    """Redirect a browser to the provider's sign-in; a cookie identifies it when it comes back."""
+    """Redirect a browser to the provider's sign-in page, with a cookie to recognise it later."""
     provider, secret = _provider(request), secrets.token_urlsafe(32)
     response = RedirectResponse(await provider.leave(secret), 303)
     after = quote(_inside(request.query_params.get("next", "")), safe="")

@@ -16,7 +16,7 @@ def stored_view(detail: Mapping[str, Any]) -> AnswerView | None:
     are found in these texts; those that are not found are left out. An answer that is not stored is
     replaced by its joined claims, and a source by its lines that are evidence.
 
-    ``None`` if the detail is not valid, or lacks a detection or the text of a claim.
+    Return ``None`` if the detail is not valid, or lacks a detection or the text of a claim.
     """
     try:
         return _view(detail)
@@ -55,7 +55,7 @@ def _view(detail: Mapping[str, Any]) -> AnswerView | None:
 def _why(
     explanation: Mapping[str, Any] | None, span: Mapping[str, Any], sources: Sequence[Source]
 ) -> Why:
-    """Return the reason why a span is marked; its text is empty if none was recorded."""
+    """Return the reason why a span is marked; the text is empty if no explanation was recorded."""
     if explanation is None:
         return Why("", span["severity"])
     line = next(_evidence(_places(explanation), sources), None)

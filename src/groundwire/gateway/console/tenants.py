@@ -166,7 +166,7 @@ async def change_policy(
 ) -> None:
     """Change a tenant's policy and metadata, if the tenant still has the version in the form.
 
-    The errors are those of :meth:`.Registry.set_policy` and :meth:`.ControlPlane.change`.
+    All errors of :meth:`.Registry.set_policy` and :meth:`.ControlPlane.change` are raised.
     """
     version = visit.form.get("version", "")
     await visit.control.change(
@@ -273,7 +273,7 @@ async def _revoke_key(visit: Visit) -> Response:
 async def detector_of(visit: Visit, own: Overrides | None) -> DetectorInfo | None:
     """Return the detector, with its threshold, that a tenant's own settings lead to.
 
-    ``None`` if the models are not loaded, or the detector cannot be used.
+    Return ``None`` if the models are not loaded, or the detector cannot be used.
     """
     pipeline = visit.control.pipeline
     if pipeline is None:

@@ -69,7 +69,7 @@ class Visit:
 
     Attributes:
         request: The HTTP request.
-        person: The person who asks; ``None`` if they are not known.
+        person: The person who sent the request; ``None`` if they are not known.
         form: The fields of the form that the person sent; empty if there is none.
     """
 
@@ -84,7 +84,7 @@ class Visit:
 
     @property
     def control(self) -> ControlPlane:
-        """The control plane."""
+        """The control plane: tenants, keys and the audit trail over one database."""
         return self.own.control
 
     @property
@@ -132,7 +132,7 @@ def _link(values: Mapping[str, str], **changes: str) -> str:
     return "?" + urlencode({key: value for key, value in {**values, **changes}.items() if value})
 
 
-#: Path, label and lowest role of each page in the navigation.
+#: Path and label of each page in the navigation, and the lowest role that may see the page.
 SECTIONS = (
     (HOME, "Overview", AccountRole.VIEWER),
     (f"{HOME}/tenants", "Tenants", AccountRole.VIEWER),
@@ -158,9 +158,9 @@ Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 def screen(
     handler: Handler, *, needs: AccountRole = AccountRole.VIEWER, reads_trail: bool = False
 ) -> Endpoint:
-    """Make the endpoint of a page; without a :class:`Person`, it redirects to the sign-in.
+    """Make the endpoint of a page; it redirects people who are not signed in to the sign-in page.
 
-    A form must come from a page of the same session.
+    The endpoint refuses a form that does not come from a page of the same session.
 
     Args:
         handler: The function that answers a visit.

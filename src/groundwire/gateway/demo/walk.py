@@ -68,7 +68,7 @@ def asked(url: str, scene: Mapping[str, Any], *, key: str) -> Iterator[HTTPRespo
 
 
 def curl(scene: Mapping[str, Any], *, url: str, key: str) -> str:
-    """Return the request of a scene as a command for a shell."""
+    """Return the request of a scene as a ``curl`` command for a shell."""
     path, body = request_of(scene)
     flag = "-N " if scene.get("stream") else ""
     data = json.dumps(body, indent=2).replace("'", "'\\''")

@@ -1,4 +1,4 @@
-"""The dialects: each reads and writes requests and responses of one API with checked answers."""
+"""The dialects: each reads and writes the requests and responses of one chat API."""
 
 from groundwire.gateway.chat.dialect import Dialect
 from groundwire.gateway.dialects.chat_completions import ChatCompletions

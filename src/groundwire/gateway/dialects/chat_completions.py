@@ -1,4 +1,4 @@
-"""The dialect of OpenAI's chat completions."""
+"""Reads and writes the requests and responses of OpenAI's chat completions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from groundwire.pipeline.conversation.response import Answer, read_response
 
 
 class ChatCompletions:
-    """The dialect of ``POST /v1/chat/completions``."""
+    """Reads and writes requests and responses of ``POST /v1/chat/completions``."""
 
     path = "chat/completions"
     #: The beginning of ``id``, and the value of ``object``, in chunks that the gateway makes before

@@ -1,4 +1,4 @@
-"""The dialect of OpenAI's legacy completions, in which a choice has a text and no message."""
+"""Reads and writes OpenAI's legacy completions, in which a choice has a text and no message."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -30,7 +30,7 @@ class HeldTexts(HeldStream):
 
 
 class Completions(ChatCompletions):
-    """The dialect of ``POST /v1/completions``."""
+    """Reads and writes requests and responses of ``POST /v1/completions``."""
 
     path = "completions"
     _prefix, _object, _buffer = "cmpl", _OBJECT, HeldTexts

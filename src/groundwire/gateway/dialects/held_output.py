@@ -8,7 +8,7 @@ from typing import Any
 from groundwire.gateway.chat.blocks import BlockEvent, HeldBlocks, TextSoFar
 from groundwire.gateway.http.sse import ServerSentEvent
 
-#: Fields of many events: their type, their sequence number, and their place in the response.
+#: Fields that many events share: type, sequence number, and place in the response.
 EVENT = ("type", "sequence_number", "item_id", "output_index", "content_index")
 #: Types of the events that end a response.
 ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
@@ -80,7 +80,7 @@ class HeldOutput(HeldBlocks):
 
     @property
     def _parts(self) -> list[dict[str, Any]]:
-        """The sent parts of the item that is being sent; empty without such an item or parts."""
+        """The sent parts of the output item that is still open; empty if there are none."""
         item = self._items.get(-1 if self._open_item is None else self._open_item, {})
         parts: list[dict[str, Any]] = item.get("content", [])
         return parts

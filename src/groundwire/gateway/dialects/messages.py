@@ -1,4 +1,4 @@
-"""The dialect of Anthropic's Messages API."""
+"""Reads and writes the requests and responses of Anthropic's Messages API."""
 
 import json
 import re
@@ -28,8 +28,8 @@ _MESSAGE = ("id", "type", "role", "model", "content", "stop_reason", "stop_seque
 #: Fields of a message that may be sent before the answer has passed its check, unless their value
 #: may hold prose.
 _BEGUN = ("id", "type", "role", "model", "content")
-#: Fields of ``usage`` that hold a name, such as that of a service tier, and may be sent before the
-#: answer has passed its check.
+#: Fields of ``usage`` that may hold a word, such as the name of a service tier, and may be sent
+#: before the answer has passed its check.
 _USAGE = ("service_tier", "inference_geo", "speed")
 #: Known fields of messages. Text in any other field is counted as unchecked.
 _OF_MESSAGE = frozenset((*_MESSAGE, "container", "context_management", "stop_details"))
@@ -62,7 +62,7 @@ _DELTAS = ("text_delta", "input_json_delta", "thinking_delta", "signature_delta"
 
 
 class Messages:
-    """The dialect of ``POST /v1/messages``."""
+    """Reads and writes requests and responses of ``POST /v1/messages``."""
 
     path = "messages"
 
@@ -280,7 +280,7 @@ class HeldMessage(HeldBlocks):
 
     @property
     def _begun(self) -> Mapping[str, Any]:
-        """The message without content, as it was, or would have been, sent to the client first."""
+        """The message at its start, without content: as it was sent, else as held, else made up."""
         held = (step.event.known for step in self._steps)
         starts = (each["message"] for each in held if each.get("type") == "message_start")
         return {

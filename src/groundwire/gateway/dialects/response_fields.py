@@ -20,8 +20,8 @@ RESPONSE = frozenset(
         *("truncation", "usage", "user", "output_text"),
     )
 )
-#: Fields of a response that may be sent while its answer is held back, if their strings are names,
-#: such as an id.
+#: Fields of a response that may be sent while the answer is held back, unless they may hold prose
+#: (see :func:`.may_hold_text`).
 _BEGUN = frozenset(
     (
         *("id", "object", "created_at", "status", "background", "model", "parallel_tool_calls"),
@@ -78,10 +78,11 @@ EVENTS = re.compile(
 
 
 def begun(response: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the known fields of a response, in a form that may be sent before its answer passes.
+    """Return the known fields of a response, without text that must wait for the check.
 
-    A field of ``_BEGUN`` keeps its value if the value holds no text. Any other field keeps its
-    value if all strings in it are empty. All other values become an empty one, mostly ``null``.
+    A field of ``_BEGUN`` keeps its value if the value holds no prose. Any other field keeps its
+    value if all strings in the value are empty. All other values are replaced by an empty value,
+    mostly ``null``.
     """
     may = only(response, _BEGUN)
     others = without_text({key: response[key] for key in response if key in RESPONSE}, ())

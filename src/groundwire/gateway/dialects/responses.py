@@ -1,4 +1,4 @@
-"""The dialect of OpenAI's Responses API."""
+"""Reads and writes the requests and responses of OpenAI's Responses API."""
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,14 +25,14 @@ from groundwire.pipeline.conversation.response import Answer, Said, ToolCall, an
 
 
 class Responses:
-    """The dialect of ``POST /v1/responses``."""
+    """Reads and writes requests and responses of ``POST /v1/responses``."""
 
     path = "responses"
 
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a request in the form that the pipeline reads.
 
-        ``input`` is always set, since a request that names a stored prompt may have none.
+        ``input`` is always set, since a request that names a stored prompt may have no ``input``.
         ``messages``, which this API does not know, and fields that are ``null`` are left out. An
         output format is put into ``response_format``.
         """

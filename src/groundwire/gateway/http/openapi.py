@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute
 from groundwire import __version__
 from groundwire.text.docstrings import described
 
-#: Header that may hold a key → name of its security scheme in the document.
+#: Header that may hold a key → name of its security scheme in the OpenAPI document.
 _SCHEMES = {"Authorization": "bearer", "X-API-Key": "apiKey", "X-Groundwire-Key": "ownKey"}
 
 

@@ -71,7 +71,7 @@ class Problem(Exception):  # noqa: N818 - a response for the client, not a failu
         return cls(**entry | {key: text.format(**values) for key, text in texts.items()})
 
     def to_dict(self, *, trace_id: str) -> dict[str, Any]:
-        """Return the envelope as JSON data."""
+        """Return the error as JSON data, in the envelope of OpenAI's API."""
         error: dict[str, Any] = {
             "message": self.message,
             "type": self.type,
@@ -106,7 +106,7 @@ def problem_response(problem: Problem, *, trace_id: str, path: str = "") -> Resp
 def as_problem(error: BaseException) -> Problem:
     """Return the error that a client gets for an exception.
 
-    Unknown exceptions become status 500, with a message that says nothing about them.
+    An unknown exception becomes status 500, with a message that says nothing about the exception.
     """
     if isinstance(error, Problem):
         return error

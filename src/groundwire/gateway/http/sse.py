@@ -28,7 +28,8 @@ _FIELDS = frozenset({"", "data", "event", "id", "retry"})
 
 #: The event that ends a stream of chat completions.
 DONE = b"data: [DONE]\n\n"
-#: A comment, which readers ignore: it keeps connections open while no event may be sent.
+#: A comment in an event stream, which readers ignore: it keeps the connection open while no event
+#: may be sent.
 KEEP_ALIVE = b": keep-alive\n\n"
 
 
@@ -114,7 +115,7 @@ class EventSplitter:
         return events
 
     def finish(self) -> bytes:
-        """Return the bytes after the last event: an unfinished event, which readers ignore."""
+        """Return the bytes after the last event: an event that has not ended, or nothing."""
         return bytes(self._buffer)
 
 

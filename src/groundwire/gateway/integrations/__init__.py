@@ -1,4 +1,4 @@
-"""Endpoints with the APIs that other systems call, so that they can get verdicts of Groundwire.
+"""Endpoints with APIs that other systems already call, so that these get Groundwire's verdicts.
 
 Each of these systems (hosts) has a file, whose docstring names the host and, where it is known, the
 version. ``host_checks`` runs the checks of all hosts. ``kept`` keeps the messages for hosts

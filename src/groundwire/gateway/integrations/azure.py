@@ -67,8 +67,9 @@ async def detect_groundedness(request: Request, body: GroundednessRequest) -> Re
 def _stretches(checked: Checked) -> list[tuple[int, int, str]]:
     """Return start, end and reason of each unsupported or unchecked stretch of a text.
 
-    Azure's API cannot report that a text was not checked; without findings the text would pass. So
-    a partial or unverified text without other findings is returned as a whole.
+    Azure's API cannot report that a text was not checked, and a response without stretches means
+    that the text passes. So a partial or unverified text without other findings is returned as one
+    stretch.
     """
     spans = () if checked.detection is None else checked.detection.spans
     reasons = [each.text for each in checked.explanations] or [_UNSUPPORTED] * len(spans)

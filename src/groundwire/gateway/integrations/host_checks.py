@@ -18,7 +18,8 @@ from groundwire.gateway.native.route import NativeRoute
 from groundwire.pipeline import Checked, Pipeline, RequestContext
 from groundwire.policy.policy import Action, Request
 
-#: Hosts ask whether to withhold an answer, so in their checks the policy's action is to block.
+#: Other systems (hosts) ask whether to withhold an answer, so in their checks the policy's action
+#: is to block.
 _BLOCKS = Request(action=Action.BLOCK)
 
 #: Outcomes of answers that were checked, or need no check.
@@ -32,7 +33,7 @@ class HostModel(BaseModel):
 
 
 def host_router() -> APIRouter:
-    """Make the router of a host; its endpoints are not in the OpenAPI document."""
+    """Make the router for the endpoints of a host, which the OpenAPI document leaves out."""
     return APIRouter(route_class=NativeRoute, include_in_schema=False)
 
 

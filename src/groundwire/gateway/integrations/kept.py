@@ -10,7 +10,7 @@ from groundwire.gateway.middleware.state import caller
 from groundwire.gateway.native.running import to_json
 
 #: ``_KEPT_S`` is how many seconds messages are kept, ``_KEPT_BYTES`` the most bytes of all kept
-#: messages together, and ``_EACH_BYTES`` the bytes that each call counts beside its messages.
+#: messages together, and ``_EACH_BYTES`` the bytes added for each call to those of its messages.
 _KEPT_S, _KEPT_BYTES, _EACH_BYTES = 600.0, 64 * 2**20, 1024
 _MAX_ID_CHARS = 256
 
@@ -21,8 +21,8 @@ _Kept: TypeAlias = "TTLCache[tuple[str, str, str], bytes]"
 def keep(request: Request, host: str, call_id: str, messages: list[Any]) -> None:
     """Keep the messages of a call, in place of those of an earlier call with the same id.
 
-    They are kept in memory, so both calls of a host must reach the same process. Nothing is kept if
-    there are no messages, or the messages or the id are too long.
+    The messages are kept in memory, so both calls of a host must reach the same process. Nothing is
+    kept if there are no messages, or the messages or the id are too long.
     """
     kept, key, written = _kept(request), (caller(request).tenant, host, call_id), to_json(messages)
     kept.pop(key, None)
@@ -32,7 +32,7 @@ def keep(request: Request, host: str, call_id: str, messages: list[Any]) -> None
 
 
 def find(request: Request, host: str, call_id: str | None) -> dict[str, Any] | None:
-    """Return a chat request with the messages of a call; ``None`` if they are not known."""
+    """Return a chat request with the kept messages of a call; ``None`` if none are kept."""
     written = _kept(request).get((caller(request).tenant, host, call_id or ""))
     return None if written is None else {"messages": json.loads(written)}
 

@@ -2,9 +2,9 @@
 
 https://developer.konghq.com/plugins/ai-custom-guardrail/
 
-The plugin has no contract: its configuration says what is sent, and which fields of the response
-are read. This endpoint suits the configuration ``docs/examples/kong.yaml``, which remembers the
-request in Kong and sends it again with the answer.
+The plugin has no fixed format: its configuration says what is sent, and which fields of the
+response are read. This endpoint suits the configuration ``docs/examples/kong.yaml``, which
+remembers the request in Kong and sends it again with the answer.
 """
 
 from typing import Any, Literal

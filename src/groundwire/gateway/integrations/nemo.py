@@ -15,7 +15,7 @@ from groundwire.pipeline import Checked
 
 PATHS = ("/alignscore_base", "/alignscore_large")
 
-#: NeMo withholds an answer with a score below this.
+#: NeMo withholds an answer whose score is below this value.
 _PASSES = 0.5
 
 router = checks.host_router()

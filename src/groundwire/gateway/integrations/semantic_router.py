@@ -2,8 +2,8 @@
 
 Offsets count code points of the answer. If parts of the answer were not checked and no unsupported
 words were found, the response has ``truncated_at``: the offset of the first unchecked claim, or 0
-if that is unknown. The router treats a response with this field as an error, never as a clean
-answer.
+if this offset is unknown. The router treats a response with this field as an error, never as a
+clean answer.
 """
 
 from fastapi import Request, Response

@@ -26,8 +26,8 @@ OWN_HEADER = b"x-groundwire-key"
 #: Characters that may separate a key from other text in a header.
 _BETWEEN = re.compile(rb"[\s,;=\"']+")
 
-#: The most words in a request's credentials that are looked up. Credentials with more words are not
-#: forwarded to the upstream.
+#: The most words in a request's credentials that are looked up among the gateway's keys.
+#: Credentials with more words are not forwarded to the upstream.
 _MAX_WORDS = 64
 
 
@@ -132,7 +132,7 @@ def may_pass(scope: Scope, keyring: Directory) -> bool:
 
 
 def values(scope: Scope, name: bytes) -> list[bytes]:
-    """Return all values of a header."""
+    """Return all values of a header, whose name is given in lower case."""
     return [bytes(value).strip() for key, value in scope["headers"] if key == name]
 
 

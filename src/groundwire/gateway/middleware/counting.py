@@ -28,7 +28,7 @@ class Counting:
         self._app, self._began, self._ended = app, began, ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, and count it."""
+        """Pass one request on to the app, and count it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -59,7 +59,7 @@ class Counting:
 
 
 def _log(scope: Scope, status: int, seconds: float) -> None:
-    """Log a request with its endpoint's label; the path itself may hold text of the client."""
+    """Log a request, with its endpoint's label in place of the path, which may hold user text."""
     path, state = scope["path"], scope.get("state", {})
     is_admin = path.startswith(("/v1/admin/", "/console"))
     fields = {

@@ -17,10 +17,10 @@ async def livez(request: Request) -> Response:
 
 
 async def readyz(request: Request) -> Response:
-    """Tell whether requests can be answered, with the state of models and upstreams.
+    """Tell by the HTTP status (200 or 503) whether the gateway is ready, with details as JSON.
 
-    If all upstreams are down, the status is ``degraded``, but the gateway counts as ready: its
-    errors tell clients more than those of a load balancer that has no ready gateway. The status is
+    If all upstreams are down, ``status`` in the JSON is ``degraded``, but the gateway is ready: its
+    errors tell clients more than those of a load balancer that has no ready gateway. ``status`` is
     also ``degraded`` if the audit log fails, or the database fails after the start: requests are
     then answered with the known tenants and keys.
     """

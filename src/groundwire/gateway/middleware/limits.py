@@ -39,7 +39,7 @@ class RequestLimits(Guard):
         self.n_requests = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or refuse it."""
+        """Pass one request on to the app, or refuse it."""
         if scope["type"] != "http" or scope["path"] in OPEN:
             await self._app(scope, receive, send)
             return
@@ -62,7 +62,7 @@ class RequestLimits(Guard):
             raise too_large(self._max_body_bytes, int(length[:20]), is_fixed=self._is_fixed)
 
     def _counting(self, receive: Receive) -> Receive:
-        """Wrap the function that receives a body, so that it refuses a body that is too large.
+        """Return a ``receive`` that raises a problem once the body has too many bytes.
 
         The check of Content-Length is not enough, because the header may be missing or wrong.
         """

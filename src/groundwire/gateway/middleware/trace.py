@@ -28,7 +28,7 @@ class Tracing:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; other events, such as those of the lifespan, are passed on."""
+        """Let the app answer a request; pass on other events, such as those of the lifespan."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -71,7 +71,7 @@ def trace_id_of(scope: Scope) -> str:
 
 
 def log_failure(error: BaseException, trace_id: str) -> None:
-    """Log the class and place of an error, or of its cause if it has one.
+    """Log the class of an error, or of its cause if it has one, and its place in the code.
 
     The message is left out, because it may quote a user.
     """

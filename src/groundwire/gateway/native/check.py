@@ -89,7 +89,9 @@ def result_of(
 
 
 def require_point(value: object) -> str | float | None:
-    """Return a value that may be an operating point, or ``None``; the detector checks it further.
+    """Check the type and size of an operating point, and return it; ``None`` is allowed.
+
+    The detector validates the value further.
 
     Raises:
         Problem: If the value has a wrong type, is too long or too large.

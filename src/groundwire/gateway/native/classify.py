@@ -1,6 +1,6 @@
 """Endpoints of HaluGate's API, the hallucination check of vLLM Semantic Router.
 
-They say whether a prompt needs a fact check, and whether one text follows from another.
+The endpoints say whether a prompt needs a fact check, and whether one text follows from another.
 """
 
 from collections.abc import Callable, Coroutine
@@ -36,7 +36,7 @@ class HaluGateRoute(NativeRoute):
     """A route whose errors 400 and 422 become 400 with HaluGate's code for invalid input."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler of the route."""
+        """Return a handler that replaces errors 400 and 422 by HaluGate's error 400."""
         handle = super().get_route_handler()
 
         async def handle_renamed(request: Request) -> Response:

@@ -34,7 +34,7 @@ errors = partial(error_responses, "gateway", 401, 413, 415, 503)
 
 
 def described(description: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the description of a response with a JSON body."""
+    """Return the OpenAPI description of a response with a JSON body."""
     return {"description": description, "content": {JSON: {"schema": schema}}}
 
 

@@ -12,8 +12,8 @@ MAX_HYPOTHESIS_CHARS = 10_000
 #: The most characters of a premise, which may be as long as a book.
 MAX_PREMISE_CHARS = 1_000_000
 
-# Values that can have many forms are validated by the library, whose errors are more helpful than
-# Pydantic's.
+# Values that can have many forms are validated by Groundwire's library, whose errors are more
+# helpful than Pydantic's.
 _SOURCE: list[dict[str, Any]] = [
     {"type": "string", "description": "A text."},
     {

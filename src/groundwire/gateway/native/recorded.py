@@ -25,7 +25,8 @@ class Result:
         answers: The checked answers, which are counted and recorded.
         json: The result as JSON; empty if the check failed, or if the caller writes the body of the
             response.
-        outcome: The worst outcome of the answers; ``None`` if the check failed or there are none.
+        outcome: The worst outcome of the answers; ``None`` if the check failed, or there are no
+            answers.
         failure: The error that the check failed with, if any.
     """
 

@@ -45,13 +45,14 @@ class NativeRoute(APIRoute):
     """A route that reads bodies strictly as JSON.
 
     Attributes:
-        body_timeout_s: Seconds that a client has to send the body; ``None``: no limit here.
+        body_timeout_s: Seconds that a client has to send the body; ``None``: the route sets no
+            limit.
     """
 
     body_timeout_s: float | None = None
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler of the route, which reads the body strictly."""
+        """Return a handler that reads the body strictly as JSON before FastAPI validates it."""
         handle = super().get_route_handler()
 
         async def read_and_handle(request: Request) -> Response:
@@ -74,10 +75,13 @@ class NativeRoute(APIRoute):
 
 
 def _require_json(request: Request) -> None:
-    """Raise a problem (415) unless the headers declare uncompressed JSON in UTF-8.
+    """Check that the headers of a request declare uncompressed JSON in UTF-8.
 
     The content type must be ``application/json`` or end in ``+json``: pages of any website can make
     a browser send a form, or a request without a content type.
+
+    Raises:
+        Problem: 415, if the headers declare anything else.
     """
     coding = request.headers.get("content-encoding", "identity").strip().lower()
     if coding != "identity":
@@ -93,6 +97,6 @@ def _require_json(request: Request) -> None:
 
 
 def _in_the_body(error: dict[str, Any]) -> dict[str, Any]:
-    """Return a validation error without the tags of models that pydantic adds to the place."""
+    """Return a validation error without the tags of models that pydantic adds to its ``loc``."""
     first, *rest = error["loc"]
     return {**error, "loc": (first, *(part for part in rest if part not in SHAPES))}

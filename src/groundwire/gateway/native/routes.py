@@ -1,4 +1,4 @@
-"""The router of all native endpoints; each takes POST only."""
+"""The router of all endpoints of the gateway's own API; each takes POST only."""
 
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute

@@ -51,7 +51,7 @@ async def bounded(own: Services, work: Callable[[], T]) -> T:
 
 
 def too_slow(own: Services) -> Problem:
-    """Return the problem of a check that took too long."""
+    """Return the HTTP error that a client gets for a check that took too long."""
     return Problem.named("check_timeout", limit_s=own.config.gateway.check_timeout_s)
 
 

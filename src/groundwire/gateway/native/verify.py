@@ -105,10 +105,13 @@ def _report(own: Verifications, body: models.VerifyRequest, scope: Scope) -> byt
 
 
 def _require_within_limits(request: Request, spans: list[Any]) -> None:
-    """Raise an error if evidence exceeds the limits of a request or of the tenant.
+    """Check that the evidence in a request exceeds no limit of the gateway or of the tenant.
 
     A check leaves out evidence beyond the limits. A verification must not: the claims that cite
     this evidence would seem to cite nothing.
+
+    Raises:
+        Problem, LimitExceededError: If there are too many pieces of evidence, or one is too long.
     """
     n = len(spans)
     if n > models.MAX_SPANS:
@@ -126,7 +129,7 @@ def _require_within_limits(request: Request, spans: list[Any]) -> None:
 
 
 def _problem(report: VerificationReport) -> Problem:
-    """Return the problem of a verification that failed."""
+    """Return the HTTP error that a client gets for a verification that failed."""
     why, message = str(report.error_type), str(report.error)
     if why in _OF_THE_REQUEST:
         code = "invalid_setting" if why == "invalid_argument" else why

@@ -15,8 +15,8 @@ from groundwire.gateway.http.openapi import Shape
 MAX_SPANS, MAX_CLAIMS = 200, 200
 _MAX_PATTERN_CHARS, _MAX_PLACEHOLDER_CHARS = 1_000, 200
 
-# Values that can have many forms are validated by the library, whose errors are more helpful than
-# Pydantic's.
+# Values that can have many forms are validated by Groundwire's library, whose errors are more
+# helpful than Pydantic's.
 _SPAN = {
     "type": "object",
     "description": "A text and the id by which it is cited.",

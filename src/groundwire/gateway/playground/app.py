@@ -43,7 +43,7 @@ _KEPT_EXAMPLES = 16
 
 @cache
 def examples() -> Mapping[str, Mapping[str, Any]]:
-    """Return the examples in ``examples.toml``, which the page offers, by name.
+    """Return name → example for the examples in ``examples.toml``, which the page offers.
 
     An example's ``field`` is its subject, such as medicine.
     """
@@ -172,7 +172,11 @@ class _LocalOnly(Guard):
     """Middleware that refuses requests whose Host header does not name this machine."""
 
     async def check(self, scope: Scope) -> None:
-        """Raise a problem (403) if a Host header does not name this machine."""
+        """Check that every Host header names this machine.
+
+        Raises:
+            Problem: 403, if a Host header names another machine.
+        """
         hosts = [host.decode("latin-1") for host in values(scope, b"host")]
         if not all(is_loopback_host(host_of(host)) for host in hosts):
             raise Problem.named("playground_not_local")

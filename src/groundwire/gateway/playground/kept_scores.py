@@ -25,7 +25,8 @@ class _Kept:
     Attributes:
         first: Scores after the first reading.
         both: Scores after the second reading, or after the first if the claim was read only once.
-        attended: Indexes of the passages that were read; empty unless there are two or more.
+        attended: Indexes of the passages with which the claim was read; empty if there is only one
+            passage.
     """
 
     first: ClaimScores
@@ -95,7 +96,7 @@ class KeptScores:
         return _KeptSession(self, threshold) if is_kept else self._open(threshold)
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[_Kept]:
-        """Return the kept scores of claims; the model reads claims that are new."""
+        """Return the kept scores of claims; for new claims, let the model compute them first."""
         new = [segment for segment in segments if segment.start not in self._claims]
         for segment, first in zip(new, self.first.read(answer, new) if new else (), strict=True):
             both = first
@@ -121,7 +122,7 @@ class _KeptSession:
         """Do nothing: nothing is read ahead for a complete answer."""
 
     def close(self) -> None:
-        """Do nothing: nothing is read ahead."""
+        """Do nothing: this session has no work in progress to stop."""
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
         """Return the scores that a detector with this threshold would give to claims."""

@@ -37,7 +37,7 @@ class UpstreamRequest:
         return f"{base}/{self.path}" + (f"?{self.query}" if self.query else "")
 
     def headers_for(self, upstream: Upstream) -> Pairs:
-        """Return the headers of the request for an upstream."""
+        """Return the headers for an upstream: the caller's, filtered, and the upstream's key."""
         headers = going_up(
             self.headers,
             api_key=None if upstream.api_key is None else upstream.api_key.reveal(),
@@ -62,9 +62,9 @@ class UpstreamRequest:
 
 
 def _as_utf8(value: str) -> str:
-    """Return the value of a header, decoded as UTF-8 if possible.
+    """Return a header's value, which was decoded as Latin-1, decoded as UTF-8 if possible.
 
-    Then the HTTP client, which encodes headers as UTF-8, sends the bytes that the caller sent.
+    The HTTP client encodes headers as UTF-8, and so sends the bytes that the caller sent.
     """
     try:
         return value.encode("latin-1").decode("utf-8")

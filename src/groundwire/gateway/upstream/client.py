@@ -83,7 +83,7 @@ class Upstreams:
             settings: Timeouts and limits.
             random: Draws the order of upstreams; a new generator by default.
             clock: Returns the time in seconds, for the health of upstreams.
-            observer: Receives responses and failures.
+            observer: Counts responses and failures.
             tracer: Makes trace spans.
         """
         self.all = tuple(upstreams)

@@ -18,7 +18,7 @@ class Health:
     Attributes:
         n_failures: Failures in a row.
         down_until: The time at which the upstream may be tried again, in seconds of the caller's
-            clock; ``None`` if it is up.
+            clock; ``None`` if the upstream is up.
     """
 
     n_failures: int = 0
@@ -34,7 +34,7 @@ class Health:
         return self.down_until is None or now >= self.down_until
 
     def asked(self, *, now: float, rules: UpstreamDefaults) -> "Health":
-        """Return the health after a request was sent.
+        """Return the health after a request was sent to the upstream.
 
         A request to an upstream that is down is a trial: it delays the next trial by
         ``cooldown_s``.
@@ -44,7 +44,7 @@ class Health:
         return replace(self, down_until=now + rules.cooldown_s)
 
     def failed(self, *, now: float, rules: UpstreamDefaults) -> "Health":
-        """Return the health after a request failed."""
+        """Return the health after a request to the upstream failed."""
         n_failures = self.n_failures + 1
         is_down = n_failures >= rules.max_failures
         return Health(n_failures=n_failures, down_until=now + rules.cooldown_s if is_down else None)

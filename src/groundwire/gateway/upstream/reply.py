@@ -137,7 +137,7 @@ class UpstreamReply:
         content = self._response.content
         piece = content.read_nowait()
         if piece or content.at_eof():
-            return piece  # it had arrived already, so no timer is needed
+            return piece  # the piece had arrived already, so no timer is needed
         async with asyncio.timeout(timeout_s):
             return await content.readany()
 

@@ -10,7 +10,8 @@ from groundwire.config.tree import UpstreamDefaults
 #: Seconds that an unused connection is kept open.
 _KEEPALIVE_S = 15.0
 
-#: Only a request that failed within so many seconds can count as sent on a closed connection.
+#: Seconds after its start within which a request must fail to count as sent on a connection that
+#: was already closed.
 _STALE_S = 1.0
 
 #: Headers that the HTTP client must not add.

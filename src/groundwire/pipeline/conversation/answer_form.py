@@ -15,7 +15,8 @@ Schema: TypeAlias = Mapping[str, Any]
 #: Names of tools whose arguments frameworks use as the final output: pydantic-ai (which adds a
 #: suffix if an output may have several types), smolagents, Google's ADK, LiteLLM.
 _FINAL_TOOLS = ("final_result", "final_answer", "set_model_response", "json_tool_call")
-#: Phrases with which pydantic-ai, Strands, instructor and the AI SDK describe such tools.
+#: Phrases with which pydantic-ai, Strands, instructor and the AI SDK describe tools whose arguments
+#: are the final output.
 _FINAL_DESCRIPTION = re.compile(
     r"final response which ends this conversation|StructuredOutputTool should only be invoked as"
     r"|Correctly extracted `|^Respond with a JSON object\.$"
@@ -57,7 +58,8 @@ class AnswerForm:
 def read_form(body: Mapping[str, Any], *, final_tools: frozenset[str] = frozenset()) -> AnswerForm:
     """Read the form of the answer from the body of a chat request.
 
-    ``final_tools`` has the names of further tools whose arguments are the final output.
+    ``final_tools`` has the names of tools whose arguments are the final output, beside those that
+    are found by the conventions of known frameworks.
     """
     wanted = _mapping(body.get("response_format"))
     own = _mapping(wanted.get("json_schema")) or wanted
@@ -85,7 +87,7 @@ def _schema(tool: Mapping[str, Any]) -> Schema:
 
 
 def _defined(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the name of each tool that is defined, and its definition."""
+    """Yield the name and the definition of each tool that a request defines."""
     for key in ("tools", "functions"):
         for said in map(_mapping, items_of(body.get(key))):
             own = _own(said)
@@ -119,7 +121,7 @@ def _forced(body: Mapping[str, Any], tools: Collection[str]) -> Iterator[str]:
 
 
 def _own(said: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the object with a tool's name: ``function`` or ``custom`` in ``said``, or ``said``."""
+    """Return the object that has a tool's name: ``said``, or its ``function`` or ``custom``."""
     return _mapping(said.get("function")) or _mapping(said.get("custom")) or said
 
 
@@ -132,7 +134,8 @@ def _is_output_type(name: str) -> bool:
 def _has_results(body: Mapping[str, Any]) -> bool:
     """Return whether a request has the result of an earlier call of a tool.
 
-    If it has, the next call may get more data too, so it need not be the final output.
+    If it has, the model's next call may fetch more data too, so that call need not be the final
+    output.
     """
     for message in map(_mapping, items_of(body.get("messages", body.get("input")))):
         types = {_mapping(part).get("type") for part in items_of(message.get("content"))}

@@ -72,7 +72,10 @@ def _answered_questions(
 
 
 def _cites(text: str, labels: list[Label]) -> bool:
-    """Return whether ``labels`` are two labels of evidence, and the first only names sources."""
+    """Return whether ``labels`` are two labels of evidence, and the first only cites sources.
+
+    The line of such a first label states nothing: it names the sources of the answer before it.
+    """
     if [label.role for label in labels] != [Role.INFORM, Role.INFORM]:
         return False
     line = text[labels[0].value : end_of_line(text, labels[0].value)].lower().split()

@@ -71,13 +71,14 @@ class Piece:
 
 @dataclass(slots=True)
 class Content:
-    """The content of one message, sorted by its kind.
+    """The texts of one message, sorted by kind.
 
     Attributes:
         says: Running text: questions, instructions, and texts that a template has filled in.
-        asks: Parts that are questions by their type.
+        asks: Questions: parts of the type ``query``.
         documents: Parts that are documents by their type.
-        grounding: Parts that are sources by their type.
+        grounding: Sources: parts of the type ``grounding_source``, and documents that a request has
+            beside its messages.
         results: Results of tool calls.
         skipped: The number of things that could not be read, by kind.
     """
@@ -145,8 +146,9 @@ def _text_file(part: Mapping[str, object]) -> tuple[str, str | None] | None:
 def read_documents(documents: object, place: str, found: Content) -> None:
     """Add documents to ``found``: those beside the messages of a request, or results of a search.
 
-    A document is a text, or an object with a text in a field such as ``text``, ``content`` or
-    ``snippet``, or within ``data``; without such a text, its JSON is read.
+    A document is a text or an object. The text of an object is in a field such as ``text``,
+    ``content`` or ``snippet``, of the object itself or of its ``data``. If there is no such field,
+    the JSON of the object is the text.
     """
     for entry, where in _parts(documents, place):
         if isinstance(entry, str):
@@ -172,9 +174,9 @@ def _document_piece(entry: Mapping[str, object], place: str) -> Iterator[Piece]:
 def read_result(content: object, place: str, found: Content, call_id: str, tool: str) -> None:
     """Read the result of a tool: each text becomes a piece, and data becomes one piece of JSON.
 
-    An object that is a known part is read as a part. A list that has a known part, or only strings,
-    is read item by item. Other lists and objects are data. An empty result adds nothing, nor does a
-    text that is ``null`` or has no letter or digit.
+    An object is read as a part of a message if its ``type`` is that of a known part. A list that
+    has such a part, or only strings, is read item by item. Other lists and objects are data. An
+    empty result adds nothing, nor does a text that is ``null`` or has no letter or digit.
 
     The pieces are added to ``found``, with the id of the call as their id. If ``call_id`` is empty,
     their id is ``tool:`` and the name of the tool; if both are empty, they have no id.
@@ -264,7 +266,7 @@ def _text_of(part: object) -> object:
 
 
 def _result(text: str, place: str, id_: str, title: str | None) -> Iterator[Piece]:
-    """Yield a tool's text as a piece; nothing if it is ``null`` or has no letter or digit."""
+    """Yield a tool's text as a piece; nothing if the text is ``null`` or has no letter or digit."""
     if text.strip() != "null" and any(map(str.isalnum, text)):
         yield from _piece(text, place, id_, title)
 

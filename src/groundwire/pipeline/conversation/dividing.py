@@ -1,9 +1,9 @@
 """Divides a prompt into parts that ask, parts that instruct and parts that inform.
 
-*Structure* decides first: tags, fences, rules, quotes, marked blocks, headings and labels, whose
-names give roles to the text in them, and sentences that announce the text after them ("Use the
-following pieces of context..."). Text without structure is divided by its *wording*. No list of
-known templates is used.
+*Structure* decides first: tags, fences, rules (lines such as ``---``), quotes, marked blocks,
+headings and labels, whose names give roles to the text in them, and sentences that announce the
+text after them ("Use the following pieces of context..."). Text without structure is divided by its
+*wording*. No list of known templates is used.
 """
 
 from dataclasses import replace
@@ -21,7 +21,7 @@ from groundwire.pipeline.conversation.wording import Wording
 
 #: Beginnings of lines of JSON. The colons in such lines do not end labels.
 _JSON = ('{"', '[{"', '["')
-#: Speakers whose names begin the turns of a history.
+#: Names of speakers that begin turns in a chat history inside a prompt.
 _SPEAKERS = ("human", "user", "system")
 #: The text between tags of these roles is divided further.
 _TRANSPARENT = (None, Role.INSTRUCT, Role.OPEN)
@@ -48,15 +48,16 @@ class _Walk:
         self._parts: list[Part] = []
         self._material = PastedMaterial(text, names)
         self._pairs = AnsweredQuestions(text, names, self._material, is_user=is_user)
-        # For ``second_pass.settle_drafts``: indexes of parts that the user may want changed.
+        # For ``second_pass.settle_drafts``: indexes of parts that the user may want the model to
+        # change, such as a pasted configuration.
         self._drafts: list[int] = []
         # For ``second_pass.settle_drafts``: indexes of parts with program code.
         self._code: list[int] = []
         self._is_in_capitals = self._is_template = False
         self._paragraph: int | None = None
         self._section_start, self._had_evidence = 0, False
-        # Indexes of parts of this section that may be questions or orders, for
-        # ``second_pass.settle_asides``.
+        # For ``second_pass.settle_asides``: indexes of parts of the current section of evidence
+        # that may be questions or orders.
         self._asides: list[int] = []
         self._has_evidence = False
         self._enter(Role.OPEN)
@@ -69,7 +70,7 @@ class _Walk:
         is_once: bool = False,
         is_structured: bool = False,
     ) -> None:
-        """Begin a section.
+        """Begin a section, which is a stretch of the prompt whose text has one role.
 
         Args:
             role: The role of the section's text.
@@ -102,7 +103,7 @@ class _Walk:
     # Methods that read one line.
 
     def _read_line(self, position: int) -> int:
-        """Read the line, label, block or material at a position; return where to read on."""
+        """Read the line, label, block or material at a position; return where to go on reading."""
         text = self._text
         line_end = end_of_line(text, position)
         start = position + len(text[position:line_end]) - len(text[position:line_end].lstrip())
@@ -131,7 +132,7 @@ class _Walk:
         return self._to_tag_within(start, line_end)
 
     def _pasted(self, position: int) -> Material | None:
-        """Return the pasted material that begins here, or ``None``.
+        """Return the pasted material that begins at a position, or ``None``.
 
         Material is accepted only in evidence, or in a user's text that has no role yet.
         """
@@ -147,7 +148,7 @@ class _Walk:
         self._is_pending = False
 
     def _to_tag_within(self, start: int, line_end: int) -> int:
-        """Return where in the line a tag opens a block of evidence or a question.
+        """Return the offset in the line at which a tag opens a block of evidence or a question.
 
         A tag counts only after a colon, or at the end of the line. Without such a tag, return the
         start of the next line.
@@ -186,13 +187,13 @@ class _Walk:
                 self._add_material(Material(block.start, block.end, is_draft=True))
                 return block.end
             if self._role is Role.INFORM and block.role is None:
-                return None  # a tag that belongs to the text of the evidence
+                return None  # a tag without a role stays part of the evidence around it
             self._flush(start)
             role = Role.INSTRUCT if block.role is Role.INSTRUCT else Role.OPEN
             self._enter(role, is_structured=True)
             return block.inner
         if not block.is_tag and self._role is Role.INFORM and not self._is_pending:
-            return None  # a fence or a marked block within a section of evidence
+            return None  # a fence or marked block within evidence stays part of the evidence
         self._flush(start)
         self._add_block(block)
         return block.end
@@ -203,7 +204,7 @@ class _Walk:
             return None
         end, block = found
         if self._role is Role.INFORM and not self._is_pending:
-            return None  # a line such as --- between two passages of evidence
+            return None  # a line such as --- between two passages stays part of the evidence
         was = self._role
         self._flush(position)
         role = self._role
@@ -240,7 +241,7 @@ class _Walk:
         self._enter(Role.OPEN)
 
     def _may_be_reported(self, block: Block) -> None:
-        """Remember a block of code or data; ``settle_drafts`` decides whether it is evidence."""
+        """Remember a block if it is code or data: ``settle_drafts`` decides if it is evidence."""
         text = self._text[block.inner : block.inner_end]
         if block.is_code or structure.is_code(text):
             self._code.append(len(self._parts))
@@ -262,7 +263,7 @@ class _Walk:
     # Methods that read labels.
 
     def _label(self, start: int, line_end: int) -> Label | None:
-        """Return the label at the start of a line, if it begins a new section here."""
+        """Return the label at the start of a line; ``None`` if no label begins a section there."""
         text, role = self._text, self._role
         label = labels.label_at(text, start, line_end, self._names)
         if label is None and self._is_in_capitals and labels.is_in_capitals(text[start:line_end]):
@@ -430,7 +431,7 @@ class _Walk:
             self._enter(announced, is_announced=True, is_once=announced is not Role.INFORM)
 
     def _is_letter(self, start: int, text: str) -> bool:
-        """Return whether a letter begins here: a salutation after other text in a user's prompt.
+        """Return whether a paragraph begins a letter: a user's salutation after other text.
 
         No letter begins if the text before the salutation asks for work, such as "Improve this:".
         """

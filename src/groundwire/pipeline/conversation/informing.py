@@ -23,11 +23,11 @@ _NOISE = re.compile(
     r"|<\|(?:im_start|im_end|begin_of_text|end_of_text|start_header_id|end_header_id|eot_id|end)\|>"
 )
 _BETWEEN_PIECES = "\n\n"
-#: Sentences without a mark, such as a label or tag, are evidence if they have together at least
-#: this many words: in a system message, and around the question of a user's message.
+#: Sentences that no label or tag marks are evidence if together they have at least this many words.
+#: The first number is for system messages, the second for sentences around a user's question.
 _LOOSE_WORDS_OF_SYSTEM, _LOOSE_WORDS_OF_USER = 8, 20
-#: The minimum number of words of such sentences in a user's message if the question is about what
-#: they state, or if they report what a document says.
+#: The minimum number of words of unmarked sentences in a user's message if the question is about
+#: their subject, or if they report what a document says.
 _LOOSE_WORDS_ASKED_ABOUT = 4
 _STEM_CHARS = 4
 #: Matches where a line begins with a JSON object.

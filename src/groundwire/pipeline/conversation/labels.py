@@ -15,7 +15,7 @@ _VISIBLE = re.compile(r"\S")
 _ASIDE = re.compile(r"\([^()]*\)")
 _MAX_WORDS = 10
 #: A question such as "Is that true?" is looked for in this many characters after a line or
-#: paragraph.
+#: paragraph. Such a question makes the line or paragraph a claim to judge, not evidence.
 JUDGED_CHARS = 40
 _CLAIM_CHARS = 400
 

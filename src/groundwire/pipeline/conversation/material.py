@@ -2,7 +2,7 @@
 
 Lines of such material are recognised by their shape: most begin with a key, a time, the sign of a
 quote, or the name of a speaker. Lines of a prompt template have that shape too (``Question: ...``),
-but most of their keys are names of parts.
+but most of their keys are names of parts of a prompt.
 """
 
 import re
@@ -52,7 +52,7 @@ class _Line(NamedTuple):
 
 
 class PastedMaterial:
-    """All pasted material of one prompt."""
+    """All pasted material of one prompt: records, configurations, logs, quotes and transcripts."""
 
     def __init__(self, text: str, names: Names) -> None:
         self._text, self._names = text, names
@@ -65,7 +65,7 @@ class PastedMaterial:
         return self._found.get(position)
 
     def _groups(self) -> Iterator[list[_Line]]:
-        """Yield groups of successive lines: those with keys, times or quotes, and continuations.
+        """Yield groups of successive lines with keys, times or quotes, and their continuations.
 
         The last group may be empty.
         """
@@ -159,7 +159,8 @@ class PastedMaterial:
         if sum(len(line.value.split()) >= _MIN_PROSE for line in turns) * 2 < len(turns):
             return False
         if all(self._role_of(name) is not None for name in speakers):
-            # A chat with a model is evidence only if the user asks to summarize it, or similar.
+            # A chat with a model is evidence only if the user asks for work on it, such as a
+            # summary.
             start, end = lines[0].start, lines[-1].end
             beside = self._text[max(0, start - _MAX_BESIDE) : start]
             beside += self._text[end : end + _MAX_BESIDE]

@@ -12,9 +12,11 @@ MAX_ASIDE_CHARS = 300
 _MAX_ASIDE_SENTENCES = 3
 #: A paragraph of statements is marked as evidence if it has at least this many words.
 _OWN_WORDS = 8
-#: The minimum number of words for such a paragraph of a user's message if it has a digit.
+#: A user's paragraph of statements that has a digit is marked as evidence if it has at least this
+#: many words.
 _OWN_WORDS_WITH_FIGURE = 5
-#: The minimum for such a paragraph of a user's message if it follows a heading, label or tag.
+#: A user's paragraph of statements after a heading, label or tag is marked as evidence if it has at
+#: least this many words.
 _HEADED_WORDS = 3
 _ANNOUNCED = (Role.INFORM, Role.EXAMPLE, Role.INSTRUCT, Role.HISTORY)
 

@@ -42,9 +42,9 @@ def passages_of(inside: str, place: str, attributes: str) -> Iterator[Piece]:
 
 
 def _after_abouts(text: str) -> tuple[int, str | None]:
-    """Return where a text goes on after the tags it begins with, such as source, title or URL.
+    """Return the offset after the tags with a source, title or URL at the beginning of a text.
 
-    The second value is the text of the first of these tags that is not empty; ``""`` if all are
+    The second value is the content of the first of these tags that is not empty; ``""`` if all are
     empty, ``None`` if there are no such tags.
     """
     start, title = 0, None

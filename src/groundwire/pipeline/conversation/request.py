@@ -297,7 +297,7 @@ def _documents(
 
 
 def _named(pieces: Mapping[SourceOrigin, Sequence[Piece]]) -> list[OfferedSource]:
-    """Make sources of pieces, each with an id of its own.
+    """Make sources of the pieces of a request; give each source an id of its own.
 
     A second ``call_1`` becomes ``call_1#2``, and an empty id becomes one such as ``S3``.
     """

@@ -85,7 +85,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """The text in the content of a message, or in a piece of it.
+    """The text in the content of a message, or of a streamed piece of a message.
 
     Attributes:
         text: The text that the user reads as the answer.
@@ -216,7 +216,7 @@ def answer_of(
     """Make an answer from its contents, and determine its kind.
 
     A refusal beside text counts as a skipped part. So does reasoning if there is nothing else,
-    because clients may then show it as the answer.
+    because clients may then show the reasoning as the answer.
     """
     if text.strip():
         kind = AnswerKind.TEXT

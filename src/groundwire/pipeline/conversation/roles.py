@@ -11,7 +11,7 @@ from groundwire.text.word_lists import read_lists
 
 @cache
 def listed(name: str) -> frozenset[str]:
-    """Return the words of a list in ``words.txt``."""
+    """Return the words of the list ``name`` in ``words.txt``."""
     return frozenset(_lists()[name].split())
 
 
@@ -74,7 +74,7 @@ def end_of_line(text: str, start: int) -> int:
 
 
 class Names:
-    """Tells the role of a part by its name. It knows the names in ``words.txt``, and added ones."""
+    """Tells the role of a part of a prompt by the part's name, in ``words.txt`` or added here."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         """Add names of evidence as they stand in prompts, such as ``<kb_hit>`` or ``Vorgang:``."""
@@ -150,7 +150,7 @@ class Names:
                 is_clause = words[i][-1] not in ",.;"
                 named = list(self._roles_near(words[i + 1 : i + 10], stops=True)) * is_clause
                 # "Here is what I found:" and "Using this:" name no role, but announce evidence.
-                is_from = pointers[i + 1 : i + 2] == ["from"]  # "I have this from the label:"
+                is_from = pointers[i + 1 : i + 2] == ["from"]  # as in "I have this from the label:"
                 gives = pointer.startswith("here") or (
                     i == len(words) - 1
                     and not (listed("use") | listed("transform")).isdisjoint(pointers[:3])
@@ -174,7 +174,7 @@ class Names:
         return None
 
     def _is_of_something(self, words: list[str]) -> bool:
-        """Return whether "history" is that of something other than the chat: "order history"."""
+        """Return whether the words name a history other than that of the chat: "order history"."""
         at = words.index("history") if "history" in words else 0
         known = self._roles.keys() | listed("beside names") | listed("here")
         return at > 0 and words[at - 1] not in known

@@ -12,8 +12,9 @@ from groundwire.pipeline.conversation.wording import Wording
 #: Statements without a mark, such as a label, are pasted material if they have at least this many
 #: words.
 _MIN_WORDS = 20
-#: The minimum if a question such as "Which port is it?" stands before the statements. Also, a
-#: paragraph that asks may be the user's question if its statements have fewer words than this.
+#: Unmarked statements after a question such as "Which port is it?" are pasted material if they have
+#: at least this many words. Also, a paragraph that asks may be the user's question if its
+#: statements have fewer words than this.
 _FEW_WORDS = 8
 
 

@@ -84,7 +84,7 @@ class Structure:
         self._ends = _by_name(_end_lines(text))
 
     def tag_at(self, position: int) -> Block | None:
-        """Return the block of a tag that begins here, if the tag is closed and not empty."""
+        """Return the block of a tag at a position; ``None`` if the tag is not closed, or empty."""
         match = _TAG.match(self._text, position)
         if match is None:
             return None
@@ -130,12 +130,12 @@ class Structure:
         )
 
     def closing_tag_at(self, position: int) -> int | None:
-        """Return the end of a closing tag that begins here, or ``None``."""
+        """Return the end of the closing tag that begins at a position, or ``None``."""
         match = _CLOSING_TAG.match(self._text, position)
         return None if match is None else match.end()
 
     def fence_at(self, position: int) -> Block | None:
-        """Return the block between fences or triple quotes that begins here, or ``None``."""
+        """Return the block of fences or triple quotes that begins at a position, or ``None``."""
         text = self._text
         for quotes in _QUOTES:
             if text.startswith(quotes, position):
@@ -171,7 +171,7 @@ class Structure:
     def marked_at(self, line_start: int, line_end: int) -> Block | None:
         """Return the block from a line such as ``[BEGIN CONTEXT]`` to ``[END CONTEXT]``.
 
-        Return ``None`` if no such block begins here, or its name has no role.
+        Return ``None`` if no such block begins with the line, or the block's name has no role.
         """
         line = self._text[line_start:line_end]
         if len(line) > 80 or not self._ends:
@@ -211,7 +211,7 @@ def _end_lines(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
 
 
 def _by_name(found: Iterable[tuple[str, tuple[int, int]]]) -> dict[str, list[tuple[int, int]]]:
-    """Group ranges by the name of each; their order is kept."""
+    """Group pairs of a name and a range by name; the ranges of a name keep their order."""
     spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for name, span in found:
         spans[name].append(span)

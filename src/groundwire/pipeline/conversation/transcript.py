@@ -12,7 +12,7 @@ _REMEDY = (
 
 
 def divide_transcript(data: object) -> tuple[object, object]:
-    """Divide a conversation into the bodies of its request and its response, which may be invalid.
+    """Divide a conversation into the bodies of its request and its response; neither is validated.
 
     Args:
         data: ``{"request": ..., "response": ...}``, or a request whose last message is that of the

@@ -70,7 +70,7 @@ def _words(text: str) -> list[str]:
 
 
 def _said(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each sentence that has words, and its words in lower case."""
+    """Yield each sentence of a text that has words, and its words in lower case."""
     for start, end in sentences_of(text):
         if words := _words(text[start:end]):
             yield text[start:end], words
@@ -89,7 +89,7 @@ def is_judged(text: str, following: str) -> bool:
 
 
 def wording_of(sentence: str, *, is_user: bool) -> Wording | None:
-    """Return whether a sentence asks, instructs or informs, by its wording; ``None`` without words.
+    """Classify a sentence by its wording: it asks, instructs or informs; ``None`` without words.
 
     Args:
         sentence: One sentence, or one line.
@@ -128,7 +128,7 @@ def wording_of(sentence: str, *, is_user: bool) -> Wording | None:
 
 
 def has_figure(words: list[str]) -> bool:
-    """Return whether a word begins with a digit and is not a list item's number, such as ``2.``."""
+    """Return whether any word begins with a digit, except the numbers of lists, such as ``2.``."""
     return any(word[0].isdigit() and (len(word) > 3 or word[-1] not in ".)") for word in words)
 
 
@@ -256,7 +256,7 @@ def asks_for_a_report(text: str) -> bool:
 
 
 def _requests(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each sentence, and its words in lower case from the order or request on."""
+    """Yield each sentence, and its words in lower case without a "could you" at the beginning."""
     for sentence, words in _said(text):
         while len(words) > 1 and words[0] in listed("before orders") | _ASKING_FOR:
             words = words[1:]
@@ -305,7 +305,7 @@ def _is_wrapped(text: str, start: int, end: re.Match[str]) -> bool:
 
 
 def _clauses(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the range of a sentence; two ranges if it states something and then asks."""
+    """Yield the range of a sentence; two ranges if the sentence states something and then asks."""
     asking = None
     if end - start < _MAX_CLAUSES and text[start:end].rstrip()[-1:] not in "!:,":
         asking = _ASKING_CLAUSE.search(text[start:end])

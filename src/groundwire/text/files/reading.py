@@ -1,4 +1,4 @@
-"""Reads files of rows, one row a line, with or without gzip; defines the limits of a block."""
+"""Reads files of rows, one row a line, with or without gzip; defines the size of blocks of rows."""
 
 import codecs
 import gzip
@@ -84,7 +84,10 @@ def conversion(encoding: str) -> str:
 
 
 def no_text(data: bytes) -> str:
-    """Name the kind of a file, and how to get its text; empty if the file may be text."""
+    """Say by the bytes of a file that it is not text, and how to get its text.
+
+    The result is the kind of the file with a remedy; it is empty if the file may be text.
+    """
     return next((what for mark, what in _NO_TEXTS.items() if data.startswith(mark)), "")
 
 

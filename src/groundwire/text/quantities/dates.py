@@ -10,7 +10,7 @@ _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _LETTERS = re.compile("[A-Za-z]+")
 _DIGITS = re.compile("[0-9]+")
 
-# Parts of the regular expression of ``scan``, in verbose form.
+# Parts of the regular expression in ``scan.py``, written for ``re.VERBOSE``.
 
 _MONTH = (
     r"(?:(?:Jan|JAN)(?:uary|UARY)?|(?:Feb|FEB)(?:ruary|RUARY)?|(?:Mar|MAR)(?:ch|CH)?"

@@ -34,7 +34,7 @@ class Match(IntEnum):
     DATE_PARTLY = 7  # the same year or month, but not the same date
     DATE_ABSENT = 8
     UNIT_MISSING = 9  # the same number, without a unit in the answer or in the evidence
-    DERIVED = 10  # can be computed from two of the numbers and years, if these are at most _FEW
+    DERIVED = 10  # can be computed from two numbers or years of the evidence, if it has few
 
 
 class QuantityIndex:
@@ -59,7 +59,7 @@ class QuantityIndex:
 
     @cached_property
     def _numbers(self) -> dict[str | None, dict[str | None, list[float]]]:
-        """Map from base unit and then name of a unit to the values of the numbers, ascending."""
+        """The values of all numbers, ascending, by base unit and then by the name of the unit."""
         table: dict[str | None, dict[str | None, list[float]]] = {}
         for entry in self._entries:
             if isinstance(entry.value, float) and entry.kind is QuantityKind.NUMBER:
@@ -87,7 +87,7 @@ class QuantityIndex:
         return frozenset(values | {value // 1 for value in values})
 
     def _has_twin(self, quantity: Quantity) -> bool:
-        """Return whether the evidence has the same number with a unit that may mean the same unit.
+        """Return whether the evidence has the same number with a unit that may mean the same.
 
         "20 °C" and "20 °F" may be written as "20°", and "55 pounds" may be "£55".
         """
@@ -110,7 +110,10 @@ class QuantityIndex:
         )
 
     def match(self, quantity: Quantity) -> Match:
-        """Find how well the texts agree with a quantity of an answer; never ``Match.NONE``."""
+        """Find how well the texts agree with a quantity of an answer.
+
+        The result is never ``Match.NONE``.
+        """
         if isinstance(quantity.value, tuple):
             return self._match_date(quantity.value)
         if quantity.kind is QuantityKind.TIME:

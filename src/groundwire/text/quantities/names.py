@@ -1,6 +1,6 @@
 """Patterns of digits that are not quantities: they name something or are part of an idiom.
 
-The patterns are parts of the regular expression of :mod:`.scan`, which skips what they match.
+The patterns are parts of the regular expression of :mod:`.scan`, which skips the matched text.
 """
 
 from groundwire.text.quantities.reading import SPACE

@@ -15,7 +15,7 @@ _GROUPING = re.compile("[,\u00a0\u2009\u202f]")
 _DIGITS = re.compile("[0-9]+")
 _REST_OF_WORD = re.compile(r"\w*+")
 
-# Parts of the regular expression of ``scan``, in verbose form.
+# Parts of the regular expression in ``scan.py``, written for ``re.VERBOSE``.
 
 _CURRENCY = (
     r"(?P<currency>(?<![^\W\d])(?:US|A|CA?|HK)?\$|[€£¥₹₩₽]"

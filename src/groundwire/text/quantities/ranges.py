@@ -24,7 +24,7 @@ def joined(text: str, first: FoundQuantity, second: FoundQuantity) -> tuple[Foun
 
     Returns:
         One quantity if the two are parts of one amount, otherwise both. If they are the ends of a
-        range, an end without a unit, magnitude, half of the day or month may get the other's.
+        range, an end without a unit, magnitude, half of the day or month may get that of the other.
     """
     start, end = first.quantity.end, second.quantity.start
     glue = _BETWEEN_PARTS.fullmatch(text, start, end)
@@ -48,8 +48,8 @@ def _ends(first: FoundQuantity, second: FoundQuantity) -> tuple[FoundQuantity, F
 def _with_half_of_day(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
     """Return the first end of a range such as "9-11 PM" as a time of day, if it can be one.
 
-    It is in the same half of the day if it is earlier there than the second end ("9-11 PM"),
-    otherwise in the other half ("9-5 PM").
+    The first end gets the half of the day of the second end if it is then the earlier of the two
+    ("9-11 PM"), otherwise the other half ("9-5 PM").
     """
     left, ending = first.quantity, second.quantity.value
     is_clock = left.kind is QuantityKind.TIME and first.states_half is False
@@ -76,7 +76,7 @@ def _with_month(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
 def _with_unit(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
     """Give the first end of "10-12 km" or "$2-3 million" the unit or magnitude of the second end.
 
-    Return the first end, unchanged if it cannot have them.
+    Return the first end; unchanged if it can have neither.
     """
     left, right = first.quantity, second.quantity
     may_share_magnitude = second.magnitude > 1.0 and first.raw < second.raw
@@ -97,7 +97,8 @@ def _with_unit(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
 def _with_currency(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
     """Return the second end of "$10-15" with the currency of the first.
 
-    It is unchanged if it has a unit, is an ordinal, or the first has no currency before it.
+    The second end is unchanged if it has a unit or is an ordinal, or if no currency stands before
+    the first end.
     """
     left, right = first.quantity, second.quantity
     if not first.is_money_first or right.unit is not None or right.name is not None:
@@ -106,7 +107,7 @@ def _with_currency(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity
 
 
 def _whole(first: FoundQuantity, second: FoundQuantity, glue: str) -> FoundQuantity | None:
-    """Make one quantity of two parts, as in "4 h 23 min"; ``None`` if they are not parts of one."""
+    """Make one amount of two parts, as in "4 h 23 min"; ``None`` if the parts do not make one."""
     left, right = first.quantity, second.quantity
     names = (left.name or "").split(" ")
     unit = UNITS.get(names[-1])

@@ -34,9 +34,9 @@ class Stop(Enum):
 
 
 def stop_kind(text: str, start: int, position: int, run_end: int) -> Stop:
-    """Return the condition under which a sentence ends at the marks in ``[position, run_end)``.
+    """Return the condition under which the marks in ``[position, run_end)`` end a sentence.
 
-    The sentence begins at ``start``.
+    The marks are full stops, question marks and the like. The sentence begins at ``start``.
     """
     first = max(start, position - MAX_WORD_CHARS - 1)
     before = text[first:position]
@@ -87,7 +87,7 @@ def _stop_after(before: str, *, is_whole: bool) -> Stop:
     if spellings & _LISTS["before_number"]:
         return Stop.UNLESS_NUMBER
     if len(token) == 1 and token.isalpha():
-        return Stop.UNLESS_INITIAL  # "z. B." is one abbreviation; "solve for x." may be an end
+        return Stop.UNLESS_INITIAL  # the sentence goes on at "z. B.", and may end at "for x."
     letters = token.split(".")
     is_dotted = len(letters) > 1 and all(len(part) == 1 and part.isalpha() for part in letters)
     return Stop.IF_STARTER if is_dotted or spellings & _LISTS["perhaps_last"] else Stop.FULL

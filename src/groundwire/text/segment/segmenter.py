@@ -126,7 +126,7 @@ class Segmenter:
             self._start = self._cursor
 
     def _read_piece(self, start: int) -> Segment | None:
-        """Read on to the next place where the current claim may end; if it ends, return it.
+        """Read on to the next place where the current claim may end; return the claim if it does.
 
         ``None`` means that the claim goes on, or that the text so far has no letter or digit and
         is not a claim.

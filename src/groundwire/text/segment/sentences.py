@@ -41,7 +41,10 @@ def decide_at_terminator(view: View, start: int, position: int) -> BoundaryDecis
 
 
 def _weak_stop(view: View, start: int, position: int, run_end: int) -> int | None:
-    """Return the end of the sentence; ``None`` if it goes on after ``[position, run_end)``."""
+    """Return where a sentence ends that has Latin end marks in ``[position, run_end)``.
+
+    The result is ``None`` if the sentence goes on after the marks.
+    """
     closed = view.run(_CLOSERS, run_end)
     stop = _tail_end(view, closed)
     following = _spacing_end(view, stop)
