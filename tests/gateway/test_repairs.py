@@ -6,13 +6,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import httpx2 as httpx
 import pytest
 
 from groundwire import Detector
 from groundwire.engine.models import BASE_PACKAGE
 from tests.gateway.chats import WRONG, Gateway, gateway, without_ids
 from tests.gateway.dialects.spoken import ALL, Chat, Messages, Responses, Spoken, data_of
-from tests.gateway.wire import Script, chunk, event
+from tests.gateway.wire import Gate, Script, chunk, completion, event
 
 pytest.importorskip(BASE_PACKAGE, reason="pip install ./models/reader-base")
 pytestmark = pytest.mark.merge
@@ -143,6 +144,99 @@ def test_a_text_in_several_parts_is_withheld(running: dict[str, Gateway]) -> Non
     own.upstream.script(Script.json(body))
     answer = own.post_to("messages", Messages().request(**SOURCED))
     assert (answer.status_code, WRONG in without_ids(answer.text)) == (403, False)
+
+
+def whole(own: Gateway, spoken: Spoken, body: dict[str, Any]) -> httpx.Response:
+    own.upstream.script(Script.json(body))
+    return own.post_to(spoken.path, spoken.request(**SOURCED))
+
+
+def test_a_text_in_parts_beside_a_copy_of_it_is_withheld(running: dict[str, Gateway]) -> None:
+    spoken = Responses()
+    parts = [spoken.part("".join(BAD[:2])), spoken.part("".join(BAD[2:]))]
+    body = {**spoken.response(spoken.item(*parts)), "output_text": "".join(BAD)}
+    answer = whole(running["sentence"], spoken, body)
+    assert (answer.status_code, WRONG in without_ids(answer.text)) == (403, False)
+
+
+def test_two_answers_with_the_same_mistake_are_both_repaired(running: dict[str, Gateway]) -> None:
+    answer = whole(running["sentence"], CHAT, completion("".join(BAD), n=2))
+    said = [each["message"]["content"] for each in answer.json()["choices"]]
+    assert said == [REPAIRED, REPAIRED]
+
+
+CALL = {"id": "c", "type": "function", "function": {"name": "save", "arguments": '["1950"]'}}
+
+
+@pytest.mark.parametrize(
+    "more", [{"tool_calls": [CALL]}, {"reasoning_content": "I think it was 1950."}]
+)
+@pytest.mark.parametrize("mode", MODES)
+def test_a_field_that_quotes_replaced_words_withholds_the_answer(
+    running: dict[str, Gateway], mode: str, more: dict[str, Any]
+) -> None:
+    body = CHAT.body("".join(BAD))
+    body["choices"][0]["message"] |= more
+    assert whole(running[mode], CHAT, body).status_code == 403
+    delta = {"tool_calls": [{"index": 0, **CALL}]} if "tool_calls" in more else more
+    *said, end, done = CHAT.events(BAD)
+    got = streamed(running[mode], CHAT, [*said, event(chunk(delta)), end, done])
+    assert CHAT.is_refused(data_of(got))
+    assert WRONG not in without_ids(got.decode())
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_log_probabilities_after_the_text_are_left_out(
+    running: dict[str, Gateway], mode: str
+) -> None:
+    tokens = [{"token": each, "logprob": -0.1} for each in (" 19", "50")]
+    data = chunk({}, finish="stop")
+    data["choices"][0] |= {"logprobs": {"content": tokens}, "token_ids": [19, 50]}
+    *said, _, done = CHAT.events(BAD)
+    got = data_of(streamed(running[mode], CHAT, [*said, event(data), done]))
+    last = got[-2]["choices"][0]
+    assert (last["logprobs"], last["token_ids"]) == (None, [])
+
+
+def test_only_findings_that_ask_for_it_are_repaired(tmp_path: Path) -> None:
+    yaml = "check: {action: log, contradicted_action: repair}"
+    said = "The tower was opened in 1950. It is 330 m tall. Ann wrote of seven tin foxes."
+    with gateway(tmp_path, yaml, detector=Detector.load(threads=1)) as own:
+        assert whole(own, CHAT, CHAT.body("".join(BAD))).json() == CHAT.body(REPAIRED)
+        assert whole(own, CHAT, CHAT.body(said)).status_code == 403
+        assert CHAT.is_refused(data_of(streamed(own, CHAT, CHAT.events(said.split(". ")))))
+
+
+def test_new_words_are_redacted_as_in_their_source(tmp_path: Path) -> None:
+    right = "Call the office of Ann Lee at +1 415 555 2671 before noon."
+    request = CHAT.request(metadata={"grounding.sources": [f"{right} Her server is 10.20.30.40."]})
+    yaml = "check: {action: repair}\naudit: {text: full, redact: phone}"
+    with gateway(tmp_path, yaml, detector=Detector.load("reader-base", threads=1)) as own:
+        own.upstream.script(Script.json(CHAT.body(right.replace("2671", "9999"))))
+        assert own.post_to(CHAT.path, request).json() == CHAT.body(right)
+        (event_,) = own.wait_for_events(1)
+    (edit,) = event_["payload"]["edits"]
+    assert (edit["old"], edit["new"]) == ("[REDACTED:phone]", "[REDACTED:phone]")
+
+
+def test_a_refused_stream_has_the_changes_that_were_sent_on_record(tmp_path: Path) -> None:
+    gates = Gate(), Gate()
+    said = CHAT.events(["".join(BAD), " Ann wrote of seven tin foxes.", " It is red."])
+    script = [*said[:2], gates[0], said[2], gates[1], *said[3:]]
+    yaml = "check: {action: repair}"
+    with gateway(tmp_path, yaml, detector=Detector.load(threads=1)) as own:
+        own.upstream.script(Script.sse(script))
+        with own.asking(CHAT.request(stream=True, **SOURCED)) as answer:
+            incoming, seen = answer.iter_raw(), b""
+            while b"1889" not in seen:
+                seen += next(incoming)
+            for gate in gates:
+                gate.open()
+            seen += b"".join(incoming)
+        events = own.wait_for_events(2)
+    assert CHAT.is_refused(data_of(seen))
+    (found,) = (each["payload"] for each in events if "edits" in each["payload"])
+    assert (found["action"], [each["new"] for each in found["edits"]]) == ("block", ["1889"])
 
 
 def test_the_audit_trail_has_the_changes(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 from groundwire.detection.values import Score
 from groundwire.detector import Detector
 from groundwire.engine.models import DETECTORS, ENCODER, find_model, find_reader
-from groundwire.errors import ConfigError, UnknownModelError
+from groundwire.errors import ConfigError, ModelError, UnknownModelError
 from groundwire.explain.repair import word_vectors
 from groundwire.pipeline.lazy import Lazy
 from groundwire.policy.detector_selection import Detectors
@@ -59,12 +59,15 @@ class Judges:
         """Make sure that a tenant's settings suit the detector they choose; load no detector.
 
         Raises:
-            ConfigError: If there is no such detector, or the threshold is not possible for it.
-            ModelError: If the model of the chosen detector cannot be found, or the action is
-                ``repair`` and ``reader-base`` is not installed.
+            ConfigError: If there is no such detector, or the threshold is not possible for it; or
+                if the action is ``repair``, and ``reader-base`` is not installed.
+            ModelError: If the model of the chosen detector cannot be found.
         """
         if Action.REPAIR in (own.action, own.contradicted_action):
-            word_vectors()
+            try:
+                word_vectors()
+            except ModelError as error:
+                raise ConfigError([f"The action repair is not possible: {error}"]) from error
         chosen = self.known.choose(own)
         points = self._points(chosen.detector)
         point = chosen.operating_point
