@@ -64,7 +64,7 @@ def evaluate(
         found = Evaluation.read(done.path, prevalences=prevalences or PREVALENCES)
     scores = found.to_dict(wall_s=done.wall_s)
     show(scores, lambda: to_text(scores), as_json=as_json)
-    if output.output is None and scores["n_answers"]:
+    if output.output is None and scores["n_answers"] and not as_json:
         say("Which rows: add --output results.jsonl, and give that to groundwire report.")
     ctx.exit(status_of(found))
 

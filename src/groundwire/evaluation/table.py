@@ -122,7 +122,6 @@ def why_no_interval(table: str) -> str:
     The table must show scores with intervals as :func:`interval_text` formats them.
     """
     why = (
-        f"No interval: there are fewer than {MIN_CONTEXTS} contexts (different sources), or all "
-        "have the same score."
+        f"No interval: under {MIN_CONTEXTS} contexts (different sources), or all scores are equal."
     )
     return why if "(- to -)" in table else ""

@@ -13,10 +13,7 @@ def test_it_says_what_came_out(summary: Summary) -> None:
     text = to_markdown(summary)
     assert "1 of 3 hallucinated answers were flagged, and 1 of 2 others." in text
     assert "| F1 | 40.0 (- to -) |" in text
-    assert (
-        "No interval: there are fewer than 10 contexts (different sources), or all have the same score."
-        in text
-    )
+    assert "No interval: under 10 contexts (different sources), or all scores are equal." in text
     assert "| QA | 4 | 3 |" in text
     assert "1 answer was not checked at all (missed if hallucinated, else in no score)." in text
 

@@ -123,7 +123,7 @@ def test_why_a_score_has_no_interval_is_told() -> None:
     info = replace(READER, revision=find_model("reader").revision)
     few = to_text(tuned("f1", info=info, given=rows(8)))
     assert (
-        "(- to -)\nNo interval: there are fewer than 10 contexts (different sources), or all have the same score.\n"
+        "(- to -)\nNo interval: under 10 contexts (different sources), or all scores are equal.\n"
         in few
     )
 
