@@ -201,9 +201,9 @@ class Span(JsonRecord):
         label: ``unsupported`` (the evidence does not say so) or ``contradicted`` (it says
             otherwise).
         probability: P(not supported) of the most doubtful word piece, in [0, 1]; ``None`` with a
-            similarity detector. A reader's probability is calibrated, and depends on the threshold:
-            a claim that reaches the threshold may be read again with other passages, and then the
-            better scores count.
+            similarity detector. That of a reader (Groundwire's own kind of model) is calibrated,
+            and depends on the threshold: a claim that reaches the threshold may be read again with
+            other passages, and then the scores that speak more for the claim count.
         similarity: Cosine of the claim to the nearest source, in [-1, 1]; ``None`` unless the
             detector is a similarity detector.
         severity: Severity of the label: 2 for unsupported, 4 for contradicted.

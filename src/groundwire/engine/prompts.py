@@ -94,9 +94,10 @@ def prompt_features(text: str) -> PromptFeatures:
 def _view_weights(found: list[str], text: str, placed: list[tuple[int, str]]) -> Floats:
     """Return the embedding's weight in each of five views; 0 in views that the prompt is not in.
 
-    A view is a class of prompts for which a head has separate weights: English prompts; prompts in
-    other languages, since the encoder was trained on English; and English prompts that end with a
-    question mark, that ask to write something, and that ask to explain something.
+    A view is a class of prompts for which a head has parameters of its own. The five views are all
+    English prompts; prompts in other languages, since the encoder was trained on English; English
+    prompts with a question mark at the end; English prompts that ask to write something; and
+    English prompts that ask to explain something. A prompt can be in several views.
     """
     if language(found) != "en":
         return np.array([0, _VIEWS[1], 0, 0, 0], np.float32)

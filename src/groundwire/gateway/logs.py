@@ -50,7 +50,7 @@ class TextLines(logging.Formatter):
     """Formats each log record as one line of text."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return a record as one line without keys and without control characters."""
+        """Return a record as one line of text, without API keys and control characters."""
         moment = datetime.fromtimestamp(record.created, UTC)
         data = _fields_of(record)
         rest = "".join(f" {name}={value}" for name, value in data.items())

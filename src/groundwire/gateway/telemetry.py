@@ -157,9 +157,9 @@ class Telemetry:
 
 
 class Traced:
-    """Middleware that makes a trace span for each request, except for probes and metrics.
+    """Middleware that makes a trace span for each request.
 
-    The paths without trace spans are those in :data:`.caller.OPEN`.
+    Requests for probes, metrics and the OpenAPI document (:data:`.caller.OPEN`) get none.
     """
 
     def __init__(self, app: ASGIApp, *, telemetry: Telemetry) -> None:

@@ -79,7 +79,8 @@ class Gate:
 
     Attributes:
         threshold: Least P(needs a check) at which :func:`decide` may ask for a check, in (0, 1].
-        revision: Revision of the embedded or trained gate's files, or of a loaded classifier.
+        revision: Revision of the model that answers: the gate in this package, a gate trained with
+            ``groundwire train gate``, or a classifier from a folder.
     """
 
     threshold: float

@@ -177,9 +177,10 @@ class SignalRules:
     """The rules of all signals of a configuration.
 
     Attributes:
-        domains: Domains that the configuration describes or a decision names, except ``general``,
-            which holds where no other domain does.
-        fact_check: Names and descriptions of the gate's two answers; they have no effect.
+        domains: Rules of the domains that the configuration describes or a decision names. The
+            domain ``general`` is not among them: it holds if no other domain does.
+        fact_check: The configuration's names and descriptions of the two results of the gate:
+            the prompt needs a fact check, or does not. They are read, and change nothing.
     """
 
     keywords: tuple[KeywordRule, ...] = ()

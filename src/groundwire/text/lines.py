@@ -130,10 +130,10 @@ def _titles(text: str, fields: Sequence[records.DataField]) -> dict[int, str]:
 
 
 def _passage_listings(fields: Sequence[records.DataField]) -> set[int]:
-    """Return the numbers of the lists whose items are passages: texts, or objects with a text.
+    """Return the :attr:`.DataField.listing` of each list whose items are passages.
 
-    The set contains 0 if an object outside of numbered lists (:attr:`.DataField.listing`) is a
-    passage.
+    A passage is a text, or an object with a text. The set contains 0, the value for no list, if an
+    object that is in no list is a passage.
     """
     mixed = {f.listing for f in fields if not (f.is_item and f.kind == "string")}
     return {

@@ -220,8 +220,9 @@ def _read(answer: str, known: frozenset[str], settings: Verify) -> tuple[str, li
     """Divide an answer into pieces with words, each with its citations.
 
     Returns:
-        The answer with East Asian brackets and addresses of spans replaced, and the pieces, whose
-        offsets are valid in ``answer`` as well.
+        The answer, with square brackets in place of East Asian ones and spaces in place of lines
+        such as ``[S1]: https://...``; and the pieces. Replacements keep the length, so the offsets
+        of the pieces are valid in ``answer`` too.
     """
     read = _without_definitions(answer.translate(_AS_BRACKETS), known)
     marks = find_citations(read, known, settings.citation_regex)

@@ -15,7 +15,8 @@ from groundwire.detection.values import SEVERITY, Label, Score
 
 #: An answer with more findings than this is not shown to reviewers, and not exported.
 MAX_FINDINGS = 90
-#: Lists of a detail that may be shortened, since people can judge the answer without them.
+#: Lists in the detail of an audit event. An answer can be reviewed although the audit trail has
+#: shortened these, since people can judge the answer without the missing entries.
 _UNIMPORTANT = {"evidence", "citations", "redactions", "explanations", "dropped"}
 #: Probabilities are limited to the range from this number to 1 minus this number, so that log-odds
 #: are finite.

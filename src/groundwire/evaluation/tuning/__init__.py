@@ -1,1 +1,4 @@
-"""Chooses a detector's threshold by labelled answers; except for F1, with a guarantee."""
+"""Chooses a detector's threshold from labelled answers.
+
+Every target except F1 is met with a statistical guarantee.
+"""

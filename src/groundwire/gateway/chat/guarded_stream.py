@@ -89,7 +89,7 @@ class ReleasedStream:
         self._refusal: RefusalCode | None = None
         self._refused: dict[int, Checked] = {}
         self._is_done = self._is_unread = self._is_truncated = self._is_upstream_error = False
-        self._tasks: list[asyncio.Task[None]] = []  # all tasks beside ``_settling``
+        self._tasks: list[asyncio.Task[None]] = []  # other tasks, except ``_recording``
         self._recording: asyncio.Task[bool] | None = None
         self._last_read = perf_counter()
 
