@@ -24,7 +24,12 @@ def test_a_text_that_ends_like_a_remark_or_speaks_of_you_needs_little_certainty(
 
 @pytest.mark.parametrize(
     "text",
-    ["The red lamp.", "Thanks for asking about the 90 pumps!", "The town hall would know."],
+    [
+        "The red lamp.",
+        "Thanks for asking about the 90 pumps!",
+        "The town hall would know.",
+        "We offer phone support!",
+    ],
 )
 def test_another_sentence_needs_more_certainty(text: str) -> None:
     assert least_odds(text) == 1
@@ -44,3 +49,7 @@ def test_another_sentence_needs_more_certainty(text: str) -> None:
 )
 def test_a_fragment_code_and_an_address_are_claims(text: str) -> None:
     assert least_odds(text) is None
+
+
+def test_a_sentence_about_what_one_can_do_needs_most_certainty() -> None:
+    assert least_odds("You can call us.") == 2

@@ -22,6 +22,8 @@ NUMBER, UNIT, DATE = ConflictKind.NUMBER, ConflictKind.UNIT, ConflictKind.DATE
         ("The office opens at 10 am.", "The office opens at 9.", DATE, "10 am"),
         ("The house has four bedrooms and two baths.",
          "The house has three bedrooms and two baths.", NUMBER, "four"),
+        ("The Team plan costs $25 a month.",
+         "The Team plan costs $12 a month. The Free plan has 3 projects.", NUMBER, "$25"),
     ],
 )  # fmt: skip
 def test_a_value_in_whose_place_the_evidence_has_another_is_wrong(
@@ -47,6 +49,8 @@ def test_a_value_in_whose_place_the_evidence_has_another_is_wrong(
         ("The two plants employ 75 people.",
          "The first plant employs 30 people. The second plant employs 45 people."),
         ("30 + 45 = 76", "30 + 45 = 75"),
+        ("Three tickets cost $36.", "A ticket costs $12. Groups of 3 get a guide."),
+        ("The ticket costs $9 more.", "The ticket costs $21. The child's ticket costs $12."),
     ],
 )  # fmt: skip
 def test_a_value_in_other_words_rounded_computed_or_unknown_is_left_alone(

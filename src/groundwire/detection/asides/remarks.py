@@ -12,7 +12,7 @@ _TALKERS = words("i i'm i've i'd i'll me my we we're we've us our you your you'r
 #: Matches the beginning of a text that mostly says what is possible: "You can call us."
 _POSSIBLE = re.compile(r"\W*you (?:can|may|could)\b", re.IGNORECASE)
 #: Matches the beginning of a text that is mostly about a company: "We offer phone support!"
-_COMPANY = re.compile(r"\W*we\b", re.IGNORECASE)
+_COMPANY = re.compile(r"\W*we\s", re.IGNORECASE)
 _CODE = re.compile(r"https?:|www\.|[/\\=<>{}|_@]")
 #: Matches the signs that end a text: an end mark, and a smiley or other signs after it.
 _END = re.compile(r"[^\w\s]\W*$")

@@ -14,6 +14,7 @@ from groundwire.text.quantities import Match, Quantity, QuantityIndex, QuantityK
 from groundwire.text.vocabulary import CALENDAR, WEEKDAYS
 
 _ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
+_MONEY = frozenset({"usd", "eur", "gbp", "jpy", "cny", "inr"})
 #: A value of a line stands in the place of a value of the claim if the likeness of the words around
 #: the two values is at least this. A word right beside both values adds 0.5.
 _IN_PLACE = 0.6
@@ -73,6 +74,10 @@ def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFind
             match is Match.UNIT_DIFFERS and _has_other_unit(quantity, lines)
         )
         is_absent = match in _ABSENT and near.match(quantity) is not Match.DERIVED
+        if match is Match.DERIVED and quantity.unit in _MONEY:
+            # 25 is 100 · 3 / 12, but "3 projects" and "$12" do not make $25.
+            operands = [*quantities_in(claim), *_stated_by(lines)][:_MOST_OPERANDS]
+            is_absent = not _is_worth(quantity, operands)
         if is_other or (is_absent and _is_replaced(claim, quantity, lines)):
             yield RuleFinding(quantity.start, quantity.end, _kind(quantity, match), is_other)
 
@@ -355,6 +360,25 @@ def _is_price(count: Quantity, each: Quantity, result: Quantity) -> bool:
     """Return whether a result is a count times a price: three at $24 are $72."""
     is_of_one = each.unit == result.unit is not None and count.unit is None
     return is_of_one and count.number > 1 and _is_close(result.number, count.number * each.number)
+
+
+def _is_worth(money: Quantity, stated: Sequence[Quantity]) -> bool:
+    """Return whether a sum of money can be computed from stated numbers with fitting units.
+
+    It is a sum or a difference of two sums of money, or one times or by another number.
+    """
+    return any(
+        _gives(a, b, money)
+        or (
+            a.unit == money.unit
+            and b.kind is QuantityKind.NUMBER
+            and b.number > 0
+            and any(
+                _is_close(each, money.number) for each in (a.number * b.number, a.number / b.number)
+            )
+        )
+        for a, b in permutations(stated, 2)
+    )
 
 
 def _amount(quantity: Quantity) -> tuple[float, str | None] | None:
