@@ -13,7 +13,7 @@ from groundwire import Detector
 from groundwire.engine.models import BASE_PACKAGE
 from tests.gateway.chats import WRONG, Gateway, gateway, without_ids
 from tests.gateway.dialects.spoken import ALL, Chat, Messages, Responses, Spoken, data_of
-from tests.gateway.wire import Gate, Script, chunk, completion, event
+from tests.gateway.wire import Gate, Pause, Script, chunk, completion, event
 
 pytest.importorskip(BASE_PACKAGE, reason="pip install ./models/reader-base")
 pytestmark = pytest.mark.merge
@@ -132,9 +132,7 @@ def test_log_probabilities_of_replaced_words_are_left_out(running: dict[str, Gat
 
     events = [*map(spelled, BAD), *CHAT.events([])]
     got = streamed(running["sentence"], CHAT, events)
-    kept = [each["choices"][0]["logprobs"] for each in data_of(got)[:5] if each]
-    tokens = [each["content"][0]["token"] for each in kept if each]
-    assert tokens == ["The tower was", " 330 m tall."]
+    assert not any(each["choices"][0]["logprobs"] for each in data_of(got) if each)
     assert CHAT.text_of(got) == REPAIRED
 
 
@@ -165,24 +163,79 @@ def test_two_answers_with_the_same_mistake_are_both_repaired(running: dict[str, 
     assert said == [REPAIRED, REPAIRED]
 
 
-CALL = {"id": "c", "type": "function", "function": {"name": "save", "arguments": '["1950"]'}}
+def call(arguments: str) -> dict[str, Any]:
+    function = {"name": "save", "arguments": arguments}
+    return {"tool_calls": [{"index": 0, "id": "c", "type": "function", "function": function}]}
 
 
 @pytest.mark.parametrize(
-    "more", [{"tool_calls": [CALL]}, {"reasoning_content": "I think it was 1950."}]
+    "pieces",
+    [
+        [call('["19'), call('50"]')],
+        [{"reasoning_content": "It was opened in 19"}, {"reasoning_content": "50."}],
+        [{"content": [{"type": "text", "text": "", "logprobs": [" 19", "50"]}]}],
+    ],
+    ids=["calls", "reasoning", "parts"],
 )
 @pytest.mark.parametrize("mode", MODES)
-def test_a_field_that_quotes_replaced_words_withholds_the_answer(
-    running: dict[str, Gateway], mode: str, more: dict[str, Any]
+def test_an_answer_with_more_than_a_text_is_withheld(
+    running: dict[str, Gateway], mode: str, pieces: list[dict[str, Any]]
 ) -> None:
     body = CHAT.body("".join(BAD))
-    body["choices"][0]["message"] |= more
+    body["choices"][0]["message"] |= {"content": "".join(BAD)} | call('["1950"]')
     assert whole(running[mode], CHAT, body).status_code == 403
-    delta = {"tool_calls": [{"index": 0, **CALL}]} if "tool_calls" in more else more
     *said, end, done = CHAT.events(BAD)
-    got = streamed(running[mode], CHAT, [*said, event(chunk(delta)), end, done])
+    more = [event(chunk(each)) for each in pieces]
+    got = streamed(running[mode], CHAT, [*said, *more, end, done])
     assert CHAT.is_refused(data_of(got))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_citations_after_the_text_withhold_the_rest(running: dict[str, Gateway], mode: str) -> None:
+    *said, done = CHAT.events(BAD)
+    cited = event({"id": "c", "choices": [], "citations": ["It was opened in 1950."]})
+    got = streamed(running[mode], CHAT, [*said, cited, done])
     assert WRONG not in without_ids(got.decode())
+    late = event(chunk({"reasoning_content": "opened in 1950"}))
+    got = streamed(running[mode], CHAT, [*said, Pause(0.5), late, done])
+    assert WRONG not in without_ids(got.decode())
+
+
+def test_a_call_beside_a_repaired_message_is_withheld(running: dict[str, Gateway]) -> None:
+    spoken = Messages()
+    body = spoken.body("".join(BAD))
+    used = {"type": "tool_use", "id": "t", "name": "save", "input": {"year": 1950}}
+    assert whole(running["sentence"], spoken, body).json() == spoken.body(REPAIRED)
+    body["content"].append(used)
+    assert whole(running["sentence"], spoken, body).status_code == 403
+
+
+def test_an_id_with_the_old_word_does_not_keep_an_answer_from_its_repair(
+    running: dict[str, Gateway],
+) -> None:
+    body = {**CHAT.body("".join(BAD)), "id": "chatcmpl-1950", "model": "gpt-1950"}
+    answer = whole(running["sentence"], CHAT, body).json()
+    assert answer["choices"] == CHAT.body(REPAIRED)["choices"]
+
+
+def test_of_a_refused_response_nothing_counts_as_repaired(tmp_path: Path) -> None:
+    body = completion("".join(BAD), n=2)
+    body["choices"][1] = {**body["choices"][1], "message": {"content": "".join(UNREPAIRABLE)}}
+    with gateway(tmp_path, MODES["sentence"], detector=Detector.load(threads=1)) as own:
+        assert whole(own, CHAT, body).status_code == 403
+        events = own.wait_for_events(2)
+    assert [each["payload"]["action"] for each in events] == ["block", "block"]
+    assert not any("edits" in each["payload"] for each in events)
+
+
+def test_repaired_text_is_on_record_although_the_stream_breaks_off(tmp_path: Path) -> None:
+    said = CHAT.events(["".join(BAD), " It is", " red."])[:3]
+    with gateway(tmp_path, MODES["sentence"], detector=Detector.load(threads=1)) as own:
+        got = streamed(own, CHAT, [*said, Pause(1.5), b"data: {"])
+        assert "1889" in got.decode()
+        events = own.wait_for_events(2)
+    (found,) = (each["payload"] for each in events if "edits" in each["payload"])
+    assert [each["new"] for each in found["edits"]] == ["1889"]
 
 
 @pytest.mark.parametrize("mode", MODES)

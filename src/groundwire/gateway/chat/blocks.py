@@ -25,11 +25,9 @@ from groundwire.gateway.chat.chunks import (
 )
 from groundwire.gateway.chat.known_fields import count_unread, is_error_body, without_text
 from groundwire.gateway.chat.reading import ReadEvent
-from groundwire.gateway.chat.repairs import quotes_old, repaired_text
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import told_of
 from groundwire.gateway.http.sse import ServerSentEvent, encode
-from groundwire.pipeline import Checked
 
 _T = TypeVar("_T")
 
@@ -394,10 +392,9 @@ class HeldBlocks(ABC):
             extension = None if marks else extension
         return out
 
-    def quotes_old(self, checked: Checked) -> bool:
-        """Return whether a held event without text has words that the answer's edits replace."""
-        others = [step.event.data for step in self._steps if step.start == step.end]
-        return quotes_old(others, checked.edits, repaired_text(checked))
+    def holds_more(self) -> bool:
+        """Return whether anything else than the text is held that may repeat words of it."""
+        return any(step.event.leaves is Leaves.LATE for step in self._steps)
 
     def error(self, event: ServerSentEvent, chunk: Chunk) -> list[bytes]:
         """Return the event with the upstream's error, which ends the stream."""

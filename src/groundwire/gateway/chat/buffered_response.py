@@ -16,12 +16,13 @@ from groundwire.gateway.chat.body_warning import warning_text
 from groundwire.gateway.chat.chunks import unambiguous
 from groundwire.gateway.chat.dialect import Dialect
 from groundwire.gateway.chat.marks import outcome_headers, vsr_headers
-from groundwire.gateway.chat.repairs import quotes_old, repaired_data, repaired_text
+from groundwire.gateway.chat.repairs import holds_more, repaired_data, repaired_text
 from groundwire.gateway.http.coding import CodingError, decoded
 from groundwire.gateway.http.streamed import encoded
 from groundwire.gateway.upstream import UpstreamReply
 from groundwire.pipeline import Checked
 from groundwire.pipeline.conversation.response import Answer, AnswerKind
+from groundwire.policy.policy import Action
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +71,8 @@ async def check_body(
     is_error = not answers and dialect.is_error(data)
     checked = await checks.check(answers)
     if any(each.edits for each in checked):
-        repaired = _repaired(data, checked, dialect)
+        is_withheld = any(each.action is Action.BLOCK for each in checked)
+        repaired = None if is_withheld else _repaired(data, checked, dialect)
         if repaired is None:
             checked = tuple(each.blocked() if each.edits else each for each in checked)
         data = data if repaired is None else repaired
@@ -78,7 +80,7 @@ async def check_body(
 
 
 def _repaired(data: Any, checked: Sequence[Checked], dialect: Dialect) -> Any:  # noqa: ANN401
-    """Return a body with all repairs; ``None`` if the body would still have words they replace."""
+    """Return a body with all repairs; ``None`` if it may still have words that they replace."""
     for each in checked:
         data = repaired_data(data, each) if each.edits else data
     try:
@@ -86,9 +88,9 @@ def _repaired(data: Any, checked: Sequence[Checked], dialect: Dialect) -> Any:  
     except InvalidConversationError:  # texts that must be equal no longer are
         return None
     is_right = all(
-        texts[each.answer.index] == repaired_text(each)
-        and not quotes_old(data, each.edits, " ".join(texts.values()))
-        for each in checked
+        texts[each.answer.index] == (text := repaired_text(each))
+        and not holds_more(data, text, position=position)
+        for position, each in enumerate(checked)
         if each.edits
     )
     return data if is_right else None

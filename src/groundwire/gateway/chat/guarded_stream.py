@@ -88,6 +88,7 @@ class ReleasedStream:
         self._passed: set[int] = set()
         self._refusal: RefusalCode | None = None
         self._refused: dict[int, Checked] = {}
+        self._edited: dict[int, Checked] = {}  # the latest result with edits of an answer
         self._is_done = self._is_unread = self._is_truncated = self._is_upstream_error = False
         self._tasks: list[asyncio.Task[None]] = []  # other tasks, except ``_recording``
         self._recording: asyncio.Task[bool] | None = None
@@ -209,6 +210,9 @@ class ReleasedStream:
         held = self._held.answer(index)
         if index in self._passed:
             # After the end of an answer, only events without text can follow, such as the usage.
+            if held.edits and held.holds_more():
+                self._refuse(refused(RefusalCode.STREAM_ERROR))
+                return
             self._outbox.put(held.settle())
             self._put_last(held.finish())
         elif self._release is Release.MARK:
@@ -227,16 +231,17 @@ class ReleasedStream:
     def _with_edits(self, index: int, checked: Checked) -> Checked:
         """Let the buffer make the edits of an answer; return the result, as blocked if it cannot.
 
-        It cannot if this stream repeats texts, if another field quotes the replaced words, or if
-        the edits change text that has been sent.
+        It cannot if this stream repeats texts, if something besides the text may repeat words of
+        it, or if the edits change text that has been sent.
         """
         held = self._held.answer(index)
         sent = [edit for edit in checked.edits if edit.start < held.n_sent]
-        if checked.edits and (
-            not self._held.can_edit or held.quotes_old(checked) or sent != self._sent_edits(index)
-        ):
+        cannot = checked.edits and (not self._held.can_edit or held.holds_more())
+        if cannot or sent != self._sent_edits(index):
             return checked.blocked()
-        held.edits = checked.edits or held.edits
+        held.edits = checked.edits
+        if checked.edits:
+            self._edited[index] = checked
         return checked
 
     def _sent_edits(self, index: int) -> list[Edit]:
@@ -294,6 +299,8 @@ class ReleasedStream:
             for answer in self._answers:
                 self._settle_soon(answer.index)
             await asyncio.gather(*self._settling.values())
+        if any(each.edits and each.holds_more() for each in self._held.answers.values()):
+            self._refuse(refused(RefusalCode.STREAM_ERROR))
         self._finish(self._held.tail(is_done=self._is_done))
 
     async def _settle_together(self) -> None:
@@ -301,6 +308,7 @@ class ReleasedStream:
         checked = {index: self._with_edits(index, each) for index, each in done.items()}
         withheld = {i: each for i, each in checked.items() if each.action is Action.BLOCK}
         if withheld:
+            self._refused |= {i: each.blocked() for i, each in checked.items() if each.edits}
             self._block(withheld)
             return
         for index in checked:
@@ -396,11 +404,18 @@ class ReleasedStream:
             # Text that has been sent is checked to its end, even if the client left.
             await self._answers.finish()
         self._answers.close()
-        known = {each.answer.index: each for each in self._answers.checked}
-        checked = tuple(each for _, each in sorted((known | self._refused).items()))
         withholds = self._release.withholds
+        # Repaired text that was sent is on record, however the stream ends.
+        sent = {
+            index: replace(each, edits=edits)
+            for index, each in self._edited.items()
+            if (edits := tuple(self._sent_edits(index)))
+        }
+        known = {each.answer.index: each for each in self._answers.checked}
+        known = sent if withholds and is_client_gone else sent | known | self._refused
+        checked = tuple(each for _, each in sorted(known.items()))
         return StreamReport(
-            answers=() if withholds and is_client_gone else checked,
+            answers=checked,
             summary=self._summary(checked, is_client_gone=is_client_gone) if withholds else None,
             refusal=self._refusal,
             is_upstream_error=self._is_upstream_error,

@@ -19,11 +19,10 @@ from groundwire.gateway.chat.known_fields import (
     may_hold_text,
     without_text,
 )
-from groundwire.gateway.chat.repairs import quotes_old, repaired_text, without_spelling
+from groundwire.gateway.chat.repairs import holds_more, without_spelling
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import told_of
 from groundwire.gateway.http.sse import DONE, ServerSentEvent, encode
-from groundwire.pipeline import Checked
 from groundwire.pipeline.conversation.response import Said
 
 #: Fields of a delta that may be sent with its text. While text is withheld, other fields, such as
@@ -149,10 +148,10 @@ class HeldAnswer:
         self.n_held = self.n_bytes = 0
         return late
 
-    def quotes_old(self, checked: Checked) -> bool:
-        """Return whether a field other than the text has words that the answer's edits replace."""
-        late = [self.stream.read(each) for each in self._late]
-        return quotes_old(late, checked.edits, repaired_text(checked))
+    def holds_more(self) -> bool:
+        """Return whether anything else than the text is held that may repeat words of it."""
+        late = [_without_spelling(self.stream.read(each)) for each in self._late]
+        return any(holds_more(each, "") for each in (*late, *self.stream.beside))
 
     def _keep(self, part: DeltaPart, event: bytes, choice: Mapping[str, Any]) -> None:
         start, self.n_chars = self.n_chars, self.n_chars + len(part.text)
@@ -167,13 +166,14 @@ class HeldAnswer:
         begin = max(piece.start, self.n_sent)
         self.n_held -= upto - begin
         self.n_sent = upto
-        old = piece.text[begin - piece.start : upto - piece.start]
-        text = edited(old, self.edits, start=begin)
-        if begin == piece.start and upto == piece.end and text == old:
+        text = piece.text[begin - piece.start : upto - piece.start]
+        text = edited(text, self.edits, start=begin)
+        is_whole = begin == piece.start and upto == piece.end
+        if is_whole and not (self.edits and piece.text):
             return piece.event
         data = self.stream.read(piece.event)
         whole = data["choices"][0]
-        if edited(piece.text, self.edits, start=piece.start) != piece.text:
+        if self.edits:
             whole = without_spelling(whole)
         delta = {"content": text}
         if begin == piece.start and "role" in whole["delta"]:
@@ -223,6 +223,11 @@ class HeldStream:
         data = json.loads(ServerSentEvent.of(event).data or "{}")
         assert isinstance(data, dict)
         return data
+
+    @property
+    def beside(self) -> list[dict[str, Any]]:
+        """The held chunks about no answer, such as the usage."""
+        return [self.read(each) for each in self._tail if each != DONE]
 
     @property
     def n_held(self) -> int:

@@ -1,15 +1,24 @@
-"""Puts repairs into JSON data, and finds what quotes the words that a repair has replaced."""
+"""Puts repairs into JSON data, and finds what may repeat the words that a repair has replaced."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
-from groundwire.explain.repair import Edit, edited
+from groundwire.explain.repair import edited
 from groundwire.pipeline import Checked
+from groundwire.text.vocabulary import words
 
 #: Fields of a body that hold the text of an answer; each holds the whole text, or one part of it.
 _TEXTS = frozenset(("content", "text", "output_text"))
 #: Fields that spell out a text, or count in it.
 _ABOUT_TEXT = frozenset(("logprobs", "token_ids", "annotations"))
+#: Fields of bodies and chunks that lead to the text of an answer.
+_STRUCTURE = _TEXTS.union(("choices", "message", "delta"))
+#: Fields that hold no words of an answer.
+_PLAIN = words(
+    "id object created created_at model system_fingerprint service_tier usage obfuscation index"
+    " role type status finish_reason native_finish_reason stop_reason stop_sequence matched_stop"
+    " content_filter_result content_filter_results prompt_filter_results encrypted_content"
+)
 
 
 def repaired_text(checked: Checked) -> str:
@@ -45,18 +54,33 @@ def without_spelling(value: dict[str, Any]) -> dict[str, Any]:
     return value | {key: [] if isinstance(value[key], list) else None for key in present}
 
 
-def quotes_old(data: Any, edits: Iterable[Edit], text: str) -> bool:  # noqa: ANN401 - JSON data
-    """Return whether a string in JSON data has words that edits take out of an answer.
+def holds_more(data: Mapping[str, Any], text: str, *, position: int = 0) -> bool:
+    """Return whether a body or chunk may hold anything about an answer besides its text.
 
-    ``text`` is the repaired answer: words that are still in it do not count.
+    An answer's reasoning, calls or citations may repeat words that a repair has replaced.
+
+    Args:
+        data: The body or chunk. In a body with ``output``, all other fields repeat the request.
+        text: The answer, as it is in the body; empty for a chunk without text.
+        position: The place of the answer's choice in ``choices``.
     """
-    gone = {edit.old for edit in edits if edit.old not in text}
+    if "output" in data:
+        return _has_more(data["output"], text)
+    if data.get("choices"):
+        data = {**data, "choices": data["choices"][position]}
+    return _has_more(data, text)
 
-    def has_any(value: Any) -> bool:  # noqa: ANN401 - JSON data
-        if isinstance(value, dict):
-            return any(map(has_any, value.values()))
-        if isinstance(value, list):
-            return any(map(has_any, value))
-        return isinstance(value, str) and any(old in value for old in gone)
 
-    return has_any(data)
+def _has_more(value: Any, text: str) -> bool:  # noqa: ANN401 - JSON data
+    match value:
+        case list():
+            return any(_has_more(each, text) for each in value)
+        case Mapping():
+            return any(
+                _has_more(each, text) if key in _STRUCTURE else bool(each)
+                for key, each in value.items()
+                if key not in _PLAIN
+            )
+        case str():
+            return value not in ("", text)
+    return bool(value)
