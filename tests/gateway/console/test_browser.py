@@ -149,6 +149,7 @@ def test_the_page_of_an_event_breaks_no_rule_either(
         sign_in(page)
         page.locator(".events a").last.click()
         page.hover("#mark-1")
+        page.locator(".evidence.lit").wait_for()
         assert page.locator(".evidence.lit").count() == 1
         assert page.locator(".finding.lit").get_attribute("id") == "finding-1"
         if (width, scheme) == (1280, "light"):
