@@ -18,6 +18,7 @@ _PLAIN = words(
     "id object created created_at model system_fingerprint service_tier usage obfuscation index"
     " role type status finish_reason native_finish_reason stop_reason stop_sequence matched_stop"
     " content_filter_result content_filter_results prompt_filter_results encrypted_content"
+    " provider request_id x_groq timings time_info prompt_logprobs prompt_token_ids"
 )
 
 
