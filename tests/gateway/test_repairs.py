@@ -12,7 +12,15 @@ import pytest
 from groundwire import Detector
 from groundwire.engine.models import BASE_PACKAGE
 from tests.gateway.chats import WRONG, Gateway, gateway, without_ids
-from tests.gateway.dialects.spoken import ALL, Chat, Messages, Responses, Spoken, data_of
+from tests.gateway.dialects.spoken import (
+    ALL,
+    Chat,
+    Messages,
+    Responses,
+    Spoken,
+    data_of,
+    named,
+)
 from tests.gateway.wire import Gate, Pause, Script, chunk, completion, event
 
 pytest.importorskip(BASE_PACKAGE, reason="pip install ./models/reader-base")
@@ -216,6 +224,46 @@ def test_an_id_with_the_old_word_does_not_keep_an_answer_from_its_repair(
     body = {**CHAT.body("".join(BAD)), "id": "chatcmpl-1950", "model": "gpt-1950"}
     answer = whole(running["sentence"], CHAT, body).json()
     assert answer["choices"] == CHAT.body(REPAIRED)["choices"]
+
+
+PADDING: list[dict[str, Any]] = [
+    {"message": {"provider_specific_fields": {"refusal": None, "citations": []}}},
+    {"choice": {"content_filter_results": {"hate": {"filtered": False, "severity": "safe"}}}},
+    {"body": {"x_groq": {"id": "req_1"}, "service_tier": "default", "p": "abcd"}},
+    {"message": {"reasoning_content": None, "tool_calls": [], "audio": None}},
+]
+HIDING: list[dict[str, Any]] = [
+    {"body": {"output": None}, "message": {"reasoning_content": "It was 1950."}},
+    {"body": {"x_groq": {"debug": {"output_tokens": ["opened", "in", "1950"]}}}},
+    {"choice": {"content_filter_results": {"detected": {"text": "opened in 1950"}}}},
+    {"choice": {"meta_info": {"year": 1950}}},
+]
+
+
+@pytest.mark.parametrize(
+    ("more", "is_repaired"),
+    [*((each, True) for each in PADDING), *((each, False) for each in HIDING)],
+)
+def test_fields_of_servers_that_hold_no_words_are_let_through(
+    running: dict[str, Gateway], more: dict[str, dict[str, Any]], is_repaired: bool
+) -> None:
+    body = {**CHAT.body("".join(BAD)), **more.get("body", {})}
+    choice = body["choices"][0]
+    body["choices"] = [
+        {**choice, **more.get("choice", {})}
+        | {"message": {**choice["message"], **more.get("message", {})}}
+    ]
+    assert whole(running["sentence"], CHAT, body).status_code == (200 if is_repaired else 403)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_words_in_the_last_event_of_a_message_withhold_it(
+    running: dict[str, Gateway], mode: str
+) -> None:
+    *said, delta, stop = Messages().data(BAD)
+    delta["delta"] |= {"stop_details": {"explanation": "It was opened in 1950."}}
+    got = streamed(running[mode], Messages(), [named(each) for each in (*said, delta, stop)])
+    assert WRONG not in without_ids(got.decode())
 
 
 def test_of_a_refused_response_nothing_counts_as_repaired(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from groundwire.gateway.chat.chunks import (
 )
 from groundwire.gateway.chat.known_fields import count_unread, is_error_body, without_text
 from groundwire.gateway.chat.reading import ReadEvent
+from groundwire.gateway.chat.repairs import holds_more
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import told_of
 from groundwire.gateway.http.sse import ServerSentEvent, encode
@@ -394,7 +395,11 @@ class HeldBlocks(ABC):
 
     def holds_more(self) -> bool:
         """Return whether anything else than the text is held that may repeat words of it."""
-        return any(step.event.leaves is Leaves.LATE for step in self._steps)
+        leaving = ((step.event.leaves, step.event.data) for step in self._steps)
+        return any(
+            leaves is Leaves.LATE or (leaves is Leaves.LAST and holds_more(data, ""))
+            for leaves, data in leaving
+        )
 
     def error(self, event: ServerSentEvent, chunk: Chunk) -> list[bytes]:
         """Return the event with the upstream's error, which ends the stream."""

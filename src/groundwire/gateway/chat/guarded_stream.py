@@ -238,7 +238,9 @@ class ReleasedStream:
         sent = [edit for edit in checked.edits if edit.start < held.n_sent]
         cannot = checked.edits and (not self._held.can_edit or held.holds_more())
         if cannot or sent != self._sent_edits(index):
-            return checked.blocked()
+            # The record needs the findings, which the result of a failed check does not have.
+            is_wrong = checked.outcome is Outcome.HALLUCINATED
+            return (checked if is_wrong else self._edited.get(index, checked)).blocked()
         held.edits = checked.edits
         if checked.edits:
             self._edited[index] = checked

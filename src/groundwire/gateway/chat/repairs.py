@@ -4,21 +4,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from groundwire.explain.repair import edited
+from groundwire.gateway.chat.known_fields import may_hold_text
 from groundwire.pipeline import Checked
 from groundwire.text.vocabulary import words
 
 #: Fields of a body that hold the text of an answer; each holds the whole text, or one part of it.
 _TEXTS = frozenset(("content", "text", "output_text"))
 #: Fields that spell out a text, or count in it.
-_ABOUT_TEXT = frozenset(("logprobs", "token_ids", "annotations"))
+_ABOUT_TEXT = frozenset(("logprobs", "token_id", "token_ids", "annotations"))
 #: Fields of bodies and chunks that lead to the text of an answer.
 _STRUCTURE = _TEXTS.union(("choices", "message", "delta"))
-#: Fields that hold no words of an answer.
+#: Fields that hold no words of an answer, unless they are objects or lists with text.
 _PLAIN = words(
     "id object created created_at model system_fingerprint service_tier usage obfuscation index"
     " role type status finish_reason native_finish_reason stop_reason stop_sequence matched_stop"
     " content_filter_result content_filter_results prompt_filter_results encrypted_content"
-    " provider request_id x_groq timings time_info prompt_logprobs prompt_token_ids"
+    " content_filter_offsets provider request_id x_groq timings time_info prompt_logprobs"
+    " prompt_token_ids phase p seed"
 )
 
 
@@ -61,15 +63,14 @@ def holds_more(data: Mapping[str, Any], text: str, *, position: int = 0) -> bool
     An answer's reasoning, calls or citations may repeat words that a repair has replaced.
 
     Args:
-        data: The body or chunk. In a body with ``output``, all other fields repeat the request.
+        data: The body or chunk. Beside the output of a Responses body, fields repeat the request.
         text: The answer, as it is in the body; empty for a chunk without text.
         position: The place of the answer's choice in ``choices``.
     """
-    if "output" in data:
-        return _has_more(data["output"], text)
     if data.get("choices"):
-        data = {**data, "choices": data["choices"][position]}
-    return _has_more(data, text)
+        return _has_more({**data, "choices": data["choices"][position]}, text)
+    is_response = isinstance(data.get("output"), list) and not data.get("content")
+    return _has_more(data["output"] if is_response else data, text)
 
 
 def _has_more(value: Any, text: str) -> bool:  # noqa: ANN401 - JSON data
@@ -77,11 +78,14 @@ def _has_more(value: Any, text: str) -> bool:  # noqa: ANN401 - JSON data
         case list():
             return any(_has_more(each, text) for each in value)
         case Mapping():
-            return any(
-                _has_more(each, text) if key in _STRUCTURE else bool(each)
-                for key, each in value.items()
-                if key not in _PLAIN
-            )
+            return any(_is_more(key, each, text) for key, each in value.items())
         case str():
             return value not in ("", text)
-    return bool(value)
+    return bool(value) and not isinstance(value, bool)
+
+
+def _is_more(key: str, value: Any, text: str) -> bool:  # noqa: ANN401 - JSON data
+    if key in _PLAIN:
+        return isinstance(value, (Mapping, list)) and may_hold_text(value)
+    # In an unknown field, not even the answer itself is expected.
+    return _has_more(value, text if key in _STRUCTURE else "")
