@@ -77,7 +77,7 @@ async function streamed(answer, settings) {
 test("an unsupported answer is annotated with the reason", async () => {
   const result = await generated(WRONG);
   assert.equal(result.text, WRONG);
-  assert.match(JSON.stringify(result.steps[0].response.body), /500/);
+  assert.match(JSON.stringify(result.steps[0].response.body), /500 m/);
   const found = verdict(result.steps[0]);
   assert.deepEqual([found.status, found.outcome], ["failed", "hallucinated"]);
   assert.match(found.reason, /330 metres/);
@@ -102,7 +102,7 @@ test("a blocked answer leaves no trace in the result", async () => {
   assert.match(result.text, /was withheld/);
   assert.equal(result.finishReason, "content-filter");
   assert.deepEqual(verdict(result.steps[0]), { status: "failed", outcome: "hallucinated" });
-  assert.doesNotMatch(JSON.stringify([result, result.steps, result.steps[0].response]), /500/);
+  assert.doesNotMatch(JSON.stringify([result, result.steps, result.steps[0].response]), /500 m/);
 });
 
 test("an answer without evidence is not checked, and is withheld on request only", async () => {
@@ -210,7 +210,7 @@ test("a blocked stream is held back until it is checked", async () => {
   const wrong = await streamed(said, { action: "block" });
   assert.match(wrong.text.join(""), /was withheld/);
   assert.equal(wrong.finished.finishReason, "content-filter");
-  assert.doesNotMatch(JSON.stringify(wrong.parts), /500/);
+  assert.doesNotMatch(JSON.stringify(wrong.parts), /500 m/);
 });
 
 test("of a stream that breaks off nothing is shown that was held back", async () => {
