@@ -42,7 +42,7 @@ from groundwire.control.review.answers import facts_of
 from groundwire.control.review.labels import Labels
 from groundwire.control.store import Store, moments, tables
 from groundwire.control.tenants.registry import Registry
-from groundwire.control.verdicts import Mark, Review, Verdict
+from groundwire.control.verdicts import AnswerReview, Mark, ReviewVerdict
 from groundwire.detection.example import Source
 from groundwire.detection.values import Label
 from groundwire.gateway.console.app import AdminPlane
@@ -148,13 +148,15 @@ async def fill(store: Store, n_records: int) -> str:
         assert record is not None
         assert record.detail is not None
         for account in ("rita", "otto"):
-            verdict = Verdict.WRONG if number % 3 or account == "otto" else Verdict.RIGHT
+            verdict = (
+                ReviewVerdict.WRONG if number % 3 or account == "otto" else ReviewVerdict.RIGHT
+            )
             marks = tuple(
                 Mark(start=x["start"], end=x["end"], label=Label.UNSUPPORTED, verdict=verdict)
                 for x in record.detail["detection"]["spans"]
             )
             await labels.save(
-                Review(
+                AnswerReview(
                     event_id=str(record.event["id"]),
                     account=account,
                     tenant=trails.BIG,

@@ -8,7 +8,7 @@ from groundwire.control.audit.events import response_events
 from groundwire.control.audit.quoted import AuditText, Keeping
 from groundwire.control.review.labels import Labels
 from groundwire.control.store import Store
-from groundwire.control.verdicts import Review
+from groundwire.control.verdicts import AnswerReview
 from tests.cli.conftest import invoke
 from tests.cli.test_keys import prepare
 from tests.control.audit.filled import KEY, Written
@@ -22,7 +22,9 @@ async def fill(url: str) -> str:
     (event,) = response_events(partial(), tenant="acme", trace_id="t1", keeping=keeping)
     async with Store(url) as store:
         await Written(store).add(event)
-        await Labels(store).save(Review(event_id=event.id, account="rita", tenant="acme", marks=()))
+        await Labels(store).save(
+            AnswerReview(event_id=event.id, account="rita", tenant="acme", marks=())
+        )
     return event.id
 
 

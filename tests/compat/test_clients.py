@@ -12,7 +12,7 @@ from pydantic import BaseModel
 import groundwire
 from groundwire import Detector, Pipeline
 from groundwire.compat.clients import AnswerWithheldError
-from groundwire.compat.verdict import Verdict
+from groundwire.compat.verdict import HostVerdict
 from tests.compat.hosts.facts import QUESTION, RIGHT, TOWER, WRONG
 from tests.gateway.dialects.spoken import Chat, Messages, Responses, Spoken
 from tests.gateway.wire import Script, ScriptedUpstream, completion
@@ -177,7 +177,7 @@ class Height(BaseModel):
 def test_parsed_answers_helpers_and_copies_are_checked(
     server: ScriptedUpstream, pipeline: Pipeline
 ) -> None:
-    verdicts: list[Verdict] = []
+    verdicts: list[HostVerdict] = []
     plain = openai_client(server)
     client = groundwire.wrap(plain, on_verdict=verdicts.append, pipeline=pipeline)
     server.script(

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from groundwire import Detector, Pipeline
-from groundwire.compat.verdict import Checks, Verdict
+from groundwire.compat.verdict import Checks, HostVerdict
 from groundwire.errors import MissingExtraError
 
 TOWER = "The Eiffel Tower is 330 metres tall."
@@ -40,7 +40,7 @@ def checks(detector: Detector) -> Checks:
     return Checks(Pipeline(detector))
 
 
-def about(verdict: Verdict) -> tuple[str, float | None]:
+def about(verdict: HostVerdict) -> tuple[str, float | None]:
     return verdict.status, verdict.score
 
 
@@ -53,7 +53,7 @@ def test_the_score_is_the_share_of_supported_statements(checks: Checks) -> None:
     verdict = checks.answer("It is 330 metres tall. It is 900 years old.", sources=[TOWER])
     assert (about(verdict), verdict.passed) == (("failed", 0.5), False)
     assert '"900"' in verdict.reason
-    assert repr(verdict) == f"Verdict(status='failed', reason={verdict.reason!r})"
+    assert repr(verdict) == f"HostVerdict(status='failed', reason={verdict.reason!r})"
 
 
 def test_an_answer_without_evidence_is_not_checked(checks: Checks) -> None:

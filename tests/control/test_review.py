@@ -11,7 +11,7 @@ from groundwire.control.audit.quoted import AuditText, Keeping
 from groundwire.control.review.labels import Labels
 from groundwire.control.store import Store
 from groundwire.control.store.tables import audit_records
-from groundwire.control.verdicts import Mark, Review, Verdict
+from groundwire.control.verdicts import AnswerReview, Mark, ReviewVerdict
 from groundwire.detection.values import Label
 from tests.control.audit.filled import Written
 from tests.control.tenants.conftest import migrated_file, store, store_url
@@ -19,7 +19,7 @@ from tests.gateway.answers import checked
 
 __all__ = ["migrated_file", "store", "store_url"]
 
-MARK = Mark(start=30, end=34, label=Label.CONTRADICTED, verdict=Verdict.RIGHT)
+MARK = Mark(start=30, end=34, label=Label.CONTRADICTED, verdict=ReviewVerdict.RIGHT)
 
 
 @pytest.mark.asyncio
@@ -45,7 +45,7 @@ async def test_labels_replace_earlier_ones_and_are_exported_by_tenant(store: Sto
     (event,) = response_events(checked(), tenant="acme", trace_id="t1", keeping=keeping)
     (other,) = response_events(checked(), tenant="globex", trace_id="t2", keeping=keeping)
     await Written(store).add(event, other)
-    first = Review(event_id=event.id, account="rita", tenant="acme", marks=())
+    first = AnswerReview(event_id=event.id, account="rita", tenant="acme", marks=())
     await labels.save(first)
     review = await labels.save(replace(first, marks=(MARK,)))
     await labels.save(replace(review, account="anna"))

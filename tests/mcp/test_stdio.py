@@ -27,7 +27,7 @@ import ctypes, logging, os, subprocess, sys, warnings
 from groundwire.cli import main
 import groundwire.mcp.watched as watched
 print("while it is imported")
-own = watched.Watched.judge
+own = watched.ReportingVerifier.judge
 def judge(self, questions):
     print("by Python")
     sys.stdout.write("without a newline")
@@ -42,7 +42,7 @@ def judge(self, questions):
     logging.getLogger("library").warning("a log line")
     logging.getLogger("library").addHandler(logging.StreamHandler(sys.stdout))
     return own(self, questions)
-watched.Watched.judge = judge
+watched.ReportingVerifier.judge = judge
 main(["mcp"])
 """
 NOISE = (

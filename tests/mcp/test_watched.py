@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from groundwire.mcp.tool import Watch
-from groundwire.mcp.watched import PART, Watched
+from groundwire.mcp.watched import PART, ReportingVerifier
 from groundwire.verify.verifier import ClaimQuestion, EvidenceText, Judged, VerifierFailure
 from tests.verify.scripted import ScriptedVerifier, believed, readout
 
@@ -34,20 +34,20 @@ class Parts:
 
 def test_answers_are_those_of_the_verifier_in_the_order_of_the_questions() -> None:
     questions = asked(*map(str, range(PART + 3)), "0")
-    watched = Watched(by_length(), Watch())
+    watched = ReportingVerifier(by_length(), Watch())
     assert watched.judge(questions) == by_length().judge(questions)
     assert (watched.name, watched.model) == ("scripted", "script")
 
 
 def test_a_verifier_that_groups_gets_several_questions_together() -> None:
     verifier = Parts()
-    Watched(verifier, Watch()).judge(asked(*map(str, range(20))))
+    ReportingVerifier(verifier, Watch()).judge(asked(*map(str, range(20))))
     assert verifier.sizes == [16, 4]
 
 
 def test_progress_counts_the_readings_of_all_parts() -> None:
     told: list[tuple[int, int | None, str]] = []
-    watched = Watched(by_length(), Watch(tell=lambda *progress: told.append(progress)))
+    watched = ReportingVerifier(by_length(), Watch(tell=lambda *progress: told.append(progress)))
     watched.judge(asked(*map(str, range(20))))
     watched.judge(asked("a"))
     assert [done for done, _, _ in told] == [16, 20, 21]
@@ -57,7 +57,7 @@ def test_progress_counts_the_readings_of_all_parts() -> None:
 def test_what_nobody_waits_for_is_not_read_and_counts_as_failed() -> None:
     verifier = by_length()
     watch = Watch(is_over=lambda: bool(verifier.asked))
-    first, *_, last = Watched(verifier, watch).judge(asked(*map(str, range(20))))
+    first, *_, last = ReportingVerifier(verifier, watch).judge(asked(*map(str, range(20))))
     assert len(verifier.asked) == PART
     assert not isinstance(first, VerifierFailure)
     assert isinstance(last, VerifierFailure)
@@ -68,6 +68,6 @@ def test_a_verifier_that_raises_is_a_failure_of_its_questions() -> None:
     def fails(*_: object) -> tuple[float, float, float]:
         raise RuntimeError("SECRET CLAIM")
 
-    (judged,) = Watched(ScriptedVerifier(fails), Watch()).judge(asked("a"))
+    (judged,) = ReportingVerifier(ScriptedVerifier(fails), Watch()).judge(asked("a"))
     assert isinstance(judged, VerifierFailure)
     assert judged.error == "The verifier failed: RuntimeError."

@@ -26,7 +26,7 @@ from groundwire.verify.forensics import CitationReport
 from groundwire.verify.interval import ProbabilityInterval
 from groundwire.verify.report import ClaimReport, VerificationReport, VerificationSetup
 from groundwire.verify.rule import ClaimDecision, ClaimStatus, Measures, Why
-from groundwire.verify.verifier import Doubt, FailureKind, Judged, Readout, VerifierFailure
+from groundwire.verify.verifier import DoubtedWords, FailureKind, Judged, Readout, VerifierFailure
 from tests.render.test_render import Page, everywhere
 from tests.verify.scripted import readout
 
@@ -42,7 +42,7 @@ def setup(
 
 
 def doubtful(text: str, start: int, end: int) -> Readout:
-    words = Doubt(
+    words = DoubtedWords(
         start=start, end=end, text=text[start:end], label=Label.CONTRADICTED, probability=0.9
     )
     plain = readout(0.1, 0.8)

@@ -6,13 +6,13 @@ from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any, TypeVar
 
-from groundwire.compat.verdict import Checks, Verdict
+from groundwire.compat.verdict import Checks, HostVerdict
 from groundwire.errors import GroundwireError
 from groundwire.pipeline import Pipeline
 
 Client = TypeVar("Client")
 Data = Mapping[str, Any]
-Judge = Callable[[Data], Verdict]
+Judge = Callable[[Data], HostVerdict]
 
 
 class AnswerWithheldError(GroundwireError):
@@ -23,7 +23,7 @@ class AnswerWithheldError(GroundwireError):
         response: The response of the client; ``None`` at the end of a stream.
     """
 
-    def __init__(self, verdict: Verdict, response: object = None) -> None:
+    def __init__(self, verdict: HostVerdict, response: object = None) -> None:
         self.verdict, self.response = verdict, response
         super().__init__(f"The answer is withheld. {verdict.reason}")
 
@@ -33,14 +33,14 @@ def wrap(
     *,
     block: bool = False,
     block_unchecked: bool = False,
-    on_verdict: Callable[[Verdict], object] = lambda _: None,
+    on_verdict: Callable[[HostVerdict], object] = lambda _: None,
     pipeline: Pipeline | None = None,
 ) -> Client:
     """Return a copy of a client that checks each answer against the evidence in the request.
 
     Answers of the APIs Chat Completions, Responses and Messages are checked, whole or streamed. The
-    :class:`Verdict` is the attribute ``groundwire`` of the response; a stream has it after the last
-    event. The verdict on several choices is the worst one.
+    :class:`HostVerdict` is the attribute ``groundwire`` of the response; a stream has it after the
+    last event. The verdict on several choices is the worst one.
 
     Args:
         client: A client of the package ``openai`` or ``anthropic``, synchronous or not.
@@ -62,7 +62,7 @@ def wrap(
     checks = Checks(pipeline)
     _ = checks.pipeline  # a model that cannot be loaded is an error now, not after an answer
 
-    def judge(body: Data, completion: Data, response: Any = None) -> Verdict:  # noqa: ANN401
+    def judge(body: Data, completion: Data, response: Any = None) -> HostVerdict:  # noqa: ANN401
         verdict = checks.completion(body, completion)
         on_verdict(verdict)
         if block and verdict.withholds(block_unchecked=block_unchecked):
@@ -88,7 +88,7 @@ def wrap(
 
 
 def _checked(
-    judge: Callable[..., Verdict],
+    judge: Callable[..., HostVerdict],
     path: str,
     asked: Data,
     response: Any,  # noqa: ANN401

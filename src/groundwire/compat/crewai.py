@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from groundwire.compat.verdict import Checks, Verdict
+from groundwire.compat.verdict import Checks, HostVerdict
 from groundwire.errors import needs_extra
 from groundwire.pipeline import Pipeline
 
@@ -14,7 +14,7 @@ with needs_extra("The guardrail for CrewAI", "crewai"):
 def groundedness_guardrail(
     *,
     block_unchecked: bool = False,
-    on_verdict: Callable[[Verdict], object] = lambda _: None,
+    on_verdict: Callable[[HostVerdict], object] = lambda _: None,
     pipeline: Pipeline | None = None,
 ) -> Callable[[TaskOutput], tuple[bool, Any]]:
     """Return a guardrail for tasks that checks outputs against the results of tools.

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Literal
 
 from groundwire.compat.langsmith import check_messages
-from groundwire.compat.verdict import WITHHELD, Checks, Verdict
+from groundwire.compat.verdict import WITHHELD, Checks, HostVerdict
 from groundwire.errors import needs_extra
 from groundwire.pipeline import Pipeline
 
@@ -61,7 +61,7 @@ class GroundednessMiddleware(AgentMiddleware):
         for _ in range(self._n_retries):
             if verdict is None or verdict.passed is not False:
                 break
-            response = handler(_asked_again(request, response, verdict))
+            response = handler(_retry(request, response, verdict))
             verdict = self._check(request, response)
         return self._conclude(response, verdict)
 
@@ -74,11 +74,11 @@ class GroundednessMiddleware(AgentMiddleware):
         for _ in range(self._n_retries):
             if verdict is None or verdict.passed is not False:
                 break
-            response = await handler(_asked_again(request, response, verdict))
+            response = await handler(_retry(request, response, verdict))
             verdict = await asyncio.to_thread(self._check, request, response)
         return self._conclude(response, verdict)
 
-    def _check(self, request: ModelRequest, response: ModelResponse) -> Verdict | None:
+    def _check(self, request: ModelRequest, response: ModelResponse) -> HostVerdict | None:
         """Check the answer of a response; ``None`` if the response has no answer."""
         answer = _answer_of(response)
         if answer is None:
@@ -86,7 +86,7 @@ class GroundednessMiddleware(AgentMiddleware):
         system = [] if request.system_message is None else [request.system_message]
         return check_messages(self._checks, [*system, *request.messages], answer.text)
 
-    def _conclude(self, response: ModelResponse, verdict: Verdict | None) -> ModelResponse:
+    def _conclude(self, response: ModelResponse, verdict: HostVerdict | None) -> ModelResponse:
         """Add the verdict to the answer; if the answer is withheld, replace it.
 
         With the answer, its structured form is withheld too.
@@ -120,7 +120,7 @@ def _answer_of(response: ModelResponse) -> AIMessage | None:
     return None
 
 
-def _asked_again(request: ModelRequest, response: ModelResponse, verdict: Verdict) -> ModelRequest:
+def _retry(request: ModelRequest, response: ModelResponse, verdict: HostVerdict) -> ModelRequest:
     feedback = HumanMessage(
         f"Your answer is not supported by the evidence. {verdict.reason} "
         "Answer again, and say only what the evidence says."

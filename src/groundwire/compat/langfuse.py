@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from groundwire.compat.verdict import Verdict
+from groundwire.compat.verdict import HostVerdict
 from groundwire.errors import needs_extra
 from groundwire.explain.repair import Repair
 
@@ -16,7 +16,7 @@ CORRECTION = "output"
 
 
 def record_scores(
-    verdict: Verdict,
+    verdict: HostVerdict,
     *,
     trace_id: str | None = None,
     observation_id: str | None = None,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from groundwire.compat.verdict import Checks, Verdict, value_of
+from groundwire.compat.verdict import Checks, HostVerdict, value_of
 from groundwire.errors import needs_extra
 from groundwire.pipeline import Pipeline
 
@@ -42,7 +42,7 @@ def groundedness_evaluator(
     return groundedness
 
 
-def check_messages(checks: Checks, messages: Sequence[Any], answer: str) -> Verdict:
+def check_messages(checks: Checks, messages: Sequence[Any], answer: str) -> HostVerdict:
     """Check the answer to LangChain messages.
 
     The verdict is "not checked" if LangChain cannot convert the messages to OpenAI's form.

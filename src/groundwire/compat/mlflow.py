@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from groundwire.compat.verdict import Checks, Verdict, value_of
+from groundwire.compat.verdict import Checks, HostVerdict, value_of
 from groundwire.errors import needs_extra
 
 with needs_extra("The scorer for MLflow", "mlflow"):
@@ -48,7 +48,7 @@ class Groundedness(Scorer):
             metadata=metadata,
         )
 
-    def _verdict(self, inputs: object, outputs: object, trace: Trace | None) -> Verdict:
+    def _verdict(self, inputs: object, outputs: object, trace: Trace | None) -> HostVerdict:
         checks = Checks(self.pipeline)
         answer = outputs if isinstance(outputs, str) else value_of(outputs, "answer")
         sources = value_of(outputs, "sources") or value_of(inputs, "sources")

@@ -1,6 +1,6 @@
 """Writes verdicts as OpenTelemetry's event ``gen_ai.evaluation.result``."""
 
-from groundwire.compat.verdict import Verdict
+from groundwire.compat.verdict import HostVerdict
 from groundwire.detection.values import Outcome
 from groundwire.errors import needs_extra
 
@@ -14,7 +14,7 @@ EVENT = "gen_ai.evaluation.result"
 
 
 def record_evaluation(
-    verdict: Verdict, *, response_id: str | None = None, with_reason: bool = False
+    verdict: HostVerdict, *, response_id: str | None = None, with_reason: bool = False
 ) -> None:
     """Emit the event of a verdict, under OpenTelemetry's current span.
 

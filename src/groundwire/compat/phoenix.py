@@ -1,6 +1,6 @@
 """Writes verdicts as annotations of spans, which are steps of traces, in Arize Phoenix."""
 
-from groundwire.compat.verdict import Verdict
+from groundwire.compat.verdict import HostVerdict
 from groundwire.errors import needs_extra
 
 with needs_extra("Annotations for Phoenix", "phoenix"):
@@ -12,7 +12,7 @@ NAME = "groundedness"
 
 
 def annotate_span(
-    verdict: Verdict,
+    verdict: HostVerdict,
     *,
     span_id: str | None = None,
     identifier: str | None = None,

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from groundwire.compat.verdict import Checks, Verdict
+from groundwire.compat.verdict import Checks, HostVerdict
 from groundwire.errors import needs_extra
 from groundwire.pipeline import Pipeline
 
@@ -23,7 +23,7 @@ AnyOutput = TypeVar("AnyOutput")
 def groundedness_validator(
     *,
     block_unchecked: bool = False,
-    on_verdict: Callable[[Verdict], object] = lambda _: None,
+    on_verdict: Callable[[HostVerdict], object] = lambda _: None,
     pipeline: Pipeline | None = None,
 ) -> Callable[[RunContext[Any], AnyOutput], Awaitable[AnyOutput]]:
     """Return a function for ``agent.output_validator`` that checks outputs against the evidence.

@@ -29,7 +29,7 @@ WITHHELD = "This answer was withheld, because the evidence does not support it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Verdict:
+class HostVerdict:
     """The result of a check, in the terms that frameworks use.
 
     Attributes:
@@ -41,7 +41,7 @@ class Verdict:
     problem: str = ""
 
     def __repr__(self) -> str:
-        return f"Verdict(status={self.status!r}, reason={self.reason!r})"
+        return f"HostVerdict(status={self.status!r}, reason={self.reason!r})"
 
     @property
     def passed(self) -> bool | None:
@@ -145,7 +145,9 @@ class Checks:
         """
         return self._pipeline or _DEFAULT.get()
 
-    def answer(self, answer: object, *, sources: Sources, question: str | None = None) -> Verdict:
+    def answer(
+        self, answer: object, *, sources: Sources, question: str | None = None
+    ) -> HostVerdict:
         """Check an answer that comes with its sources.
 
         Args:
@@ -158,9 +160,9 @@ class Checks:
             context = self.pipeline.open_answer(read_sources(sources or ()), question=question)
         except InputError as error:
             return self.unread(text, error)
-        return Verdict(checked=self.pipeline.check(context, text))
+        return HostVerdict(checked=self.pipeline.check(context, text))
 
-    def chat(self, body: Mapping[str, Any], answer: object) -> Verdict:
+    def chat(self, body: Mapping[str, Any], answer: object) -> HostVerdict:
         """Check the answer to a chat request, whose messages have the question and the evidence.
 
         Args:
@@ -177,9 +179,9 @@ class Checks:
             context = self.pipeline.open(body)
         except InputError as error:
             return self.unread(answer, error)
-        return Verdict(checked=self.pipeline.check(context, answer))
+        return HostVerdict(checked=self.pipeline.check(context, answer))
 
-    def completion(self, body: Mapping[str, Any], completion: object) -> Verdict:
+    def completion(self, body: Mapping[str, Any], completion: object) -> HostVerdict:
         """Check the answers of a chat completion, and return the worst verdict.
 
         Args:
@@ -194,20 +196,20 @@ class Checks:
             return self.unread("", error)
         order = list(Outcome).index
         checked = min(found, key=lambda each: order(each.outcome), default=None)
-        return Verdict(checked=checked or pipeline.check(context, ""))
+        return HostVerdict(checked=checked or pipeline.check(context, ""))
 
-    def unread(self, answer: str, error: Exception) -> Verdict:
+    def unread(self, answer: str, error: Exception) -> HostVerdict:
         """Return the verdict "not checked", since the answer or its evidence cannot be read."""
         context = self.pipeline.unopened(type(error).__name__)
         # The check would skip an empty answer. Here the text is only unknown, so "?" replaces it.
-        return Verdict(checked=self.pipeline.check(context, answer or "?"), problem=str(error))
+        return HostVerdict(checked=self.pipeline.check(context, answer or "?"), problem=str(error))
 
     async def aanswer(
         self, answer: object, *, sources: Sources, question: str | None = None
-    ) -> Verdict:
+    ) -> HostVerdict:
         """Run :meth:`answer` in a thread."""
         return await asyncio.to_thread(self.answer, answer, sources=sources, question=question)
 
-    async def achat(self, body: Mapping[str, Any], answer: object) -> Verdict:
+    async def achat(self, body: Mapping[str, Any], answer: object) -> HostVerdict:
         """Run :meth:`chat` in a thread."""
         return await asyncio.to_thread(self.chat, body, answer)

@@ -12,7 +12,7 @@ from groundwire.policy.policy import HallucinationPlugin, Overrides, decide, rea
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class ConfigFinding:
     """A probable mistake in a valid configuration.
 
     Attributes:
@@ -44,7 +44,7 @@ _FLAGS_MOST = {"similarity:hash": (0.5, 99), "similarity": (0.7, 86)}
 
 def findings(
     config: Config, *, tenants: Mapping[str, Overrides] | None = None
-) -> tuple[Finding, ...]:
+) -> tuple[ConfigFinding, ...]:
     """Find settings of a configuration that its owner probably does not intend.
 
     Args:
@@ -61,7 +61,7 @@ def findings(
     )
 
 
-def _refusing_most(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[Finding]:
+def _refusing_most(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[ConfigFinding]:
     """Find policies that withhold nearly every answer, right or wrong.
 
     For example, with the embedder ``hash``, hardly any right sentence reaches DVARA's threshold of
@@ -72,16 +72,16 @@ def _refusing_most(config: Config, tenants: Mapping[str, Overrides]) -> Iterator
     said: dict[str, str] = {}
     for path, plugin in policies.items():
         if message := _refuses_most(config, None, [plugin]):
-            said.setdefault(message, path)
-    for message, path in said.items():
-        yield Finding(code="blocks_right_answers", message=message, where=_where(config, path))
+            said.setdefault(message, _where(config, path))
+    for message, where in said.items():
+        yield ConfigFinding(code="blocks_right_answers", message=message, where=where)
     by_message: dict[str, list[str]] = {}
     for id_, own in tenants.items():
         message = _refuses_most(config, own, list(plugins.values()))
         if message and message not in said:
             by_message.setdefault(message, []).append(id_)
     for message, ids in by_message.items():
-        yield Finding(code="blocks_right_answers", message=message, tenants=tuple(ids))
+        yield ConfigFinding(code="blocks_right_answers", message=message, tenants=tuple(ids))
 
 
 def _refuses_most(
@@ -111,7 +111,7 @@ def _refuses_most(
     )
 
 
-def _passing_unchecked(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[Finding]:
+def _passing_unchecked(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[ConfigFinding]:
     """Find settings that let unchecked answers pass although a policy withholds answers."""
     plugins = [each.plugin for each in config.decisions]
     policies = [resolve(config.policy, plugins=[each]) for each in (None, *plugins)]
@@ -123,7 +123,7 @@ def _passing_unchecked(config: Config, tenants: Mapping[str, Overrides]) -> Iter
     ]
     path = "gateway.unchecked_endpoints"
     if blocking and config.value(path) == "mark":
-        yield Finding(
+        yield ConfigFinding(
             code="unchecked_endpoints_pass",
             where=_where(config, path),
             message=f"{path} = mark: answers of endpoints that are not checked reach the client, "
@@ -133,7 +133,7 @@ def _passing_unchecked(config: Config, tenants: Mapping[str, Overrides]) -> Iter
     path, on_error = "check.on_error", config.policy.on_error
     passing = [each for each in blocking if not decide(each, Outcome.UNAVAILABLE).withholds]
     if any(each.on_error is on_error for each in passing) and _where(config, path):
-        yield Finding(
+        yield ConfigFinding(
             code="failed_checks_pass",
             where=_where(config, path),
             message=f"{path} = {on_error}: an answer whose check failed or took too long reaches "
@@ -167,7 +167,7 @@ def _similarity_of(config: Config, own: Overrides | None) -> tuple[str, float]:
     return chosen.detector, point
 
 
-def _high_thresholds(config: Config) -> Iterator[Finding]:
+def _high_thresholds(config: Config) -> Iterator[ConfigFinding]:
     """Find thresholds that were probably chosen for another detector.
 
     The probabilities of the reader, the default detector, are calibrated and so lower than those of
@@ -184,7 +184,7 @@ def _high_thresholds(config: Config) -> Iterator[Finding]:
         return
     points = manifest.operating_points
     if threshold > (points["balanced"] + points["precision"]) / 2:
-        yield Finding(
+        yield ConfigFinding(
             code="high_threshold",
             where=_where(config, "detector.operating_point"),
             message=f"detector.operating_point = {threshold:g} holds literally. The probabilities "
@@ -194,11 +194,11 @@ def _high_thresholds(config: Config) -> Iterator[Finding]:
         )
 
 
-def _useless_sample(config: Config) -> Iterator[Finding]:
+def _useless_sample(config: Config) -> Iterator[ConfigFinding]:
     """Find an ``audit.sample`` without effect: a sample needs whole answers, which are not kept."""
     own = config.audit
     if own.sample and (own.text != "full" or own.detail_days == 0):
-        yield Finding(
+        yield ConfigFinding(
             code="unused_setting",
             where=_where(config, "audit.sample"),
             message=f"audit.sample = {own.sample:g} keeps no answers: people judge them by their "
@@ -206,11 +206,11 @@ def _useless_sample(config: Config) -> Iterator[Finding]:
         )
 
 
-def _nobody_signs_in(config: Config) -> Iterator[Finding]:
+def _nobody_signs_in(config: Config) -> Iterator[ConfigFinding]:
     """Find an OpenID Connect provider with which nobody can sign in, because nobody gets a role."""
     own = config.oidc
     if own.issuer is not None and not (own.admins or own.reviewers or own.viewers):
-        yield Finding(
+        yield ConfigFinding(
             code="nobody_signs_in",
             where=_where(config, "oidc.issuer"),
             message="nobody can sign in at the provider oidc.issuer: no value of the claim "

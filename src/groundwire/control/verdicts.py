@@ -14,7 +14,7 @@ from groundwire.control.store.moments import now
 from groundwire.detection.values import SEVERITY, Label
 
 
-class Verdict(StrEnum):
+class ReviewVerdict(StrEnum):
     """A reviewer's verdict: whether the detector was right about a stretch of an answer."""
 
     RIGHT = "right"  # a finding, and the sources do not support the stretch
@@ -33,7 +33,7 @@ class Mark:
     start: int
     end: int
     label: Label
-    verdict: Verdict
+    verdict: ReviewVerdict
 
     @property
     def place(self) -> tuple[int, int]:
@@ -95,7 +95,7 @@ class CheckFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Review:
+class AnswerReview:
     """The labels that one reviewer gave to one answer.
 
     Attributes:
@@ -116,14 +116,12 @@ class Review:
     @property
     def missed(self) -> frozenset[Mark]:
         """The stretches that the detector missed."""
-        return frozenset(each for each in self.marks if each.verdict is Verdict.MISSED)
+        return frozenset(each for each in self.marks if each.verdict is ReviewVerdict.MISSED)
 
     @property
-    def verdicts(self) -> dict[tuple[int, int], Verdict]:
+    def verdicts(self) -> dict[tuple[int, int], ReviewVerdict]:
         """Place of a finding → the verdict on it."""
-        return {
-            each.place: each.verdict for each in self.marks if each.verdict is not Verdict.MISSED
-        }
+        return {x.place: x.verdict for x in self.marks if x.verdict is not ReviewVerdict.MISSED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +168,7 @@ class Progress:
     agreements: tuple[Agreement, ...]
 
     @classmethod
-    def of(cls, reviews: Iterable[Review]) -> Self:
+    def of(cls, reviews: Iterable[AnswerReview]) -> Self:
         """Count the labelled answers, and compare the reviewers."""
         answers = by_answer(reviews)
         pairs: dict[tuple[str, str], list[tuple[bool, bool]]] = defaultdict(list)
@@ -179,7 +177,7 @@ class Progress:
             for one, other in combinations(of_answer, 2):
                 mine, theirs = one.verdicts, other.verdicts
                 pairs[one.account, other.account] += [
-                    (mine[place] is Verdict.RIGHT, theirs[place] is Verdict.RIGHT)
+                    (mine[place] is ReviewVerdict.RIGHT, theirs[place] is ReviewVerdict.RIGHT)
                     for place in mine.keys() & theirs.keys()
                 ]
         return cls(
@@ -189,15 +187,15 @@ class Progress:
         )
 
 
-def by_answer(reviews: Iterable[Review]) -> dict[str, list[Review]]:
+def by_answer(reviews: Iterable[AnswerReview]) -> dict[str, list[AnswerReview]]:
     """Group reviews by the id of the event that recorded the answer."""
-    found: dict[str, list[Review]] = defaultdict(list)
+    found: dict[str, list[AnswerReview]] = defaultdict(list)
     for each in reviews:
         found[each.event_id].append(each)
     return found
 
 
-def agreed_spans(reviews: Sequence[Review]) -> tuple[Mark, ...] | None:
+def agreed_spans(reviews: Sequence[AnswerReview]) -> tuple[Mark, ...] | None:
     """Return the unsupported stretches of an answer; ``None`` if its reviewers disagree.
 
     Reviewers disagree if they judge a finding differently, or if only some of them say that words
@@ -208,5 +206,5 @@ def agreed_spans(reviews: Sequence[Review]) -> tuple[Mark, ...] | None:
     for each in reviews[1:]:
         if each.verdicts != first.verdicts or bool(each.missed) != bool(first.missed):
             return None
-    found = {mark for each in reviews for mark in each.marks if mark.verdict is not Verdict.WRONG}
+    found = {x for each in reviews for x in each.marks if x.verdict is not ReviewVerdict.WRONG}
     return tuple(sorted(found, key=lambda mark: mark.place))

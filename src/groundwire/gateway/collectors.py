@@ -18,7 +18,7 @@ _AGE = "Time since what is known of tenants and keys was last seen to be what is
 _WITHOUT_DETAIL = "Audit events that were kept without their detail, for too much was waiting."
 
 
-class Watched(Collector):
+class FunctionCollector(Collector):
     """A collector for Prometheus whose metrics a function returns at each scrape."""
 
     def __init__(self, read: Callable[[], Iterable[Metric]]) -> None:

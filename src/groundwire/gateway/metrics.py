@@ -23,7 +23,7 @@ from prometheus_client.metrics_core import Metric
 
 from groundwire.control.activity import Activity
 from groundwire.detection.values import Outcome
-from groundwire.gateway.collectors import Watched
+from groundwire.gateway.collectors import FunctionCollector
 from groundwire.gateway.http.refusals import RefusalCode
 from groundwire.gateway.paths import AZURE, PREFIX
 from groundwire.pipeline import Checked, RequestContext
@@ -241,7 +241,7 @@ class Metrics:
 
     def watch(self, read: Callable[[], Iterable[Metric]]) -> None:
         """Add metrics that ``read`` returns at each scrape; see the functions of ``collectors``."""
-        self._registry.register(Watched(read))
+        self._registry.register(FunctionCollector(read))
 
     def render(self) -> tuple[bytes, str]:
         """Return all metrics in the text format of Prometheus, and its content type."""

@@ -13,7 +13,7 @@ from groundwire.mcp.given import given
 from groundwire.mcp.results import CitationsResult
 from groundwire.mcp.text_results import citations_text, origins_text
 from groundwire.mcp.tool import Call, Tool, ToolResult
-from groundwire.mcp.watched import Watched
+from groundwire.mcp.watched import ReportingVerifier
 from groundwire.verify.backends import OPENAI, opened
 from groundwire.verify.citations import DEFAULTS, CitationFinding, CitationStatus
 from groundwire.verify.claims import VerifiableClaim
@@ -71,7 +71,7 @@ def _check(backend: Backend, call: Call, arguments: DetectInput) -> ToolResult:
     # replaces it.
     endpoint = opened(settings) if backend.name == OPENAI else None
     with endpoint or nullcontext(backend.models.verifier(call.tenant)) as verifier:
-        watched = Watched(verifier, call.watch)
+        watched = ReportingVerifier(verifier, call.watch)
         thresholds = replace(DEFAULTS, supports=settings.target)
         found = check_citations(scored, contexts.evidence, watched, thresholds=thresholds)
     return _result(found, unread, verifier, settings, evidence.origins(ids))

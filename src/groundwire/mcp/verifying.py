@@ -16,7 +16,7 @@ from groundwire.mcp.given import given, ids_of
 from groundwire.mcp.results import ReportResult
 from groundwire.mcp.text_results import origins_text, report_text
 from groundwire.mcp.tool import Call, Tool, ToolResult
-from groundwire.mcp.watched import Watched
+from groundwire.mcp.watched import ReportingVerifier
 from groundwire.verify.report import VerificationReport
 from groundwire.verify.run import refused, run
 from groundwire.verify.subject import AnswerSubject, Subject, TraceSubject
@@ -71,7 +71,7 @@ def _verify(backend: Backend, call: Call, arguments: SpansInput, subject: Subjec
         evidence.all,
         backend.usual | arguments.settings(),
         backend.verifier(call),
-        through=partial(Watched, watch=call.watch),
+        through=partial(ReportingVerifier, watch=call.watch),
     )
     result = _result(report, evidence.origins(ids_of(evidence.all)))
     if report.error_type == "no_spans" and backend.stores is not None:

@@ -20,7 +20,7 @@ _CANCELLED = VerifierFailure(
 )
 
 
-class Watched:
+class ReportingVerifier:
     """A verifier that passes questions on to another verifier, in parts, and reports progress."""
 
     def __init__(self, verifier: Verifier, watch: Watch) -> None:

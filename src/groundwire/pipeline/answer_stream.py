@@ -27,7 +27,7 @@ _CLAIM_END = re.compile(r"[.!?;:|\n…。！？；：؟۔।։][^\w.!?]*\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckResult:
+class DetectorResult:
     """The result of the detector: a detection, a failure, or neither if nothing was judged.
 
     Attributes:
@@ -51,7 +51,7 @@ class CheckResult:
 
 
 #: A function that makes the checked answer from an answer and the detector's result.
-Conclude: TypeAlias = Callable[[Answer, CheckResult], Checked]
+Conclude: TypeAlias = Callable[[Answer, DetectorResult], Checked]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ class Flow:
         stream: Stream | None,
         conclude: Conclude,
         *,
-        found: CheckResult,
+        found: DetectorResult,
         conversation: Conversation,
     ) -> None:
         """Begin to check an answer; callers make a flow by :meth:`groundwire.Pipeline.stream`.
@@ -169,9 +169,9 @@ class Flow:
 
     def _finish(
         self, stream: Stream, structured: StructuredText | None, answer: Answer
-    ) -> CheckResult:
+    ) -> DetectorResult:
         if structured is not None and not structured.statements:
-            return CheckResult()
+            return DetectorResult()
         text = answer.text if structured is None else structured.text
         is_within_word = answer.is_cut and _start_of_last_word(answer.text) < len(answer.text)
         end = _start_of_last_word(text) if is_within_word else len(text)
@@ -180,7 +180,7 @@ class Flow:
         detection = stream.finish()
         if end < len(text):
             detection = account_for(_without_last(detection, text, end), {Reason.CUT_OFF: 1})
-        return CheckResult(detection=detection, structured=structured)
+        return DetectorResult(detection=detection, structured=structured)
 
     def review(self) -> Review:
         """Return the result so far, without an effect on later results.
@@ -206,9 +206,9 @@ class Flow:
     def _review_part(self, snapshot: Snapshot) -> Review:
         if not snapshot.detection.claims:
             # No claim was judged yet, and more text follows: any outcome would be misleading.
-            return self._review(self._conclude(read_answer(""), CheckResult()), 0)
+            return self._review(self._conclude(read_answer(""), DetectorResult()), 0)
         answer = read_answer(self._text[: snapshot.judged_to])
-        found = CheckResult(detection=snapshot.detection, is_whole=False)
+        found = DetectorResult(detection=snapshot.detection, is_whole=False)
         checked = self._conclude(answer, found)
         return self._review(checked, snapshot.judged_to, clear_to=snapshot.clear_to)
 
@@ -244,11 +244,11 @@ class Flow:
         self.close()
         self._stream = None
 
-    def _failed(self, error: Exception) -> CheckResult:
+    def _failed(self, error: Exception) -> DetectorResult:
         # A check that was closed on purpose needs no log line.
         if self._is_closed:
-            return CheckResult(failure=type(error).__name__)
-        return CheckResult.failed(error)
+            return DetectorResult(failure=type(error).__name__)
+        return DetectorResult.failed(error)
 
 
 def _without_last(detection: Detection, text: str, end: int) -> Detection:

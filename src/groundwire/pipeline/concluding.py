@@ -9,7 +9,7 @@ from groundwire.detection.source_limits import account_for
 from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.explain import Explained
 from groundwire.explain.repair import Edit, Mender, edited
-from groundwire.pipeline.answer_stream import CheckResult
+from groundwire.pipeline.answer_stream import DetectorResult
 from groundwire.pipeline.checked import Checked, asks_to_withhold
 from groundwire.pipeline.context import DUE, CheckPath, RequestContext
 from groundwire.pipeline.conversation.response import Answer, AnswerKind
@@ -36,12 +36,12 @@ class Concluder:
     explainer: Remembered | None
     ignores_short: bool
 
-    def __call__(self, answer: Answer, found: CheckResult) -> Checked:
+    def __call__(self, answer: Answer, found: DetectorResult) -> Checked:
         """Explain the findings and apply the policy; after an error, the check counts as failed."""
         try:
             checked = self._conclude(answer, found)
         except Exception as error:  # noqa: BLE001 - after any error, the check counts as failed
-            checked = self._conclude(answer, CheckResult.failed(error))
+            checked = self._conclude(answer, DetectorResult.failed(error))
         if checked.action is not Action.REPAIR:
             return checked
         edits = () if found.structured else self._edits(checked, is_whole=found.is_whole)
@@ -70,7 +70,7 @@ class Concluder:
             return ()
         return edits
 
-    def _conclude(self, answer: Answer, found: CheckResult) -> Checked:
+    def _conclude(self, answer: Answer, found: DetectorResult) -> Checked:
         context = self.context
         timings = dict(context.timings_ms)
         if context.path not in DUE or found.failure or found.detection is None:
@@ -120,7 +120,7 @@ def _explain(explainer: Remembered, context: RequestContext, detection: Detectio
 
 
 def _without_detection(
-    context: RequestContext, answer: Answer, found: CheckResult
+    context: RequestContext, answer: Answer, found: DetectorResult
 ) -> tuple[Outcome, str | None]:
     """Return the outcome of an answer that has no detection, and the reason for this outcome.
 

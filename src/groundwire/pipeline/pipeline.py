@@ -13,7 +13,7 @@ from groundwire.detection.values import DetectorInfo
 from groundwire.detector import Detector
 from groundwire.errors import ConfigError, DetectionError, SettingError
 from groundwire.explain.repair import Mender
-from groundwire.pipeline.answer_stream import CheckResult, Flow, read_answer
+from groundwire.pipeline.answer_stream import DetectorResult, Flow, read_answer
 from groundwire.pipeline.asker import Asker, AskerArguments
 from groundwire.pipeline.checked import Checked, CheckedResponse
 from groundwire.pipeline.concluding import Concluder
@@ -410,7 +410,7 @@ class Pipeline:
         calls = {each.name for each in answer.calls}
         is_final = not calls.isdisjoint(context.conversation.form.final_tools)
         if answer.kind is not AnswerKind.TEXT and not is_final:
-            return self._concluder(context)(answer, CheckResult())
+            return self._concluder(context)(answer, DetectorResult())
         with self._flow(context, reads_ahead=False) as flow:
             if answer.kind is AnswerKind.TEXT:
                 flow.feed(answer.text)
@@ -450,7 +450,7 @@ class Pipeline:
             answer = read_answer(answer)
         structured = read_structured(answer, context.conversation.form)
         answer = answer if structured is None else structured.of(answer)
-        return self._concluder(context)(answer, CheckResult(failure=reason))
+        return self._concluder(context)(answer, DetectorResult(failure=reason))
 
     def close(self) -> None:
         """Stop the threads of the detectors."""
@@ -464,7 +464,7 @@ class Pipeline:
 
     def _flow(self, context: RequestContext, *, reads_ahead: bool) -> Flow:
         conversation, opened, mender = context.conversation, None, None
-        found = CheckResult(failure=context.failure)
+        found = DetectorResult(failure=context.failure)
         if context.path in DUE and context.failure is None:
             try:
                 detector, point = self._chosen(context.overrides)
@@ -484,7 +484,7 @@ class Pipeline:
                     )
                     mender = Mender(read, example)
             except Exception as error:  # noqa: BLE001 - after any error, the check is unavailable
-                found = CheckResult.failed(error)
+                found = DetectorResult.failed(error)
         conclude = self._concluder(context, mender)
         return Flow(opened, conclude, found=found, conversation=conversation)
 

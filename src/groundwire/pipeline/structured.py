@@ -60,7 +60,7 @@ _MONTHS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class LeafStatement:
     """A statement made from one leaf (an innermost value) of a JSON document, with its places.
 
     The places are in the text that is checked, and in the raw answer. A document that cannot be
@@ -119,7 +119,7 @@ class StructuredText:
     raw: str
     text: str
     n_prose: int
-    statements: tuple[Statement, ...]
+    statements: tuple[LeafStatement, ...]
 
     def of(self, answer: Answer) -> Answer:
         """Return the answer with the kind ``structured``, and with :attr:`raw` as its text."""
@@ -160,7 +160,7 @@ class StructuredText:
         pairs = zip(explanations, ranges, strict=True)
         return tuple(replace(each, start=start, end=end) for each, (start, end) in pairs)
 
-    def _at(self, start: int, end: int) -> Statement | None:
+    def _at(self, start: int, end: int) -> LeafStatement | None:
         """Return the first statement that a stretch of the text overlaps, or ``None``."""
         place = bisect_right(self.statements, start, key=lambda each: each.end)
         found = self.statements[place : place + 1]
@@ -212,7 +212,7 @@ def _read(
     prose: str, documents: Sequence[tuple[str, Schema]], sources: Sequence[Source]
 ) -> StructuredText:
     raw = text = prose
-    statements: list[Statement] = []
+    statements: list[LeafStatement] = []
     for number, (document, schema) in enumerate(documents):
         raw += "\n" if number else ""
         base, start = len(raw), len(text)
@@ -221,7 +221,7 @@ def _read(
         leaves = json_leaves.leaves_of(document)
         if leaves is None:
             text += f"{document}{_BREAK}"
-            whole = Statement(
+            whole = LeafStatement(
                 start=start,
                 value_start=start,
                 end=start + len(document),
@@ -233,7 +233,7 @@ def _read(
             statements.append(whole)
         for leaf in leaves or ():
             if _is_claim(leaf, schema, sources):
-                said, statement = _stated(raw, leaf, len(text), base=base, prefix=prefix)
+                said, statement = _said(raw, leaf, len(text), base=base, prefix=prefix)
                 statements.append(statement)
                 text += f"{said}{_BREAK}"
     return StructuredText(
@@ -241,7 +241,7 @@ def _read(
     )
 
 
-def _stated(raw: str, leaf: Leaf, start: int, *, base: int, prefix: str) -> tuple[str, Statement]:
+def _said(raw: str, leaf: Leaf, start: int, *, base: int, prefix: str) -> tuple[str, LeafStatement]:
     """Return the text of a leaf's statement, and the statement, which begins at ``start``.
 
     ``base`` is the offset of the document in ``raw``.
@@ -258,7 +258,7 @@ def _stated(raw: str, leaf: Leaf, start: int, *, base: int, prefix: str) -> tupl
     if is_key:
         label, said = "", label.removesuffix(": ")
     value_start = base + place.start if is_key else first + is_string
-    statement = Statement(
+    statement = LeafStatement(
         start=start,
         value_start=start + len(label),
         end=start + len(label) + len(said),

@@ -22,7 +22,7 @@ MAX_SOURCES = 50
 _CONTEXT_CHARS = 240
 
 
-class Part(NamedTuple):
+class SourcePart(NamedTuple):
     """A part of a source: plain text, evidence, or text that is left out.
 
     Attributes:
@@ -45,7 +45,7 @@ class Panel:
 
     id: str
     title: str | None
-    parts: tuple[Part, ...]
+    parts: tuple[SourcePart, ...]
 
     @property
     def is_evidence(self) -> bool:
@@ -53,7 +53,7 @@ class Panel:
         return any(part.number for part in self.parts)
 
 
-class Why(NamedTuple):
+class WhyMarked(NamedTuple):
     """The reason why a span is marked.
 
     Attributes:
@@ -75,7 +75,7 @@ class Finding(NamedTuple):
 
     number: int
     span: Span
-    why: Why
+    why: WhyMarked
     evidence: int
 
 
@@ -122,7 +122,7 @@ class AnswerView:
         cls,
         detection: Detection,
         sources: Sequence[Source] = (),
-        whys: Sequence[Why] | None = None,
+        whys: Sequence[WhyMarked] | None = None,
     ) -> "AnswerView":
         """Lay out a detection, beside the sources that the answer was checked with.
 
@@ -131,7 +131,7 @@ class AnswerView:
         """
         if whys is None:
             found = compare(detection, sources)
-            whys = [Why(each.text, each.severity, each.evidence) for each in found]
+            whys = [WhyMarked(each.text, each.severity, each.evidence) for each in found]
         numbers: dict[_Place, int] = {}
         evidence = _evidence_of(detection, whys)
         panels = tuple(_panels(sources, _lines_of(evidence), numbers))
@@ -145,7 +145,7 @@ class AnswerView:
 
 
 class _Line(NamedTuple):
-    """A line of evidence; ``lights`` has numbers of claims and findings, as :attr:`Part.lights`."""
+    """A line of evidence; ``lights`` has the numbers that :attr:`SourcePart.lights` joins."""
 
     start: int
     end: int
@@ -158,7 +158,7 @@ _Place = tuple[str, int, int]
 _Evidence = list[tuple[EvidenceRef, list[str]]]
 
 
-def _evidence_of(detection: Detection, whys: Sequence[Why]) -> list[_Evidence]:
+def _evidence_of(detection: Detection, whys: Sequence[WhyMarked]) -> list[_Evidence]:
     """Return the lines of evidence of each claim; for a claim with findings, those of its findings.
 
     The evidence of a finding is the line that its reason names, else the lines of its span, else
@@ -199,14 +199,14 @@ def _panels(
         parts = tuple(_parts(source, lines, numbers))
         yield Panel(id=source.id, title=source.title, parts=parts)
     for id_, lines in {} if sources else evidence.items():
-        shown: list[Part] = []
+        shown: list[SourcePart] = []
         for line in lines:
             number = numbers[id_, line.start, line.end] = len(numbers) + 1
-            shown += [Part(line.text, number, _spaced(line.lights)), Part("\n")]
+            shown += [SourcePart(line.text, number, _spaced(line.lights)), SourcePart("\n")]
         yield Panel(id=id_, title=None, parts=tuple(shown))
 
 
-def _parts(source: Source, lines: Sequence[_Line], numbers: dict[_Place, int]) -> Iterator[Part]:
+def _parts(source: Source, lines: list[_Line], numbers: dict[_Place, int]) -> Iterator[SourcePart]:
     """Cut a source into parts; store the number of each line of evidence in ``numbers``."""
     text, position = source.text, 0
     for start, group in _joined(lines):
@@ -215,7 +215,7 @@ def _parts(source: Source, lines: Sequence[_Line], numbers: dict[_Place, int]) -
         number = len(numbers) + 1
         numbers |= {(source.id, line.start, line.end): number for line in group}
         lights = (each for line in group for each in line.lights)
-        yield Part(text[start:end], number, _spaced(lights))
+        yield SourcePart(text[start:end], number, _spaced(lights))
         position = end
     yield from _between(text, position, len(text), is_first=position == 0, is_last=True)
 
@@ -238,7 +238,7 @@ def _spaced(lights: Iterable[str]) -> str:
 
 def _between(
     text: str, start: int, end: int, *, is_first: bool, is_last: bool = False
-) -> Iterator[Part]:
+) -> Iterator[SourcePart]:
     """Yield the text between two positions, without the parts far from lines of evidence.
 
     ``is_first``: no line of evidence comes before the text. ``is_last``: none comes after the text.
@@ -247,19 +247,19 @@ def _between(
     first = start if is_first and not is_last else start + _CONTEXT_CHARS
     last = end if is_last else end - _CONTEXT_CHARS
     if last - first <= _CONTEXT_CHARS:
-        yield Part(text[start:end])
+        yield SourcePart(text[start:end])
         return
     # Cut between words if the text has spaces.
     first = max(text.rfind(" ", start, first), start)
     last = end if is_last else max(text.find(" ", last, end), last)
-    yield Part(text[start:first])
-    yield Part("", n_left_out=last - first)
-    yield Part(text[last:end])
+    yield SourcePart(text[start:first])
+    yield SourcePart("", n_left_out=last - first)
+    yield SourcePart(text[last:end])
 
 
 def _statements(
     detection: Detection,
-    whys: Sequence[Why],
+    whys: Sequence[WhyMarked],
     evidence: Sequence[_Evidence],
     numbers: Mapping[_Place, int],
 ) -> Iterator[Statement]:

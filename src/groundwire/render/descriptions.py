@@ -21,7 +21,7 @@ from groundwire.detection.values import (
 from groundwire.text.screen import one_line
 
 if TYPE_CHECKING:
-    from groundwire.verify.verifier import Doubt
+    from groundwire.verify.verifier import DoubtedWords
 
 OUTCOMES = {
     Outcome.GROUNDED: "no unsupported words found",
@@ -145,7 +145,7 @@ def percent(part: int, whole: int) -> str:
 
 
 #: A marked stretch of a text: a span of an answer, or a doubt about words of a cited claim.
-MarkedStretch: TypeAlias = "Span | Doubt"
+MarkedStretch: TypeAlias = "Span | DoubtedWords"
 AnyMarked = TypeVar("AnyMarked", bound=MarkedStretch)
 
 

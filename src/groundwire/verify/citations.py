@@ -13,7 +13,7 @@ from groundwire.detection.values import FrozenMapping, JsonRecord
 from groundwire.verify.budget import kl, log_odds
 from groundwire.verify.claims import VerifiableClaim
 from groundwire.verify.rule import ClaimStatus
-from groundwire.verify.verifier import Doubt
+from groundwire.verify.verifier import DoubtedWords
 
 
 class CitationStatus(StrEnum):
@@ -120,7 +120,7 @@ class CitationFinding(JsonRecord):
     supported_by: tuple[str, ...] = ()
     decorative: tuple[str, ...] = ()
     bits: Mapping[str, float] = field(default_factory=dict)
-    unsupported: tuple[Doubt, ...] = ()
+    unsupported: tuple[DoubtedWords, ...] = ()
     probability: float | None = None
     error: str | None = None
 

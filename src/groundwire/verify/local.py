@@ -41,7 +41,7 @@ from groundwire.text.segment.characters import ALNUM
 from groundwire.verify import verifier
 from groundwire.verify.interval import ProbabilityInterval
 from groundwire.verify.measured import ClaimMap, Measured
-from groundwire.verify.verifier import ANYONE, ClaimQuestion, Doubt, Judged, Readout, Scope, Verdict
+from groundwire.verify.verifier import ANYONE, ClaimQuestion, DoubtedWords, Judged, Scope, Verdict
 
 # Names of model files. A `ClaimMap` is fitted on the scores of the first of these that a model has.
 _GRAPHS = (CROSS_GRAPH, "reader.onnx")
@@ -247,12 +247,12 @@ class LocalVerifier:
             return _failure(looked)
         return self._readout(looked)
 
-    def _readout(self, looked: Looked) -> Readout:
+    def _readout(self, looked: Looked) -> verifier.Readout:
         yes = self.probability(looked)
         against = 0.0 if looked.measured.is_bare else self._contradicted(looked.scores)
         against = 1.0 if looked.conflicts else against
         doubts = self._doubts(looked)
-        return Readout(
+        return verifier.Readout(
             yes=ProbabilityInterval.exactly(yes),
             no=ProbabilityInterval.exactly((1 - yes) * against),
             unsure=ProbabilityInterval.exactly((1 - yes) * (1 - against)),
@@ -269,12 +269,12 @@ class LocalVerifier:
         rest = fitted.neutral + fitted.contradiction
         return fitted.contradiction / rest if rest else 0.0
 
-    def _doubts(self, looked: Looked) -> tuple[Doubt, ...]:
+    def _doubts(self, looked: Looked) -> tuple[DoubtedWords, ...]:
         judged, claim = looked.judged, looked.claim
         threshold = self._reader.operating_points["balanced"]
         found = reduce_tokens(judged.offsets, judged.probabilities, claim, threshold=threshold)
         return tuple(
-            Doubt(
+            DoubtedWords(
                 start=span.start,
                 end=span.end,
                 text=claim[span.start : span.end],
@@ -299,7 +299,7 @@ def _label(looked: Looked, span: FlaggedSpan) -> Label:
     return Label.CONTRADICTED if contradicted > unsupported else Label.UNSUPPORTED
 
 
-def _verdict(doubts: Sequence[Doubt], yes: float) -> Verdict:
+def _verdict(doubts: Sequence[DoubtedWords], yes: float) -> Verdict:
     """Return the verdict on a claim without conflicts: by its gravest doubt, or else by P(YES).
 
     The verdict need not be the likeliest one: few claims are wrong, so YES may be likelier than NO

@@ -118,7 +118,7 @@ class TopToken:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doubt:
+class DoubtedWords:
     """A stretch of a claim that the evidence does not support.
 
     Attributes:
@@ -160,7 +160,7 @@ class Readout:
     topk: tuple[TopToken, ...] = ()
     prompt: str = ""
     cost: CallCost = FREE
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[DoubtedWords, ...] = ()
 
     @property
     def verdict(self) -> Verdict | None:

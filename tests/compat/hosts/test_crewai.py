@@ -22,7 +22,7 @@ with warnings.catch_warnings(action="ignore"):  # of what it imports itself
     from crewai.tools import tool
 
     from groundwire.compat.crewai import groundedness_guardrail
-    from groundwire.compat.verdict import Verdict
+    from groundwire.compat.verdict import HostVerdict
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "landmark", "arguments": "{}"}}
 
@@ -90,7 +90,7 @@ def test_a_right_output_is_untouched() -> None:
 
 
 def test_a_crew_fails_if_the_output_stays_wrong() -> None:
-    found: list[Verdict] = []
+    found: list[HostVerdict] = []
     with pytest.raises(Exception, match="not supported by the evidence"):
         run(WRONG, retries=1, on_verdict=found.append)
     assert [each.status for each in found] == ["failed", "failed"]
@@ -98,7 +98,7 @@ def test_a_crew_fails_if_the_output_stays_wrong() -> None:
 
 @pytest.mark.shows("CrewAI", unchecked="a verdict with `passed=None` for `on_verdict`")
 def test_an_output_without_results_of_tools_is_not_checked() -> None:
-    found: list[Verdict] = []
+    found: list[HostVerdict] = []
     said, _ = run(RIGHT, tools=False, on_verdict=found.append)
     assert (said, [each.status for each in found]) == (RIGHT, ["not checked"])
     with pytest.raises(Exception, match="Not checked: "):

@@ -20,7 +20,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_evals import Case, Dataset
 
 from groundwire.compat.pydantic_ai import groundedness_validator
-from groundwire.compat.verdict import Verdict
+from groundwire.compat.verdict import HostVerdict
 
 
 def scripted(*says: str | ToolCallPart) -> FunctionModel:
@@ -36,7 +36,7 @@ def scripted(*says: str | ToolCallPart) -> FunctionModel:
 def agent(model: FunctionModel, result: object = TOWER, **settings: Any) -> tuple[Any, list[str]]:
     statuses: list[str] = []
 
-    def note(verdict: Verdict) -> None:
+    def note(verdict: HostVerdict) -> None:
         statuses.append(verdict.status)
 
     made: Agent[None, Any] = Agent(model, **settings)

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.evaluation.reports.words import Mark, cut
+from groundwire.evaluation.reports.words import WordMark, cut
 
 Range = tuple[int, int]
 TEXT = "in 1950 by Eve"
@@ -21,24 +21,24 @@ ranges = st.lists(
 def test_what_both_marked_is_found() -> None:
     assert list(cut(TEXT, [(3, 7)], [(3, 7)])) == [
         ("in ", None),
-        ("1950", Mark.FOUND),
+        ("1950", WordMark.FOUND),
         (" by Eve", None),
     ]
 
 
 def test_what_one_side_marked_is_missed_or_extra() -> None:
     assert list(cut(TEXT, [(8, 14)], [(0, 2)])) == [
-        ("in", Mark.EXTRA),
+        ("in", WordMark.EXTRA),
         (" 1950 ", None),
-        ("by Eve", Mark.MISSED),
+        ("by Eve", WordMark.MISSED),
     ]
 
 
 def test_marks_that_overlap_are_cut_where_they_meet() -> None:
     assert list(cut(TEXT, [(3, 10)], [(0, 7)])) == [
-        ("in ", Mark.EXTRA),
-        ("1950", Mark.FOUND),
-        (" by", Mark.MISSED),
+        ("in ", WordMark.EXTRA),
+        ("1950", WordMark.FOUND),
+        (" by", WordMark.MISSED),
         (" Eve", None),
     ]
 
@@ -46,13 +46,13 @@ def test_marks_that_overlap_are_cut_where_they_meet() -> None:
 def test_ranges_of_one_side_that_overlap_are_one_mark() -> None:
     assert list(cut(TEXT, [(3, 7), (5, 10)], [])) == [
         ("in ", None),
-        ("1950 by", Mark.MISSED),
+        ("1950 by", WordMark.MISSED),
         (" Eve", None),
     ]
 
 
 def test_outer_white_space_of_a_range_is_no_mark() -> None:
-    assert list(cut(TEXT, [(2, 8)], [(3, 7)]))[1] == ("1950", Mark.FOUND)
+    assert list(cut(TEXT, [(2, 8)], [(3, 7)]))[1] == ("1950", WordMark.FOUND)
 
 
 def test_an_empty_answer_has_no_pieces() -> None:
@@ -80,9 +80,9 @@ def test_a_character_has_the_mark_of_the_sides_that_hold_it(
         assert (
             mark
             is {
-                (True, True): Mark.FOUND,
-                (True, False): Mark.MISSED,
-                (False, True): Mark.EXTRA,
+                (True, True): WordMark.FOUND,
+                (True, False): WordMark.MISSED,
+                (False, True): WordMark.EXTRA,
                 (False, False): None,
             }[sides]
         )

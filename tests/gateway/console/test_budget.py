@@ -13,7 +13,7 @@ from groundwire.control.audit.events import response_events
 from groundwire.control.audit.quoted import AuditText, Keeping
 from groundwire.control.review.labels import Labels
 from groundwire.control.store.tables import activity
-from groundwire.control.verdicts import Review
+from groundwire.control.verdicts import AnswerReview
 from groundwire.detection.values import Label
 from groundwire.policy.policy import Action, Policy
 from tests.fixed_judge import FixedJudge
@@ -153,7 +153,7 @@ def test_only_contradictions_count_where_the_policy_blocks_only_them(anna: Desk)
     assert "Only findings that the policy blocks count, by their label and severity." in page
 
 
-def copied(review: Review, number: int) -> Review:
+def copied(review: AnswerReview, number: int) -> AnswerReview:
     assert review.facts is not None
     facts = replace(review.facts, trace_id=f"{review.event_id}-{number}")
     return replace(review, event_id=f"{review.event_id[:30]}{number:04}", facts=facts)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from groundwire.control.verdicts import CheckFacts, Mark, Review, Verdict, WorstScore
+from groundwire.control.verdicts import AnswerReview, CheckFacts, Mark, ReviewVerdict, WorstScore
 from groundwire.detection.values import DetectorInfo, Label, Score
 from groundwire.gateway.console.false_blocks import FalseBlocks, Share, Support, has_changed
 
@@ -25,20 +25,20 @@ FACTS = CheckFacts(
     checked_at="2026-03-04T05:06:07.089Z",
 )
 UNSUPPORTED, CONTRADICTED = (Label.UNSUPPORTED, 2), (Label.CONTRADICTED, 4)
-MISSED = Mark(start=0, end=4, label=Label.UNSUPPORTED, verdict=Verdict.MISSED)
+MISSED = Mark(start=0, end=4, label=Label.UNSUPPORTED, verdict=ReviewVerdict.MISSED)
 
 
 def labelled(
     *groups: tuple[int, bool, float | None],
     start: int = 0,
     **facts: Any,  # noqa: ANN401
-) -> Iterator[Review]:
+) -> Iterator[AnswerReview]:
     """Labels of answers: groups of their number, whether they are right, and their worst score."""
     base = replace(FACTS, **facts)
     for n, is_right, worst in groups:
         for number in range(start, start := start + n):
             event_id = f"{number:06}"
-            yield Review(
+            yield AnswerReview(
                 event_id=event_id,
                 account="rita",
                 tenant="acme",
@@ -47,17 +47,17 @@ def labelled(
             )
 
 
-def of(reviews: list[Review], by: DetectorInfo) -> FalseBlocks:
+def of(reviews: list[AnswerReview], by: DetectorInfo) -> FalseBlocks:
     return FalseBlocks.of(reviews, by, blocking=[UNSUPPORTED], blocks_incomplete=False)
 
 
-def disputed(n: int, worst: float, *, start: int = 1000) -> list[Review]:
+def disputed(n: int, worst: float, *, start: int = 1000) -> list[AnswerReview]:
     """Labels of answers that one reviewer calls right, and another one wrong."""
     right = [*labelled((n, True, worst), start=start)]
     return [*right, *(replace(each, account="anna", marks=(MISSED,)) for each in right)]
 
 
-def of_requests(reviews: Iterable[Review], *, of_each: int) -> list[Review]:
+def of_requests(reviews: Iterable[AnswerReview], *, of_each: int) -> list[AnswerReview]:
     """The same labels, of requests with so many answers each."""
     return [
         replace(each, facts=replace(each.facts, trace_id=f"{of_each}/{number // of_each}"))

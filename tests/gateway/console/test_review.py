@@ -12,7 +12,7 @@ from groundwire.control.audit.events import response_events
 from groundwire.control.audit.quoted import AuditText, Keeping
 from groundwire.control.review.answers import doubt_of
 from groundwire.control.review.labels import QUEUE, Labels
-from groundwire.control.verdicts import Agreement, Review
+from groundwire.control.verdicts import Agreement, AnswerReview
 from groundwire.evaluation.datasets.files import NumberedAnswer, read_labelled
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.render.answer import find_shown
@@ -149,7 +149,7 @@ def test_an_answer_that_was_found_and_drawn_is_exported_once(rita: Desk) -> None
     for each in events:
         assert labelled(rita, each.id, f1="right", f2="right") == 303
     for number in range(99):  # so that the two are on two pages of the export
-        review = Review(event_id=f"0{number:03}", account="rita", tenant="globex", marks=())
+        review = AnswerReview(event_id=f"0{number:03}", account="rita", tenant="globex", marks=())
         rita.run(Labels(rita.control.store).save(review))
     (row,) = (each for each in exported(rita) if each["sample"] is not None)
     assert len(exported(rita)) == 1

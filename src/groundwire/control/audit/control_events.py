@@ -20,7 +20,7 @@ from groundwire.control.tenants.record import (
     Revoked,
     TenantRecord,
 )
-from groundwire.control.verdicts import Review
+from groundwire.control.verdicts import AnswerReview
 
 #: Values of ``actor``: ``COMMAND_LINE`` for changes by a command such as ``groundwire keys``,
 #: ``FIRST_START`` for changes by the first start of a gateway.
@@ -134,7 +134,7 @@ class ControlEvents:
         payload = {"account": account.name, "role": str(account.role)}
         return (self._event(EventType.ACCOUNT_REMOVED, None, payload),)
 
-    def answer_labelled(self, review: Review) -> tuple[AuditEvent, ...]:
+    def answer_labelled(self, review: AnswerReview) -> tuple[AuditEvent, ...]:
         """Return the event of a reviewer's labels for an answer, without the labelled words."""
         marks = [
             {"start": each.start, "end": each.end, "verdict": str(each.verdict)}

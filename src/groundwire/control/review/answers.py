@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from groundwire.control.audit.found import FoundRecord
 from groundwire.control.audit.quoted import is_cut
-from groundwire.control.verdicts import CheckFacts, Review, WorstScore, agreed_spans
+from groundwire.control.verdicts import AnswerReview, CheckFacts, WorstScore, agreed_spans
 from groundwire.detection.values import SEVERITY, Label, Score
 
 #: An answer with more findings than this is not shown to reviewers, and not exported.
@@ -23,7 +23,7 @@ _UNIMPORTANT = {"evidence", "citations", "redactions", "explanations", "dropped"
 _LEAST = 1e-6
 
 
-class Doubt(NamedTuple):
+class AnswerDoubt(NamedTuple):
     """How close the worst score of an answer is to the threshold.
 
     Attributes:
@@ -41,7 +41,7 @@ class Doubt(NamedTuple):
     score: str
 
 
-def doubt_of(detail: Mapping[str, Any] | None) -> Doubt | None:
+def doubt_of(detail: Mapping[str, Any] | None) -> AnswerDoubt | None:
     """Compute how doubtful the result of a check is, from the detail of the check's event.
 
     Return ``None`` if the detail has no score, or people cannot judge the answer, for example
@@ -53,7 +53,7 @@ def doubt_of(detail: Mapping[str, Any] | None) -> Doubt | None:
         return None  # somebody has changed the detail
 
 
-def _doubt_of(detail: Mapping[str, Any]) -> Doubt | None:
+def _doubt_of(detail: Mapping[str, Any]) -> AnswerDoubt | None:
     found = detail["detection"]
     if found is None or not detail["sources"] or not is_kept_in_full(detail):
         return None
@@ -66,7 +66,7 @@ def _doubt_of(detail: Mapping[str, Any]) -> Doubt | None:
         return None
     worst = min(scores) if score == Score.SIMILARITY else max(scores)
     distance = abs(_log_odds(worst, score) - _log_odds(threshold, score))
-    return Doubt(distance, worst, threshold, score)
+    return AnswerDoubt(distance, worst, threshold, score)
 
 
 def is_kept_in_full(detail: Mapping[str, Any]) -> bool:
@@ -119,7 +119,7 @@ def facts_of(record: FoundRecord) -> CheckFacts:
     )
 
 
-def labelled_row(record: FoundRecord, reviews: Sequence[Review]) -> dict[str, Any] | None:
+def labelled_row(record: FoundRecord, reviews: Sequence[AnswerReview]) -> dict[str, Any] | None:
     """Make the row of a labelled answer, for ``groundwire evaluate``.
 
     Return ``None`` if the reviewers disagree, or people cannot judge the answer any more.

@@ -16,7 +16,7 @@ from groundwire.control.audit.found import FoundRecord
 from groundwire.control.review.answers import labelled_row
 from groundwire.control.store import Store
 from groundwire.control.store.tables import audit_details, audit_records, labels
-from groundwire.control.verdicts import Progress, Review, by_answer
+from groundwire.control.verdicts import AnswerReview, Progress, by_answer
 from groundwire.detection.values import Outcome
 
 _FOUND = (EventType.HALLUCINATION_DETECTED, EventType.HALLUCINATION_DETECTED_STREAMING)
@@ -41,7 +41,7 @@ COMPARED = 300
 PROMISED = 20_000
 
 # Validates rows of the table ``labels``, and turns them into reviews.
-_REVIEWS = TypeAdapter(list[Review])
+_REVIEWS = TypeAdapter(list[AnswerReview])
 
 _OWN_DETAIL = and_(
     audit_details.c.writer == audit_records.c.writer, audit_details.c.seq == audit_records.c.seq
@@ -58,7 +58,7 @@ class Labels:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def save(self, review: Review) -> Review:
+    async def save(self, review: AnswerReview) -> AnswerReview:
         """Store the labels of a reviewer for an answer, in place of earlier ones."""
         values = asdict(review)
         saving = (sqlite.insert if self._store.is_sqlite else postgresql.insert)(labels)
@@ -69,7 +69,7 @@ class Labels:
             await connection.execute(saving)
         return review
 
-    async def of(self, event_id: str) -> dict[str, Review]:
+    async def of(self, event_id: str) -> dict[str, AnswerReview]:
         """Return reviewer → this reviewer's labels for the answer of an event."""
         found = await self._reviews(select(labels).where(labels.c.event_id == event_id))
         return {each.account: each for each in found}
@@ -80,7 +80,7 @@ class Labels:
         async with self._store.reading() as connection:
             return frozenset(await connection.scalars(query))
 
-    async def latest(self, account: str, *, limit: int) -> list[Review]:
+    async def latest(self, account: str, *, limit: int) -> list[AnswerReview]:
         """Return the labels of the answers that a reviewer labelled last, the newest first."""
         own = select(labels).where(labels.c.account == account)
         return await self._reviews(own.order_by(labels.c.labelled_at.desc()).limit(limit))
@@ -91,7 +91,7 @@ class Labels:
         latest = select(*without_facts).order_by(labels.c.labelled_at.desc()).limit(COMPARED)
         return Progress.of(await self._reviews(latest))
 
-    async def of_sample(self, tenant: str) -> list[Review]:
+    async def of_sample(self, tenant: str) -> list[AnswerReview]:
         """Return the labels of a tenant's randomly drawn answers, the newest answer first.
 
         At most :data:`PROMISED` reviews of the tenant are searched.
@@ -211,7 +211,7 @@ class Labels:
                 return
             after = some[-1]
 
-    async def _reviews(self, query: Select[Any]) -> list[Review]:
+    async def _reviews(self, query: Select[Any]) -> list[AnswerReview]:
         async with self._store.reading() as connection:
             found = [dict(row) for row in (await connection.execute(query)).mappings()]
         # Validating thousands of labels takes a while. In a thread, it does not block other

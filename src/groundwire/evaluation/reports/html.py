@@ -11,7 +11,7 @@ from groundwire.evaluation.reports import tables
 from groundwire.evaluation.reports.kinds import ReportRow, RowKind
 from groundwire.evaluation.reports.plots import Plot, at, of_bins, of_curve
 from groundwire.evaluation.reports.summary import Summary
-from groundwire.evaluation.reports.words import Mark, marked
+from groundwire.evaluation.reports.words import WordMark, marked
 from groundwire.evaluation.table import percent
 from groundwire.render import excerpt
 from groundwire.render.descriptions import REASONS, describe_detector
@@ -47,8 +47,8 @@ def to_html(summary: Summary) -> str:
         without="; ".join(counts_without_verdict(scores)),
         marks=[
             mark
-            for mark in Mark
-            if any((each.row.known == Known.SPANS) != (mark is Mark.FLAGGED) for each in examples)
+            for mark in WordMark
+            if any((x.row.known == Known.SPANS) != (mark is WordMark.FLAGGED) for x in examples)
         ],
         filters=_filters(summary),
         facts=_facts,

@@ -12,7 +12,7 @@ from groundwire.evaluation.reports.kinds import ReportRow
 from groundwire.render import visible
 
 
-class Mark(StrEnum):
+class WordMark(StrEnum):
     """The mark of a stretch of an answer: it says who marked the stretch.
 
     Attributes:
@@ -33,35 +33,35 @@ class Mark(StrEnum):
         return mark
 
 
-def marked(example: ReportRow) -> Iterator[tuple[str, Mark | None]]:
+def marked(example: ReportRow) -> Iterator[tuple[str, WordMark | None]]:
     """Cut the answer of a row into pieces, each with its mark, or ``None`` if nobody marked it."""
     answer, detection = example.row.answer, example.detection
     predicted = [] if detection is None else [(span.start, span.end) for span in detection.spans]
     if example.row.known != Known.SPANS and example.row.hallucinated is not False:
-        return cut(answer, [], predicted, alone=Mark.FLAGGED)
+        return cut(answer, [], predicted, alone=WordMark.FLAGGED)
     gold = [(mark["start"], mark["end"]) for mark in example.row.gold]
     return cut(answer, gold, predicted)
 
 
 def cut(
-    answer: str, gold: Sequence[Range], predicted: Sequence[Range], *, alone: Mark = Mark.EXTRA
-) -> Iterator[tuple[str, Mark | None]]:
+    answer: str, gold: Sequence[Range], found: Sequence[Range], *, alone: WordMark = WordMark.EXTRA
+) -> Iterator[tuple[str, WordMark | None]]:
     """Cut a text into pieces, each with its mark, by ranges that people and the detector marked.
 
     Ranges may overlap. White space at their ends is not marked.
 
     >>> list(cut("in 1950 by Eve", [(3, 14)], [(3, 7)]))
-    [('in ', None), ('1950', <Mark.FOUND: 'found'>), (' by Eve', <Mark.MISSED: 'missed'>)]
+    [('in ', None), ('1950', <WordMark.FOUND: 'found'>), (' by Eve', <WordMark.MISSED: 'missed'>)]
 
     ``alone`` is the mark of pieces that only the detector marked.
     """
     names = {
-        (True, True): Mark.FOUND,
-        (True, False): Mark.MISSED,
+        (True, True): WordMark.FOUND,
+        (True, False): WordMark.MISSED,
         (False, True): alone,
         (False, False): None,
     }
-    sides = zip(mask(gold, answer).tolist(), mask(predicted, answer).tolist(), strict=True)
+    sides = zip(mask(gold, answer).tolist(), mask(found, answer).tolist(), strict=True)
     marked = zip(answer, map(names.__getitem__, sides), strict=True)
     for mark, letters in groupby(marked, key=itemgetter(1)):
         yield "".join(letter for letter, _ in letters), mark

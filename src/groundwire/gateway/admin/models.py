@@ -13,7 +13,7 @@ from pydantic import AwareDatetime, ConfigDict, Field, WithJsonSchema
 from groundwire.config.tenants import KINDS
 from groundwire.control.keys import Role
 from groundwire.control.tenants.record import KeyStatus
-from groundwire.gateway.http.openapi import Shape, plane_texts
+from groundwire.gateway.http.openapi import ApiModel, plane_texts
 
 _EXAMPLES = plane_texts("admin")["examples"]
 _ID = "^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"
@@ -68,7 +68,7 @@ Policy = Annotated[
 PolicyBody = Annotated[Policy, Body(openapi_examples=_EXAMPLES["policy"])]
 
 
-class NewTenant(Shape):
+class NewTenant(ApiModel):
     """A tenant to make.
 
     Attributes:
@@ -83,7 +83,7 @@ class NewTenant(Shape):
     policy: Policy = Field({})
 
 
-class TenantChange(Shape):
+class TenantChange(ApiModel):
     """A change of a tenant, as DVARA's clients send it.
 
     Other fields are ignored, and named in the `warnings` of the response.
@@ -99,7 +99,7 @@ class TenantChange(Shape):
 ChangeBody = Annotated[TenantChange, Body(openapi_examples=_EXAMPLES["change"])]
 
 
-class Renaming(Shape):
+class Renaming(ApiModel):
     """A new name for a tenant."""
 
     model_config = ConfigDict(extra="forbid")
@@ -107,7 +107,7 @@ class Renaming(Shape):
     name: Name
 
 
-class NewTenantKey(Shape):
+class NewTenantKey(ApiModel):
     """A key to make for a tenant.
 
     Attributes:
@@ -130,7 +130,7 @@ class NewAdminKey(NewTenantKey):
     role: Role
 
 
-class Tenant(Shape):
+class Tenant(ApiModel):
     """A tenant.
 
     Attributes:
@@ -151,7 +151,7 @@ class Tenant(Shape):
     warnings: list[str]
 
 
-class TenantPage(Shape):
+class TenantPage(ApiModel):
     """A page of tenants, ordered by id.
 
     Attributes:
@@ -162,7 +162,7 @@ class TenantPage(Shape):
     next: str | None
 
 
-class TenantPolicy(Shape):
+class TenantPolicy(ApiModel):
     """The policy of a tenant."""
 
     tenant: str
@@ -170,7 +170,7 @@ class TenantPolicy(Shape):
     version: int
 
 
-class EffectiveValue(Shape):
+class EffectiveValue(ApiModel):
     """A setting that holds for a tenant, and its origin.
 
     Attributes:
@@ -190,14 +190,14 @@ class EffectiveValue(Shape):
     decisions: list[str]
 
 
-class EffectivePolicy(Shape):
+class EffectivePolicy(ApiModel):
     """The settings that hold for a tenant."""
 
     tenant: str
     values: list[EffectiveValue]
 
 
-class Key(Shape):
+class Key(ApiModel):
     """The data about a key, without its secret.
 
     Attributes:
@@ -220,7 +220,7 @@ class Key(Shape):
     last_used_at: datetime | None
 
 
-class KeyPage(Shape):
+class KeyPage(ApiModel):
     """A page of keys: first the keys of the configuration, then all others, latest first.
 
     Attributes:
@@ -231,7 +231,7 @@ class KeyPage(Shape):
     next: str | None
 
 
-class NewKey(Shape):
+class NewKey(ApiModel):
     """A key that was just made.
 
     Attributes:
@@ -242,7 +242,7 @@ class NewKey(Shape):
     secret: str
 
 
-class Me(Shape):
+class Me(ApiModel):
     """The key that a request came with."""
 
     key_id: str
@@ -250,7 +250,7 @@ class Me(Shape):
     name: str | None
 
 
-class Link(Shape):
+class Link(ApiModel):
     """The place of an event in its chain of signed events.
 
     Attributes:
@@ -263,7 +263,7 @@ class Link(Shape):
     mac: str
 
 
-class Event(Shape):
+class Event(ApiModel):
     """An event of the audit trail.
 
     Attributes:
@@ -289,7 +289,7 @@ class WholeEvent(Event):
     detail: dict[str, Any] | None
 
 
-class EventPage(Shape):
+class EventPage(ApiModel):
     """A page of the trail.
 
     Attributes:
@@ -300,7 +300,7 @@ class EventPage(Shape):
     next: str | None
 
 
-class Finding(Shape):
+class Finding(ApiModel):
     """A place where the trail differs from what was written."""
 
     kind: str
@@ -309,7 +309,7 @@ class Finding(Shape):
     text: str
 
 
-class Verdict(Shape):
+class Verdict(ApiModel):
     """The result of verifying the trail.
 
     Attributes:

@@ -15,7 +15,7 @@ from math import inf, nan, sqrt
 
 import numpy as np
 
-from groundwire.control.verdicts import CheckFacts, Review, agreed_spans, by_answer
+from groundwire.control.verdicts import AnswerReview, CheckFacts, agreed_spans, by_answer
 from groundwire.detection.values import DetectorInfo, Label, Score
 from groundwire.evaluation.metrics import Bools
 from groundwire.evaluation.tuning.binomial import most_losses, upper_bound
@@ -79,7 +79,7 @@ class AtThreshold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabelledAnswer:
+class ReviewedAnswer:
     """A labelled answer of the sample.
 
     ``is_right`` says whether its reviewers found it right; ``None`` if they disagree. ``lot`` is a
@@ -107,8 +107,8 @@ class FalseBlocks:
     """
 
     detector: DetectorInfo
-    answers: tuple[LabelledAnswer, ...]
-    disputed: tuple[LabelledAnswer, ...]
+    answers: tuple[ReviewedAnswer, ...]
+    disputed: tuple[ReviewedAnswer, ...]
     n_other: int
     blocking: frozenset[tuple[Label, int]]
     blocks_incomplete: bool
@@ -116,7 +116,7 @@ class FalseBlocks:
     @classmethod
     def of(
         cls,
-        reviews: Sequence[Review],
+        reviews: Sequence[AnswerReview],
         detector: DetectorInfo,
         *,
         blocking: Collection[tuple[Label, int]],
@@ -126,7 +126,7 @@ class FalseBlocks:
 
         ``reviews`` are labels of randomly drawn answers; the other arguments become attributes.
         """
-        usable: list[LabelledAnswer] = []
+        usable: list[ReviewedAnswer] = []
         n_other = 0
         # The ids of events begin with the time, so the oldest answers come first.
         for id_, of_answer in sorted(by_answer(reviews).items()):
@@ -136,7 +136,7 @@ class FalseBlocks:
             else:
                 is_right = None if spans is None else not spans
                 lot = sha256(id_.encode()).digest()
-                usable.append(LabelledAnswer(facts=facts, is_right=is_right, lot=lot))
+                usable.append(ReviewedAnswer(facts=facts, is_right=is_right, lot=lot))
         # Answers that were drawn with different probabilities are no random sample together.
         same = [each for each in usable if each.facts.sample == usable[-1].facts.sample]
         return cls(
@@ -149,7 +149,7 @@ class FalseBlocks:
         )
 
     @property
-    def _right(self) -> list[LabelledAnswer]:
+    def _right(self) -> list[ReviewedAnswer]:
         return [each for each in self.answers if each.is_right]
 
     @property
@@ -166,16 +166,16 @@ class FalseBlocks:
             caught=self._share(_drawn(wrong), threshold),
         )
 
-    def _share(self, answers: Sequence[LabelledAnswer], threshold: float) -> Share:
+    def _share(self, answers: Sequence[ReviewedAnswer], threshold: float) -> Share:
         return Share(n=int(self._blocks(answers, threshold).sum()), of=len(answers))
 
-    def _blocks(self, answers: Sequence[LabelledAnswer], threshold: float) -> Bools:
+    def _blocks(self, answers: Sequence[ReviewedAnswer], threshold: float) -> Bools:
         """Return for each answer whether a threshold blocks it."""
         scores = np.array([self._worst(each) for each in answers], np.float64)
         only = ThresholdCandidates(np.array([threshold]), self.detector.score)
         return np.asarray(only.entries(scores) == 0, np.bool_)
 
-    def _worst(self, answer: LabelledAnswer) -> float:
+    def _worst(self, answer: ReviewedAnswer) -> float:
         """Return the worst score of an answer's findings that can block it.
 
         ``nan`` if no threshold blocks the answer; infinite if every threshold does.
@@ -279,7 +279,7 @@ class FalseBlocks:
             )
 
 
-def _drawn(answers: Sequence[LabelledAnswer]) -> list[LabelledAnswer]:
+def _drawn(answers: Sequence[ReviewedAnswer]) -> list[ReviewedAnswer]:
     """Draw one answer of each request at random."""
     in_order = sorted(answers, key=lambda each: each.lot)
     return list({each.facts.trace_id: each for each in in_order}.values())

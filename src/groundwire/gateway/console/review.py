@@ -11,9 +11,9 @@ from starlette.routing import Route
 from groundwire.control.accounts import AccountRole
 from groundwire.control.audit.found import FoundRecord
 from groundwire.control.audit.quoted import AuditText
-from groundwire.control.review.answers import Doubt, doubt_of, facts_of
+from groundwire.control.review.answers import AnswerDoubt, doubt_of, facts_of
 from groundwire.control.review.labels import COMPARED, QUEUE
-from groundwire.control.verdicts import Mark, Review, Verdict
+from groundwire.control.verdicts import AnswerReview, Mark, ReviewVerdict
 from groundwire.detection.values import Label
 from groundwire.gateway.admin import trail
 from groundwire.gateway.console.stored_answer import stored_view
@@ -33,7 +33,7 @@ _MAX_MISSED = 50
 _SAMPLE = "sample"
 
 
-async def _queue(visit: Visit) -> list[tuple[Doubt, FoundRecord]]:
+async def _queue(visit: Visit) -> list[tuple[AnswerDoubt, FoundRecord]]:
     """Return the latest answers that the visitor has not labelled, the most doubtful first.
 
     If the URL's query asks for the random sample, the order is random, so that the first few
@@ -80,7 +80,7 @@ async def _list(visit: Visit) -> Response:
     )
 
 
-async def _stored(visit: Visit) -> tuple[Review, str] | None:
+async def _stored(visit: Visit) -> tuple[AnswerReview, str] | None:
     """Return the review that the visitor has just stored, and the text of the reviewed answer.
 
     Return ``None`` if there is no such review, or people can no longer judge the answer.
@@ -99,7 +99,7 @@ async def _next(visit: Visit) -> Response:
 
 
 def _to_next(
-    visit: Visit, queue: list[tuple[Doubt, FoundRecord]], event_id: str, **fields: str
+    visit: Visit, queue: list[tuple[AnswerDoubt, FoundRecord]], event_id: str, **fields: str
 ) -> Response:
     """Redirect to the answer after ``event_id`` in the queue, or to the list if no other waits.
 
@@ -165,7 +165,7 @@ async def _page(
     )
 
 
-def _values(review: Review | None, view: AnswerView) -> dict[str, str]:
+def _values(review: AnswerReview | None, view: AnswerView) -> dict[str, str]:
     """Return the values of the form's fields for a person's earlier review; empty without one."""
     if review is None:
         return {}
@@ -195,7 +195,7 @@ async def _save(visit: Visit) -> Response:
     marks = (*_judged(visit, view, problems), *_missed(visit, view, problems))
     if problems:
         return await _page(visit, record, view, problems=problems)
-    review = Review(
+    review = AnswerReview(
         event_id=visit.part("event"),
         account=visit.person.name,
         tenant=str(record.event["tenant"]),
@@ -217,10 +217,10 @@ def _judged(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterato
     for number, span in enumerate(view.detection.spans, 1):
         name = f"finding-{number}"
         said = visit.form.get(name)
-        if said not in (Verdict.RIGHT, Verdict.WRONG):
+        if said not in (ReviewVerdict.RIGHT, ReviewVerdict.WRONG):
             problems[name] = "Right or wrong?"
             continue
-        yield Mark(start=span.start, end=span.end, label=span.label, verdict=Verdict(said))
+        yield Mark(start=span.start, end=span.end, label=span.label, verdict=ReviewVerdict(said))
 
 
 def _missed(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterator[Mark]:
@@ -237,7 +237,7 @@ def _missed(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterato
             problems["missed"] = f"The answer has no “{line[:80]}”. Write the words as it has them."
             continue
         start, end = place
-        yield Mark(start=start, end=end, label=Label.UNSUPPORTED, verdict=Verdict.MISSED)
+        yield Mark(start=start, end=end, label=Label.UNSUPPORTED, verdict=ReviewVerdict.MISSED)
 
 
 async def _export(visit: Visit) -> Response:

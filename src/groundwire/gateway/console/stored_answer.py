@@ -6,7 +6,7 @@ from typing import Any
 from groundwire.detection.detection_json import detection_of
 from groundwire.detection.example import Source
 from groundwire.detection.values import EvidenceRef
-from groundwire.render.answer import AnswerView, Why
+from groundwire.render.answer import AnswerView, WhyMarked
 
 
 def stored_view(detail: Mapping[str, Any]) -> AnswerView | None:
@@ -35,7 +35,7 @@ def _view(detail: Mapping[str, Any]) -> AnswerView | None:
     sources = [*_sources(detail["sources"], quoted)]
     claims: list[dict[str, Any]] = []
     spans: list[dict[str, Any]] = []
-    whys: list[Why] = []
+    whys: list[WhyMarked] = []
     end = 0
     for claim in found["claims"]:
         start = answer.find(claim["text"], end)
@@ -54,12 +54,12 @@ def _view(detail: Mapping[str, Any]) -> AnswerView | None:
 
 def _why(
     explanation: Mapping[str, Any] | None, span: Mapping[str, Any], sources: Sequence[Source]
-) -> Why:
+) -> WhyMarked:
     """Return the reason why a span is marked; the text is empty if no explanation was recorded."""
     if explanation is None:
-        return Why("", span["severity"])
+        return WhyMarked("", span["severity"])
     line = next(_evidence(_places(explanation), sources), None)
-    return Why(
+    return WhyMarked(
         explanation["text"] or "",
         explanation["severity"],
         None if line is None else EvidenceRef(**line),

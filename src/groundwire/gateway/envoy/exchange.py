@@ -33,7 +33,7 @@ _OF_ENVOY = HOP_BY_HOP | {
 _PIECE_BYTES = 2**16
 
 
-class Exchange:
+class EnvoyExchange:
     """A request and its response, on their way through Envoy and through the gateway's app.
 
     Each exchange is a request to the gateway's app, whose upstream is Envoy: the app reads the

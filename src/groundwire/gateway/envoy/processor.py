@@ -9,7 +9,7 @@ from starlette.types import ASGIApp
 
 from groundwire.config.tree import Gateway
 from groundwire.errors import ConfigError
-from groundwire.gateway.envoy.exchange import Exchange
+from groundwire.gateway.envoy.exchange import EnvoyExchange
 from groundwire.gateway.envoy.messages import METHOD, SERVICE, ProcessingRequest, ProcessingResponse
 
 #: The most bytes that a gRPC message may have beside the body in it.
@@ -25,7 +25,7 @@ async def serving(app: ASGIApp, settings: Gateway) -> AsyncIterator[int]:
     """
 
     async def process(messages: AsyncIterator[Any], context: Any) -> None:  # noqa: ANN401
-        await Exchange(app, context).run(messages)
+        await EnvoyExchange(app, context).run(messages)
 
     largest = max(settings.max_body_bytes, settings.max_response_bytes) + _BESIDE_BYTES
     sizes = ("grpc.max_receive_message_length", "grpc.max_send_message_length")

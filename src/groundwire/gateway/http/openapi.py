@@ -31,7 +31,7 @@ def _describe_fields(schema: dict[str, Any], model: type[BaseModel]) -> None:
     schema["description"] = text
 
 
-class Shape(BaseModel):
+class ApiModel(BaseModel):
     """Base of the models of requests and responses. A model's docstring describes its fields."""
 
     model_config = ConfigDict(json_schema_extra=_describe_fields, from_attributes=True)

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
 
-from groundwire.gateway.http.openapi import Shape
+from groundwire.gateway.http.openapi import ApiModel
 from groundwire.gateway.native.route import SHAPES
 
 #: The most characters of a hypothesis, which is a single statement.
@@ -57,7 +57,7 @@ OperatingPoint = Annotated[
 _CHAT = {"type": "object", "additionalProperties": True}
 
 
-class CheckRequest(Shape):
+class CheckRequest(ApiModel):
     """An answer, and the sources that it may rest on.
 
     Attributes:
@@ -73,7 +73,7 @@ class CheckRequest(Shape):
     operating_point: OperatingPoint = None
 
 
-class ConversationRequest(Shape):
+class ConversationRequest(ApiModel):
     """A chat request and its response, checked through all stages of the gateway.
 
     Attributes:
@@ -87,7 +87,7 @@ class ConversationRequest(Shape):
     response: Annotated[Any, WithJsonSchema(_CHAT)]
 
 
-class TranscriptRequest(Shape):
+class TranscriptRequest(ApiModel):
     """A chat request whose last message is the assistant's answer.
 
     Attributes:
@@ -117,7 +117,7 @@ AnyCheck = Annotated[
 ]
 
 
-class BatchRequest(Shape):
+class BatchRequest(ApiModel):
     """Many answers to check.
 
     Attributes:
@@ -129,7 +129,7 @@ class BatchRequest(Shape):
     operating_point: OperatingPoint = None
 
 
-class FactCheckOptions(Shape):
+class FactCheckOptions(ApiModel):
     """Options of the classification of a prompt; unknown options are ignored.
 
     Attributes:
@@ -140,7 +140,7 @@ class FactCheckOptions(Shape):
     confidence_threshold: float | None = Field(None, ge=0, le=1)
 
 
-class FactCheckRequest(Shape):
+class FactCheckRequest(ApiModel):
     """A prompt to classify.
 
     Attributes:
@@ -151,7 +151,7 @@ class FactCheckRequest(Shape):
     options: FactCheckOptions | None = None
 
 
-class FactCheckResponse(Shape):
+class FactCheckResponse(ApiModel):
     """Whether the answer to a prompt calls for a check.
 
     Attributes:
@@ -164,7 +164,7 @@ class FactCheckResponse(Shape):
     processing_time_ms: int = Field(ge=0)
 
 
-class NliRequest(Shape):
+class NliRequest(ApiModel):
     """Two texts, one of which may follow from the other.
 
     Attributes:
@@ -177,14 +177,14 @@ class NliRequest(Shape):
     hypothesis: str = Field(max_length=MAX_HYPOTHESIS_CHARS)
 
 
-class Stretch(Shape):
+class Stretch(ApiModel):
     """A range of characters, in Unicode code points."""
 
     start: int = Field(ge=0)
     end: int = Field(ge=1)
 
 
-class NliResponse(Shape):
+class NliResponse(ApiModel):
     """Whether the hypothesis follows from the premise: three probabilities that sum to 1.
 
     Attributes:
@@ -204,7 +204,7 @@ class NliResponse(Shape):
     premise_read: list[Stretch]
 
 
-class RowError(Shape):
+class RowError(ApiModel):
     """The reason why a row could not be checked.
 
     Attributes:
@@ -232,13 +232,13 @@ class ErrorBody(RowError):  # noqa: N818 - the class is not an exception
     trace_id: str
 
 
-class ErrorResponse(Shape):
+class ErrorResponse(ApiModel):
     """The envelope of every error."""
 
     error: ErrorBody
 
 
-class BatchRow(Shape):
+class BatchRow(ApiModel):
     """The result of a row: a result as `/v1/check` gives it, or an error.
 
     Attributes:
@@ -256,7 +256,7 @@ class BatchRow(Shape):
     error: RowError | None = None
 
 
-class BatchSummary(Shape):
+class BatchSummary(ApiModel):
     """The number of rows, of errors, and of each outcome."""
 
     rows: int
@@ -264,7 +264,7 @@ class BatchSummary(Shape):
     outcomes: dict[str, int]
 
 
-class BatchResponse(Shape):
+class BatchResponse(ApiModel):
     """The results in the order of the rows, and a summary."""
 
     results: list[BatchRow]

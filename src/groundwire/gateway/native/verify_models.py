@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, WithJsonSchema
 
-from groundwire.gateway.http.openapi import Shape
+from groundwire.gateway.http.openapi import ApiModel
 
 #: The most spans in a request, and the largest ``max_claims`` that a request may set. Both limit
 #: the work of the verifier.
@@ -35,7 +35,7 @@ Spans = Annotated[
 ]
 
 
-class VerifyRequest(Shape):
+class VerifyRequest(ApiModel):
     """An answer that cites its evidence. A setting that is `null` has the configured value.
 
     Attributes:

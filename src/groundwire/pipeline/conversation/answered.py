@@ -4,9 +4,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from groundwire.pipeline.conversation.labels import Label, is_filled, label_at
+from groundwire.pipeline.conversation.labels import PromptLabel, is_filled, label_at
 from groundwire.pipeline.conversation.material import PastedMaterial
-from groundwire.pipeline.conversation.roles import Names, Role, end_of_line
+from groundwire.pipeline.conversation.roles import Names, PartRole, end_of_line
 from groundwire.pipeline.conversation.wording import states_something
 
 
@@ -47,19 +47,19 @@ class AnsweredQuestions:
 
 
 def _answered_questions(
-    text: str, names: Names, labels: list[Label], *, is_user: bool
+    text: str, names: Names, labels: list[PromptLabel], *, is_user: bool
 ) -> Iterator[Pair]:
-    last_question = max((each.start for each in labels if each.role is Role.ASK), default=-1)
+    last_question = max((each.start for each in labels if each.role is PartRole.ASK), default=-1)
     last_question = last_question if is_user else len(text)
-    last_context = max((each.start for each in labels if each.role is Role.INFORM), default=-1)
-    group: list[Label] = []
+    last_context = max((each.start for each in labels if each.role is PartRole.INFORM), default=-1)
+    group: list[PromptLabel] = []
     for i, label in enumerate(labels):
         group.append(label)
-        if label.role is not Role.ANSWER:
+        if label.role is not PartRole.ANSWER:
             continue
-        questions = [each for each in group if each.role is Role.ASK]
+        questions = [each for each in group if each.role is PartRole.ASK]
         if questions and label.start < last_question and is_filled(text, label, names):
-            is_with_context = any(each.role is Role.INFORM for each in group)
+            is_with_context = any(each.role is PartRole.INFORM for each in group)
             has_context = is_with_context and label.start < last_context
             start = group[0].start if has_context else questions[-1].start
             end = labels[i + 1].start if i + 1 < len(labels) else len(text)
@@ -71,18 +71,18 @@ def _answered_questions(
         group = []
 
 
-def _cites(text: str, labels: list[Label]) -> bool:
+def _cites(text: str, labels: list[PromptLabel]) -> bool:
     """Return whether ``labels`` are two labels of evidence, and the first only cites sources.
 
     The line of such a first label states nothing: it names the sources of the answer before it.
     """
-    if [label.role for label in labels] != [Role.INFORM, Role.INFORM]:
+    if [label.role for label in labels] != [PartRole.INFORM, PartRole.INFORM]:
         return False
     line = text[labels[0].value : end_of_line(text, labels[0].value)].lower().split()
     return bool(line) and not states_something(line)
 
 
-def _labels_of(text: str, names: Names, material: PastedMaterial) -> Iterator[Label]:
+def _labels_of(text: str, names: Names, material: PastedMaterial) -> Iterator[PromptLabel]:
     """Yield labels of questions, answers and contexts at line starts, except in ``material``."""
     position = 0
     while position < len(text):
@@ -94,6 +94,6 @@ def _labels_of(text: str, names: Names, material: PastedMaterial) -> Iterator[La
         start = position + len(line) - len(line.lstrip())
         if start < line_end and ":" in text[start : start + 64]:
             label = label_at(text, start, line_end, names)
-            if label is not None and label.role in (Role.ASK, Role.ANSWER, Role.INFORM):
+            if label is not None and label.role in (PartRole.ASK, PartRole.ANSWER, PartRole.INFORM):
                 yield label
         position = line_end + 1

@@ -52,7 +52,7 @@ class Skipped(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class RequestText:
     """One text of a request, with its place.
 
     Attributes:
@@ -83,11 +83,11 @@ class Content:
         skipped: The number of things that could not be read, by kind.
     """
 
-    says: list[Piece] = field(default_factory=list)
-    asks: list[Piece] = field(default_factory=list)
-    documents: list[Piece] = field(default_factory=list)
-    grounding: list[Piece] = field(default_factory=list)
-    results: list[Piece] = field(default_factory=list)
+    says: list[RequestText] = field(default_factory=list)
+    asks: list[RequestText] = field(default_factory=list)
+    documents: list[RequestText] = field(default_factory=list)
+    grounding: list[RequestText] = field(default_factory=list)
+    results: list[RequestText] = field(default_factory=list)
     skipped: Counter[Skipped] = field(default_factory=Counter)
 
 
@@ -159,7 +159,7 @@ def read_documents(documents: object, place: str, found: Content) -> None:
             found.skipped[Skipped.SOURCE] += 1
 
 
-def _document_piece(entry: Mapping[str, object], place: str) -> Iterator[Piece]:
+def _document_piece(entry: Mapping[str, object], place: str) -> Iterator[RequestText]:
     data = entry.get("data", entry)
     if isinstance(data, str):
         data = {"text": data}
@@ -210,7 +210,7 @@ def usable_name(value: object) -> str:
     return ""
 
 
-def _documents(part: Mapping[str, object], place: str) -> Iterator[Piece]:
+def _documents(part: Mapping[str, object], place: str) -> Iterator[RequestText]:
     """Yield the texts of a document or a search result; nothing if the part has no text."""
     title = usable_name(part.get("title")) or None
     inside: object = part.get("content")
@@ -265,13 +265,13 @@ def _text_of(part: object) -> object:
     return part["text"] if _is_part(part) and part["type"] in _TEXTS else None
 
 
-def _result(text: str, place: str, id_: str, title: str | None) -> Iterator[Piece]:
+def _result(text: str, place: str, id_: str, title: str | None) -> Iterator[RequestText]:
     """Yield a tool's text as a piece; nothing if the text is ``null`` or has no letter or digit."""
     if text.strip() != "null" and any(map(str.isalnum, text)):
         yield from _piece(text, place, id_, title)
 
 
-def _piece(text: str, place: str, id_: str = "", title: str | None = None) -> Iterator[Piece]:
+def _piece(text: str, place: str, id_: str = "", title: str | None = None) -> Iterator[RequestText]:
     """Yield a text as a piece; nothing if the text is blank."""
     if text.strip():
-        yield Piece(text=text, place=place, id=id_, title=title)
+        yield RequestText(text=text, place=place, id=id_, title=title)

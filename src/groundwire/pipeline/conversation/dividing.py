@@ -12,10 +12,10 @@ from operator import itemgetter
 
 from groundwire.pipeline.conversation import labels, paragraph, second_pass, structure, wording
 from groundwire.pipeline.conversation.answered import AnsweredQuestions
-from groundwire.pipeline.conversation.labels import Label
+from groundwire.pipeline.conversation.labels import PromptLabel
 from groundwire.pipeline.conversation.material import Material, PastedMaterial
-from groundwire.pipeline.conversation.parts import Part, joined
-from groundwire.pipeline.conversation.roles import Names, Role, end_of_line
+from groundwire.pipeline.conversation.parts import PromptPart, joined
+from groundwire.pipeline.conversation.roles import Names, PartRole, end_of_line
 from groundwire.pipeline.conversation.structure import Block, Structure
 from groundwire.pipeline.conversation.wording import Wording
 
@@ -24,10 +24,11 @@ _JSON = ('{"', '[{"', '["')
 #: Names of speakers that begin turns in a chat history inside a prompt.
 _SPEAKERS = ("human", "user", "system")
 #: The text between tags of these roles is divided further.
-_TRANSPARENT = (None, Role.INSTRUCT, Role.OPEN)
+_DOES = {PartRole.INFORM: Wording.INFORMS, PartRole.ASK: Wording.ASKS}
+_TRANSPARENT = (None, PartRole.INSTRUCT, PartRole.OPEN)
 
 
-def divide(text: str, *, is_user: bool, names: Names | None = None) -> tuple[Part, ...]:
+def divide(text: str, *, is_user: bool, names: Names | None = None) -> tuple[PromptPart, ...]:
     """Divide a prompt into its parts, in the order of the text.
 
     Args:
@@ -45,7 +46,7 @@ class _Walk:
     def __init__(self, text: str, *, is_user: bool, names: Names) -> None:
         self._text, self._is_user, self._names = text, is_user, names
         self._structure = Structure(text, names)
-        self._parts: list[Part] = []
+        self._parts: list[PromptPart] = []
         self._material = PastedMaterial(text, names)
         self._pairs = AnsweredQuestions(text, names, self._material, is_user=is_user)
         # For ``second_pass.settle_drafts``: indexes of parts that the user may want the model to
@@ -60,11 +61,11 @@ class _Walk:
         # that may be questions or orders.
         self._asides: list[int] = []
         self._has_evidence = False
-        self._enter(Role.OPEN)
+        self._enter(PartRole.OPEN)
 
     def _enter(
         self,
-        role: Role,
+        role: PartRole,
         *,
         is_announced: bool = False,
         is_once: bool = False,
@@ -79,7 +80,7 @@ class _Walk:
             is_structured: Whether a mark, such as a tag or label, begins the section.
         """
         self._role, self._is_announced, self._is_once = role, is_announced, is_once
-        self._is_template = self._is_template or role is not Role.OPEN
+        self._is_template = self._is_template or role is not PartRole.OPEN
         self._is_structured = is_structured
         self._is_pending = True  # no text of the section has been read yet
         self._level = 0  # the level of the section's heading; 0 if it has none
@@ -87,7 +88,7 @@ class _Walk:
         self._section_start = len(self._parts)
         self._had_evidence = self._has_evidence
 
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[PromptPart, ...]:
         """Read the whole prompt, and return its parts."""
         position, n = 0, len(self._text)
         while position < n:
@@ -121,13 +122,13 @@ class _Walk:
             return behind
         is_json = text.startswith(_JSON, start)
         if not is_json and (label := self._label(start, line_end)) is not None:
-            is_evidence = self._role is Role.INFORM
+            is_evidence = self._role is PartRole.INFORM
             self._flush(labels.introduction_before(text, position) if is_evidence else position)
             self._follow(label)
             return label.value if label.value < line_end else line_end + 1
         if self._paragraph is None:
             self._paragraph = position
-        if is_json or (self._role is not Role.INFORM and self._read_inline(start, line_end)):
+        if is_json or (self._role is not PartRole.INFORM and self._read_inline(start, line_end)):
             return line_end + 1
         return self._to_tag_within(start, line_end)
 
@@ -136,13 +137,13 @@ class _Walk:
 
         Material is accepted only in evidence, or in a user's text that has no role yet.
         """
-        is_open = self._is_user and self._role is Role.OPEN
-        return self._material.at(position) if is_open or self._role is Role.INFORM else None
+        is_open = self._is_user and self._role is PartRole.OPEN
+        return self._material.at(position) if is_open or self._role is PartRole.INFORM else None
 
     def _add_material(self, material: Material) -> None:
         if structure.is_head_of_mail(self._text[material.start : material.end]):
-            self._enter(Role.INFORM, is_structured=True)
-        elif material.is_draft and self._role is Role.OPEN:
+            self._enter(PartRole.INFORM, is_structured=True)
+        elif material.is_draft and self._role is PartRole.OPEN:
             self._drafts.append(len(self._parts))
         self._add(Wording.INFORMS, material.start, material.end, is_marked=True)
         self._is_pending = False
@@ -156,7 +157,7 @@ class _Walk:
         tag = self._text.find("<", start + 1, line_end)
         while tag >= 0:
             block = self._structure.tag_at(tag)
-            if block is not None and block.role in (Role.INFORM, Role.ASK):
+            if block is not None and block.role in (PartRole.INFORM, PartRole.ASK):
                 before = self._text[start:tag].rstrip()
                 if before.endswith(":") or not self._text[block.inner : line_end].strip():
                     return tag
@@ -167,8 +168,8 @@ class _Walk:
         blocks = self._structure
         if (behind := blocks.closing_tag_at(start)) is not None:
             self._flush(start)
-            if self._role is not Role.INFORM:
-                self._enter(Role.OPEN)
+            if self._role is not PartRole.INFORM:
+                self._enter(PartRole.OPEN)
             return behind
         is_fence = self._text[start] in "`~"
         line_start = self._text.rfind("\n", 0, start) + 1
@@ -181,18 +182,18 @@ class _Walk:
         if block is None:
             return None
         if block.is_tag and (block.role in _TRANSPARENT or blocks.has_roles_within(block)):
-            may_be_data = block.role is None and (self._is_user or self._role is Role.INFORM)
+            may_be_data = block.role is None and (self._is_user or self._role is PartRole.INFORM)
             if may_be_data and blocks.is_markup(block):
                 self._flush(start)
                 self._add_material(Material(block.start, block.end, is_draft=True))
                 return block.end
-            if self._role is Role.INFORM and block.role is None:
+            if self._role is PartRole.INFORM and block.role is None:
                 return None  # a tag without a role stays part of the evidence around it
             self._flush(start)
-            role = Role.INSTRUCT if block.role is Role.INSTRUCT else Role.OPEN
+            role = PartRole.INSTRUCT if block.role is PartRole.INSTRUCT else PartRole.OPEN
             self._enter(role, is_structured=True)
             return block.inner
-        if not block.is_tag and self._role is Role.INFORM and not self._is_pending:
+        if not block.is_tag and self._role is PartRole.INFORM and not self._is_pending:
             return None  # a fence or marked block within evidence stays part of the evidence
         self._flush(start)
         self._add_block(block)
@@ -203,42 +204,42 @@ class _Walk:
         if found is None:
             return None
         end, block = found
-        if self._role is Role.INFORM and not self._is_pending:
+        if self._role is PartRole.INFORM and not self._is_pending:
             return None  # a line such as --- between two passages stays part of the evidence
         was = self._role
         self._flush(position)
         role = self._role
-        if role in (Role.HISTORY, Role.EXAMPLE):
+        if role in (PartRole.HISTORY, PartRole.EXAMPLE):
             return end
         text = self._text[block.inner : block.inner_end] if block is not None else ""
         if block is not None and not labels.is_labelled(text, self._names):
             is_told = self._is_announced and wording.instructs_the_model(text)
-            is_evidence = role is Role.INFORM and not is_told
-            if is_evidence or (was is not Role.INSTRUCT and self._informs(block)):
-                self._add_block(replace(block, role=Role.INFORM))
+            is_evidence = role is PartRole.INFORM and not is_told
+            if is_evidence or (was is not PartRole.INSTRUCT and self._informs(block)):
+                self._add_block(replace(block, role=PartRole.INFORM))
                 return block.end
-            if role is Role.ASK:
-                self._enter(Role.OPEN)
-        elif role in (Role.ASK, Role.ANSWER):
-            self._enter(Role.OPEN)
+            if role is PartRole.ASK:
+                self._enter(PartRole.OPEN)
+        elif role in (PartRole.ASK, PartRole.ANSWER):
+            self._enter(PartRole.OPEN)
         return end
 
     def _add_block(self, block: Block) -> None:
         role = block.role
-        if role is None or role is Role.OPEN:
+        if role is None or role is PartRole.OPEN:
             role = self._role
-            if role not in (Role.INFORM, Role.EXAMPLE, Role.HISTORY):
-                is_told = role is Role.INSTRUCT
-                role = Role.INFORM if self._informs(block) else Role.INSTRUCT
+            if role not in (PartRole.INFORM, PartRole.EXAMPLE, PartRole.HISTORY):
+                is_told = role is PartRole.INSTRUCT
+                role = PartRole.INFORM if self._informs(block) else PartRole.INSTRUCT
                 if self._is_user and not is_told and not block.is_tag:
                     self._may_be_reported(block)
-        elif self._role is Role.EXAMPLE and self._pairs.at(block.start) is not None:
-            role = Role.EXAMPLE
-        elif self._role is Role.HISTORY and not block.is_tag:
-            role = Role.HISTORY
-        does = {Role.INFORM: Wording.INFORMS, Role.ASK: Wording.ASKS}.get(role, Wording.INSTRUCTS)
+        elif self._role is PartRole.EXAMPLE and self._pairs.at(block.start) is not None:
+            role = PartRole.EXAMPLE
+        elif self._role is PartRole.HISTORY and not block.is_tag:
+            role = PartRole.HISTORY
+        does = _DOES.get(role, Wording.INSTRUCTS)
         self._add(does, block.inner, block.inner_end, is_marked=True, attributes=block.attributes)
-        self._enter(Role.OPEN)
+        self._enter(PartRole.OPEN)
 
     def _may_be_reported(self, block: Block) -> None:
         """Remember a block if it is code or data: ``settle_drafts`` decides if it is evidence."""
@@ -253,7 +254,7 @@ class _Walk:
 
         Code does not inform, nor does a block in a section of instructions.
         """
-        if block.is_code or self._role is Role.INSTRUCT:
+        if block.is_code or self._role is PartRole.INSTRUCT:
             return False
         text = self._text[block.inner : block.inner_end]
         if structure.is_data(text):
@@ -262,38 +263,38 @@ class _Walk:
 
     # Methods that read labels.
 
-    def _label(self, start: int, line_end: int) -> Label | None:
+    def _label(self, start: int, line_end: int) -> PromptLabel | None:
         """Return the label at the start of a line; ``None`` if no label begins a section there."""
         text, role = self._text, self._role
         label = labels.label_at(text, start, line_end, self._names)
         if label is None and self._is_in_capitals and labels.is_in_capitals(text[start:line_end]):
-            label = Label(start, line_end, Role.OPEN, "", is_heading=True)
+            label = PromptLabel(start, line_end, PartRole.OPEN, "", is_heading=True)
         if label is None:
             return None
-        if role is Role.INFORM:
-            if label.role is Role.INFORM:
+        if role is PartRole.INFORM:
+            if label.role is PartRole.INFORM:
                 is_given = self._is_pending or not label.is_heading
                 return label if self._is_announced and is_given else None
             pair = self._pairs.at(label.start)
-            if label.role is Role.OPEN or (pair is not None and not pair.has_context):
+            if label.role is PartRole.OPEN or (pair is not None and not pair.has_context):
                 return None  # a heading of the evidence, or a question that the evidence answers
             if label.is_heading and label.name.lower() == "history":
                 return None  # a heading about the history of the evidence's subject
             is_told = label.is_heading and wording.concerns_the_task(label.name)
             is_next = 0 < labels.level_of(text, label) <= self._level or label.is_last(text)
             return label if is_told or is_next or self._names.ends_evidence(label.name) else None
-        if role is Role.EXAMPLE and start < self._pairs.end:
+        if role is PartRole.EXAMPLE and start < self._pairs.end:
             return None
-        is_turn = label.role in (Role.ANSWER, Role.OPEN) or label.name.lower() in _SPEAKERS
-        return None if role is Role.HISTORY and is_turn else label
+        is_turn = label.role in (PartRole.ANSWER, PartRole.OPEN) or label.name.lower() in _SPEAKERS
+        return None if role is PartRole.HISTORY and is_turn else label
 
-    def _follow(self, label: Label) -> None:
-        is_line = not label.is_heading and label.role in (Role.INSTRUCT, Role.ANSWER)
-        is_once = is_line or label.role is Role.ASK
+    def _follow(self, label: PromptLabel) -> None:
+        is_line = not label.is_heading and label.role in (PartRole.INSTRUCT, PartRole.ANSWER)
+        is_once = is_line or label.role is PartRole.ASK
         is_announced = label.is_heading and self._names.announced_role(label.name) is label.role
         self._enter(
             label.role,
-            is_announced=is_announced and label.role is not Role.INFORM,
+            is_announced=is_announced and label.role is not PartRole.INFORM,
             is_once=is_once,
             is_structured=True,
         )
@@ -301,7 +302,7 @@ class _Walk:
         self._is_in_capitals = self._is_in_capitals or (label.is_heading and label.name.isupper())
         if not label.is_heading:
             return
-        if label.role is not Role.INFORM and wording.concerns_the_task(label.name):
+        if label.role is not PartRole.INFORM and wording.concerns_the_task(label.name):
             self._add(Wording.INSTRUCTS, label.start, label.value)
         elif "?" in label.name:
             self._add(Wording.ASKS, label.start, label.value)
@@ -312,12 +313,12 @@ class _Walk:
         Return whether a section began.
         """
         found = False
-        if self._role is Role.EXAMPLE and start < self._pairs.end:
+        if self._role is PartRole.EXAMPLE and start < self._pairs.end:
             return found
         for label in labels.inline_labels(self._text, start, line_end, self._names):
-            if self._role is Role.INFORM and not self._names.ends_evidence(label.name):
+            if self._role is PartRole.INFORM and not self._names.ends_evidence(label.name):
                 continue
-            if label.start > start or label.role is Role.INFORM:
+            if label.start > start or label.role is PartRole.INFORM:
                 self._flush(label.start)
                 self._follow(label)
                 self._paragraph = label.value
@@ -332,15 +333,15 @@ class _Walk:
         if start is None or not self._text[start:end].strip():
             return
         role = self._role
-        if role is Role.INFORM:
+        if role is PartRole.INFORM:
             self._read_evidence(start, end)
-        elif role is Role.OPEN:
+        elif role is PartRole.OPEN:
             self._read_by_wording(start, end)
         else:
-            self._add(Wording.ASKS if role is Role.ASK else Wording.INSTRUCTS, start, end)
-            announces = role is Role.INSTRUCT and self._announce(start, end)
-            if not announces and (self._is_once or role in (Role.ASK, Role.ANSWER)):
-                self._enter(Role.OPEN)
+            self._add(Wording.ASKS if role is PartRole.ASK else Wording.INSTRUCTS, start, end)
+            announces = role is PartRole.INSTRUCT and self._announce(start, end)
+            if not announces and (self._is_once or role in (PartRole.ASK, PartRole.ANSWER)):
+                self._enter(PartRole.OPEN)
 
     def _announce(self, start: int, end: int) -> bool:
         """Enter the section that a paragraph announces; return whether it announces one.
@@ -349,8 +350,8 @@ class _Walk:
         """
         for first, last in reversed(wording.sentences_of(self._text[start:end])):
             role = self._names.announced_role(self._text[start + first : start + last])
-            if role in (Role.INFORM, Role.EXAMPLE):
-                self._enter(role, is_announced=True, is_once=role is Role.EXAMPLE)
+            if role in (PartRole.INFORM, PartRole.EXAMPLE):
+                self._enter(role, is_announced=True, is_once=role is PartRole.EXAMPLE)
                 return True
         return False
 
@@ -380,7 +381,7 @@ class _Walk:
                 self._add(Wording.INFORMS, start, ranges[first_of_task][0], is_marked=True)
             self._add(Wording.INSTRUCTS, ranges[first_of_task][0], end)
             if not self._announce(ranges[first_of_task][0], end):
-                self._enter(Role.OPEN)
+                self._enter(PartRole.OPEN)
             return
         may_be_orders = self._is_announced and len(ranges) > 1
         if may_be_orders and paragraph.states_nothing(self._text, ranges, is_user=self._is_user):
@@ -406,7 +407,7 @@ class _Walk:
         text = self._text[start:end]
         is_mail = structure.is_head_of_mail(text) or self._is_letter(start, text)
         if is_mail:
-            self._enter(Role.INFORM, is_structured=True)
+            self._enter(PartRole.INFORM, is_structured=True)
         if is_mail or structure.is_data(text):
             self._add(Wording.INFORMS, start, end, is_marked=True)
             return
@@ -427,8 +428,8 @@ class _Walk:
         for does, run in groupby(wordings, key=itemgetter(2)):
             ranges = list(run)
             self._add(does, start + ranges[0][0], start + ranges[-1][1], is_marked=is_marked)
-        if announced is not None and announced is not Role.HISTORY:
-            self._enter(announced, is_announced=True, is_once=announced is not Role.INFORM)
+        if announced is not None and announced is not PartRole.HISTORY:
+            self._enter(announced, is_announced=True, is_once=announced is not PartRole.INFORM)
 
     def _is_letter(self, start: int, text: str) -> bool:
         """Return whether a paragraph begins a letter: a user's salutation after other text.
@@ -452,5 +453,7 @@ class _Walk:
             end = start + len(text)
             self._has_evidence = self._has_evidence or does is Wording.INFORMS
             self._parts.append(
-                Part(does=does, start=start, end=end, is_marked=is_marked, attributes=attributes)
+                PromptPart(
+                    does=does, start=start, end=end, is_marked=is_marked, attributes=attributes
+                )
             )

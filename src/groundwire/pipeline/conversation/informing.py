@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from groundwire.pipeline.conversation import wording
-from groundwire.pipeline.conversation.content import Piece
+from groundwire.pipeline.conversation.content import RequestText
 from groundwire.pipeline.conversation.dividing import divide
 from groundwire.pipeline.conversation.messages import Message
-from groundwire.pipeline.conversation.parts import Part
+from groundwire.pipeline.conversation.parts import PromptPart
 from groundwire.pipeline.conversation.passages import passages_of
-from groundwire.pipeline.conversation.roles import Names, Role
+from groundwire.pipeline.conversation.roles import Names, PartRole
 from groundwire.pipeline.conversation.wording import Wording
 from groundwire.text.cues import common_words, plain, words
 
@@ -56,8 +56,8 @@ class MessageParts:
     """
 
     asks: str
-    evidence: tuple[Piece, ...]
-    loose: tuple[Piece, ...]
+    evidence: tuple[RequestText, ...]
+    loose: tuple[RequestText, ...]
 
 
 def read_message(message: Message, names: Names) -> MessageParts:
@@ -78,7 +78,7 @@ def read_message(message: Message, names: Names) -> MessageParts:
     )
 
 
-def handed_over(message: Message, names: Names) -> tuple[Piece, ...]:
+def handed_over(message: Message, names: Names) -> tuple[RequestText, ...]:
     """Return the evidence of an assistant's message that consists only of evidence.
 
     For any other message, the result is empty. The message has to begin with a name of evidence,
@@ -88,7 +88,7 @@ def handed_over(message: Message, names: Names) -> tuple[Piece, ...]:
     text = _BETWEEN_PIECES.join(piece.text for piece in message.says)
     parts = divide(_without_noise(text), is_user=False, names=names)
     is_evidence = all(part.does is Wording.INFORMS and part.is_marked for part in parts)
-    if not (parts and is_evidence) or names.role_of(text[: parts[0].start]) is not Role.INFORM:
+    if not (parts and is_evidence) or names.role_of(text[: parts[0].start]) is not PartRole.INFORM:
         return ()
     return tuple(_pieces(message.says, text, parts))
 
@@ -108,8 +108,8 @@ def speaks_of_results(message: Message) -> bool:
 
 
 def _told(
-    message: Message, text: str, parts: Iterable[Part], *, is_beside_marks: bool
-) -> list[Part]:
+    message: Message, text: str, parts: Iterable[PromptPart], *, is_beside_marks: bool
+) -> list[PromptPart]:
     """Return the unmarked sentences that state something, if they are evidence.
 
     They are evidence if they have enough words in total. A user's sentences need fewer words if the
@@ -162,32 +162,28 @@ def _fields(message: Message, text: str, names: Names) -> MessageParts | None:
         data = json.loads(text[start.end() :])
     except (ValueError, RecursionError):
         return None
-    found: dict[Role | None, list[tuple[str, str]]] = {}
+    found: dict[PartRole | None, list[tuple[str, str]]] = {}
     for key, value in data.items():
         said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         found.setdefault(names.role_of(key), []).append((key, said))
-    asked = [said for role in (Role.ASK, Role.OPEN) for _, said in found.get(role, ())]
-    asks_alone = found.keys() <= {Role.ASK, Role.OPEN} and "".join(asked).endswith(("?", "？"))
-    has_both = Role.ASK in found and Role.INFORM in found and Role.ANSWER not in found
-    has_rules = not message.is_user and found.keys() == {Role.INSTRUCT, Role.INFORM}
+    asking = (PartRole.ASK, PartRole.OPEN)
+    asked = [said for role in asking for _, said in found.get(role, ())]
+    asks_alone = found.keys() <= set(asking) and "".join(asked).endswith(("?", "？"))
+    has_both = PartRole.ASK in found and PartRole.INFORM in found and PartRole.ANSWER not in found
+    has_rules = not message.is_user and found.keys() == {PartRole.INSTRUCT, PartRole.INFORM}
     if not (asks_alone or has_both or has_rules):
         return None
     place = message.says[0].place
-    return MessageParts(
-        asks="\n".join(asked if asks_alone else [said for _, said in found.get(Role.ASK, ())]),
-        evidence=(
-            *message.documents,
-            *(
-                Piece(text=said, place=f'{place}["{key}"]')
-                for key, said in found.get(Role.INFORM, ())
-                if any(map(str.isalnum, said))
-            ),
-        ),
-        loose=(),
-    )
+    asks = "\n".join(asked if asks_alone else [said for _, said in found.get(PartRole.ASK, ())])
+    evidence = [
+        RequestText(text=said, place=f'{place}["{key}"]')
+        for key, said in found.get(PartRole.INFORM, ())
+        if any(map(str.isalnum, said))
+    ]
+    return MessageParts(asks=asks, evidence=(*message.documents, *evidence), loose=())
 
 
-def _asks(message: Message, text: str, parts: Sequence[Part], *, has_evidence: bool) -> str:
+def _asks(message: Message, text: str, parts: Sequence[PromptPart], *, has_evidence: bool) -> str:
     if message.asks:
         return "\n".join(piece.text.strip() for piece in message.asks)
     if not has_evidence:
@@ -199,7 +195,9 @@ def _asks(message: Message, text: str, parts: Sequence[Part], *, has_evidence: b
     return ""
 
 
-def _pieces(pieces: Sequence[Piece], text: str, parts: Sequence[Part]) -> Iterator[Piece]:
+def _pieces(
+    pieces: Sequence[RequestText], text: str, parts: Sequence[PromptPart]
+) -> Iterator[RequestText]:
     """Yield the passages in ``parts`` of a message's text, each with its place in the request.
 
     The text was joined from ``pieces``. A part that extends over several pieces is divided.

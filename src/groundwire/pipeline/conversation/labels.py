@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from groundwire.pipeline.conversation.roles import Names, Role, end_of_line, words_of
+from groundwire.pipeline.conversation.roles import Names, PartRole, end_of_line, words_of
 from groundwire.pipeline.conversation.wording import is_judged
 
 _DECORATION = " \t\r#*_=-~|[]{}()<>`:.•«»%@+【】"
@@ -21,7 +21,7 @@ _CLAIM_CHARS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class PromptLabel:
     """A heading or a label in a prompt.
 
     Attributes:
@@ -34,7 +34,7 @@ class Label:
 
     start: int
     value: int
-    role: Role
+    role: PartRole
     name: str
     is_heading: bool
 
@@ -43,7 +43,7 @@ class Label:
         return _VISIBLE.search(text, self.value) is None
 
 
-def label_at(text: str, start: int, end: int, names: Names) -> Label | None:
+def label_at(text: str, start: int, end: int, names: Names) -> PromptLabel | None:
     """Return the heading or label with which a line begins; ``None`` if there is none.
 
     ``start`` is where the line begins after its indentation, and ``end`` is where it ends.
@@ -57,8 +57,8 @@ def label_at(text: str, start: int, end: int, names: Names) -> Label | None:
         if role is None or not names.is_plain(name):
             # A heading begins a part of unknown role, unless it is the heading of an example, or
             # its name tells a role and has only words that are typical of names.
-            role = role if role is Role.EXAMPLE else Role.OPEN
-        return Label(start, end, role, name, is_heading=True)
+            role = role if role is PartRole.EXAMPLE else PartRole.OPEN
+        return PromptLabel(start, end, role, name, is_heading=True)
     marks = (line.find(mark, 0, _MAX_NAME) for mark in (":", "：", "="))
     colon = min((at for at in marks if at > 0), default=-1)
     if colon > 0:
@@ -69,11 +69,11 @@ def label_at(text: str, start: int, end: int, names: Names) -> Label | None:
             value = start + colon + 1
             while value < end and text[value] in "*_ \t":
                 value += 1
-            return Label(start, value, role, name, is_heading=is_alone)
+            return PromptLabel(start, value, role, name, is_heading=is_alone)
     if line.endswith((":", "：")) and len(line) < 200 and end - start <= 200:
         role = names.announced_role(line)
         if role is not None:
-            return Label(start, end, role, line, is_heading=True)
+            return PromptLabel(start, end, role, line, is_heading=True)
     return None
 
 
@@ -81,10 +81,10 @@ def is_labelled(text: str, names: Names) -> bool:
     """Return whether a text begins with a label of a known role other than evidence."""
     start = len(text) - len(text.lstrip())
     label = label_at(text, start, end_of_line(text, start), names)
-    return label is not None and label.role not in (Role.INFORM, Role.OPEN)
+    return label is not None and label.role not in (PartRole.INFORM, PartRole.OPEN)
 
 
-def level_of(text: str, label: Label) -> int:
+def level_of(text: str, label: PromptLabel) -> int:
     """Return the level of a Markdown heading, such as 2 of ``## Rules``; 0 for other labels."""
     line = text[label.start : label.value]
     return len(line) - len(line.lstrip("#"))
@@ -119,7 +119,7 @@ def is_in_capitals(line: str) -> bool:
     return bare.isupper() and len(bare) > 3 and not has_figure and len(words_of(bare)) <= 4
 
 
-def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Label]:
+def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[PromptLabel]:
     """Yield the labels within a paragraph: names with a colon that begin a clause or a line.
 
     A colon after words that announce evidence, as in "the notes below:", is also a label of
@@ -131,16 +131,16 @@ def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Lab
             clause = _clause_before(text, start, colon)
             name = text[clause:colon].strip(" \t\r\n*_#")
             if name and names.is_plain(name) and (role := names.role_of(name)) is not None:
-                yield Label(clause, colon + 1, role, name, is_heading=False)
+                yield PromptLabel(clause, colon + 1, role, name, is_heading=False)
             elif (
                 name
-                and names.announced_role(f"{name}:", points=True) is Role.INFORM
+                and names.announced_role(f"{name}:", points=True) is PartRole.INFORM
                 # In "I read this: ... Is it true?" the text is a claim to judge, not evidence.
                 and not is_judged(
                     text[colon : min(end, colon + _CLAIM_CHARS)], text[end : end + JUDGED_CHARS]
                 )
             ):
-                yield Label(colon, colon + 1, Role.INFORM, name, is_heading=False)
+                yield PromptLabel(colon, colon + 1, PartRole.INFORM, name, is_heading=False)
         colon = text.find(":", colon + 1, end)
 
 
@@ -152,7 +152,7 @@ def _clause_before(text: str, start: int, colon: int) -> int:
     return first + last + 1
 
 
-def is_filled(text: str, label: Label, names: Names) -> bool:
+def is_filled(text: str, label: PromptLabel, names: Names) -> bool:
     """Return whether a label has text: on its line, or on the next line if no label is there."""
     line_end = end_of_line(text, label.value)
     if text[label.value : line_end].strip(" \t\r*_"):

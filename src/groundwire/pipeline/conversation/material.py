@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from groundwire.pipeline.conversation.roles import Names, Role, end_of_line, listed
+from groundwire.pipeline.conversation.roles import Names, PartRole, end_of_line, listed
 
 _LINE = re.compile(
     r"^(?P<indent>[ \t]*+)"
@@ -56,7 +56,7 @@ class PastedMaterial:
 
     def __init__(self, text: str, names: Names) -> None:
         self._text, self._names = text, names
-        self._roles: dict[str, Role | None] = {}
+        self._roles: dict[str, PartRole | None] = {}
         found = (each for group in self._groups() for each in self._of_group(group))
         self._found = {each.start: each for each in found}
 
@@ -121,7 +121,7 @@ class PastedMaterial:
         role, said = self._role_of(line.key) if line.key else None, line.value.strip()
         if role is None or line.indent:
             return False
-        if role is Role.ANSWER and not said:
+        if role is PartRole.ANSWER and not said:
             return True
         is_prose = len(said.split()) > _MIN_PROSE or said.endswith("?")
         return self._names.ends_evidence(line.key) and (is_prose or not said)
@@ -132,15 +132,16 @@ class PastedMaterial:
         if not line.key or line.indent:
             return False
         said = line.value.strip()
-        is_label = not said or len(said.split()) > _MIN_PROSE  # "memory: 512Mi" is no label
-        if is_label and self._role_of(line.key) is Role.INFORM and self._names.is_plain(line.key):
+        # "memory: 512Mi" is no label.
+        is_label = (not said or len(said.split()) > _MIN_PROSE) and self._names.is_plain(line.key)
+        if is_label and self._role_of(line.key) is PartRole.INFORM:
             return True
         if not said and line.key.lower().split()[0] in listed("orders") | listed("transform"):
             return True
         is_last = i + 1 == len(group) or group[i + 1].kind == "blank"
         return is_last and (not said or said.endswith("?"))
 
-    def _role_of(self, key: str) -> Role | None:
+    def _role_of(self, key: str) -> PartRole | None:
         if key not in self._roles:
             self._roles[key] = self._names.role_of(key)
         return self._roles[key]

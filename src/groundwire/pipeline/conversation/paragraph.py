@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from groundwire.pipeline.conversation import wording
-from groundwire.pipeline.conversation.roles import Names, Role
+from groundwire.pipeline.conversation.roles import Names, PartRole
 from groundwire.pipeline.conversation.wording import Wording
 
 #: The most characters of an aside (a short question or order in a section of evidence), and of a
@@ -18,12 +18,12 @@ _OWN_WORDS_WITH_FIGURE = 5
 #: A user's paragraph of statements after a heading, label or tag is marked as evidence if it has at
 #: least this many words.
 _HEADED_WORDS = 3
-_ANNOUNCED = (Role.INFORM, Role.EXAMPLE, Role.INSTRUCT, Role.HISTORY)
+_ANNOUNCED = (PartRole.INFORM, PartRole.EXAMPLE, PartRole.INSTRUCT, PartRole.HISTORY)
 
 
 def wordings_of(
     text: str, names: Names, *, is_user: bool, is_claim: bool
-) -> tuple[list[tuple[int, int, Wording]], Role | None]:
+) -> tuple[list[tuple[int, int, Wording]], PartRole | None]:
     """Tell what each sentence of a paragraph does, and find the role that a sentence announces.
 
     The announced role is that of the part of the prompt after the paragraph.
@@ -33,7 +33,7 @@ def wordings_of(
     Returns:
         Start, end and wording of each sentence; and the announced role, or ``None``.
     """
-    announced: Role | None = None
+    announced: PartRole | None = None
     wordings: list[tuple[int, int, Wording]] = []
     for first, last in wording.sentences_of(text):
         sentence = text[first:last]
@@ -44,7 +44,7 @@ def wordings_of(
             does = wordings[-1][2] if wordings else Wording.INSTRUCTS
         role = names.announced_role(sentence)
         if role in _ANNOUNCED:
-            announced = role if announced is not Role.INFORM else announced
+            announced = role if announced is not PartRole.INFORM else announced
             does = Wording.INSTRUCTS
         wordings.append((first, last, does))
     return wordings, announced

@@ -7,7 +7,7 @@ from groundwire.pipeline.conversation.wording import Wording
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class PromptPart:
     """One part of a prompt.
 
     Attributes:
@@ -26,12 +26,12 @@ class Part:
     attributes: str = ""
 
 
-def joined(parts: Iterable[Part], text: str) -> list[Part]:
+def joined(parts: Iterable[PromptPart], text: str) -> list[PromptPart]:
     """Join neighbouring parts that have the same purpose, and are all marked or all unmarked.
 
     Parts with text between them, or with attributes, stay apart.
     """
-    found: list[Part] = []
+    found: list[PromptPart] = []
     for part in parts:
         if found and _belong_together(text, found[-1], part):
             found[-1] = replace(found[-1], end=part.end)
@@ -40,7 +40,7 @@ def joined(parts: Iterable[Part], text: str) -> list[Part]:
     return found
 
 
-def _belong_together(text: str, one: Part, other: Part) -> bool:
+def _belong_together(text: str, one: PromptPart, other: PromptPart) -> bool:
     return (
         one.does is other.does
         and one.is_marked == other.is_marked

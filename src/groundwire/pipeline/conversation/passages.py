@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from groundwire.pipeline.conversation.content import Piece, usable_name
+from groundwire.pipeline.conversation.content import RequestText, usable_name
 
 _ATTRIBUTE = re.compile(r"""(?<![\w-])([\w-]{1,40}+)[ \t]*=[ \t]*(?:"([^"]*)"|'([^']*)')""")
 _ITEM = re.compile(
@@ -20,7 +20,7 @@ _TAGS = re.compile(r"(?:\s|</?[\w-]{1,40}+(?:[ \t][^<>\n]*+)?>)*+")
 _IDS, _TITLES = ("id", "index"), ("title", "name", "source", "filename", "url")
 
 
-def passages_of(inside: str, place: str, attributes: str) -> Iterator[Piece]:
+def passages_of(inside: str, place: str, attributes: str) -> Iterator[RequestText]:
     """Divide a block into its items, such as ``<document>`` or ``<source>``.
 
     A block that does not begin with an item is one passage. So is a block that consists of tags
@@ -54,7 +54,7 @@ def _after_abouts(text: str) -> tuple[int, str | None]:
     return start, title
 
 
-def _passage(text: str, place: str, attributes: str) -> Iterator[Piece]:
+def _passage(text: str, place: str, attributes: str) -> Iterator[RequestText]:
     """Yield one passage, with an id and a title from its tags; nothing if it has only tags."""
     given = {name.lower(): one or two for name, one, two in _ATTRIBUTE.findall(attributes)}
     start, title = _after_abouts(text)
@@ -65,7 +65,7 @@ def _passage(text: str, place: str, attributes: str) -> Iterator[Piece]:
     if not body.strip():
         body = text
     if not _TAGS.fullmatch(body):
-        yield Piece(
+        yield RequestText(
             text=body.strip(),
             place=place,
             id=next(filter(None, (usable_name(given.get(key)) for key in _IDS)), ""),

@@ -12,7 +12,7 @@ from groundwire.detection.values import FrozenMapping, Reason
 from groundwire.errors import InvalidConversationError
 from groundwire.pipeline.conversation import content, informing
 from groundwire.pipeline.conversation.answer_form import AnswerForm, read_form
-from groundwire.pipeline.conversation.content import Content, Piece, Skipped
+from groundwire.pipeline.conversation.content import Content, RequestText, Skipped
 from groundwire.pipeline.conversation.messages import Message, read_messages
 from groundwire.pipeline.conversation.response import Answer
 from groundwire.pipeline.conversation.roles import Names
@@ -192,7 +192,7 @@ def read_request(
     )
 
 
-def _explicit(metadata: object, skipped: Counter[Skipped]) -> list[Piece]:
+def _explicit(metadata: object, skipped: Counter[Skipped]) -> list[RequestText]:
     """Return the sources in the metadata; entries that are no texts count as skipped."""
     if metadata is None:
         return []
@@ -209,7 +209,7 @@ def _explicit(metadata: object, skipped: Counter[Skipped]) -> list[Piece]:
         raise InvalidConversationError(place, content.type_problem(entries), remedy)
     skipped[Skipped.SOURCE] += sum(not isinstance(entry, str) for entry in entries)
     return [
-        Piece(text=entry, place=f"{place}[{i}]", id=f"S{i}")
+        RequestText(text=entry, place=f"{place}[{i}]", id=f"S{i}")
         for i, entry in enumerate(entries)
         if isinstance(entry, str) and entry.strip()
     ]
@@ -233,9 +233,9 @@ def _sources_in_text(text: str) -> list[str]:
     ]
 
 
-def _latest_turn_first(messages: Iterable[Message]) -> list[Piece]:
+def _latest_turn_first(messages: Iterable[Message]) -> list[RequestText]:
     """Return all tool results: those of the last turn first, each turn in its order."""
-    turns: list[list[Piece]] = [[]]
+    turns: list[list[RequestText]] = [[]]
     for message in messages:
         if message.begins_turn:
             turns.append([])
@@ -245,7 +245,7 @@ def _latest_turn_first(messages: Iterable[Message]) -> list[Piece]:
 
 def _asked_and_context(
     messages: Sequence[Message], names: Names
-) -> tuple[list[str], list[Piece], list[Piece]]:
+) -> tuple[list[str], list[RequestText], list[RequestText]]:
     """Find the questions of the last two turns, and the evidence in messages, latest first.
 
     Returns:
@@ -253,8 +253,8 @@ def _asked_and_context(
         turn that are evidence only if there is no other evidence.
     """
     asked: list[str] = []
-    context: list[Piece] = []
-    loose: list[Piece] = []
+    context: list[RequestText] = []
+    loose: list[RequestText] = []
     holds_results = bool(messages) and informing.speaks_of_results(messages[-1])
     n_before_user = next((i for i, each in enumerate(messages) if each.is_user), 0)
     for i, message in enumerate(reversed(messages)):
@@ -285,7 +285,7 @@ def _asked_and_context(
 
 def _documents(
     body: Mapping[str, object], messages: Iterable[Message], skipped: Counter[Skipped]
-) -> list[Piece]:
+) -> list[RequestText]:
     """Return documents beside the messages, and grounding sources in messages not from users."""
     found = Content()
     content.read_documents(content.items_of(body.get("documents")), "documents", found)
@@ -296,7 +296,7 @@ def _documents(
     ]
 
 
-def _named(pieces: Mapping[SourceOrigin, Sequence[Piece]]) -> list[OfferedSource]:
+def _named(pieces: Mapping[SourceOrigin, Sequence[RequestText]]) -> list[OfferedSource]:
     """Make sources of the pieces of a request; give each source an id of its own.
 
     A second ``call_1`` becomes ``call_1#2``, and an empty id becomes one such as ``S3``.

@@ -20,7 +20,7 @@ def _lists() -> dict[str, str]:
     return read_lists(Path(__file__).with_name("words.txt"))
 
 
-class Role(StrEnum):
+class PartRole(StrEnum):
     """The purposes of the parts of a prompt."""
 
     INFORM = "inform"  # evidence
@@ -31,6 +31,9 @@ class Role(StrEnum):
     HISTORY = "history"  # earlier turns, with the model's own answers
     OPEN = "open"  # any purpose: the wording of the part tells which
 
+
+#: If a sentence announces several roles, the first of these is meant.
+_BY_RANK = tuple(map(PartRole, ["inform", "example", "instruct", "history", "ask", "open"]))
 
 _PREPOSITIONS = frozenset({"of", "for", "from", "to", "about", "in", "with", "on"})
 #: Japanese kana and Chinese characters, which are written without spaces between words.
@@ -63,8 +66,8 @@ def _unspaced_word() -> re.Pattern[str]:
 
 
 @cache
-def _roles_of_words() -> dict[str, Role]:
-    return {word: role for role in Role for word in listed(role)}
+def _roles_of_words() -> dict[str, PartRole]:
+    return {word: role for role in PartRole for word in listed(role)}
 
 
 def end_of_line(text: str, start: int) -> int:
@@ -81,7 +84,7 @@ class Names:
         own = {tuple(words_of(name)) for name in names} - {()}
         #: The added names of several words, longest first. Each counts as one word of a name.
         self._phrases = sorted((each for each in own if len(each) > 1), key=len, reverse=True)
-        self._roles = _roles_of_words() | {" ".join(each): Role.INFORM for each in own}
+        self._roles = _roles_of_words() | {" ".join(each): PartRole.INFORM for each in own}
 
     def _words(self, name: str) -> list[str]:
         words = words_of(name)
@@ -92,7 +95,7 @@ class Names:
                     words[i : i + n] = [" ".join(phrase)]
         return words
 
-    def role_of(self, name: str) -> Role | None:
+    def role_of(self, name: str) -> PartRole | None:
         """Return the role of a part with this name; ``None`` if the name tells no role.
 
         A name of more than ten words tells no role.
@@ -102,16 +105,16 @@ class Names:
             return None
         known = self._roles
         roles = [known[word] for word in words if word in known]
-        for first in (Role.EXAMPLE, Role.HISTORY):
+        for first in (PartRole.EXAMPLE, PartRole.HISTORY):
             if first in roles:
                 return first
         # In "Context of the question" the words before "of" tell the role.
         head = next((i for i, word in enumerate(words) if i and word in _PREPOSITIONS), len(words))
         named = [known[word] for word in words[:head] if word in known]
         role = named[-1] if named else next(iter(roles), None)
-        is_reply = role is Role.ANSWER or words[-1] in ("output", "outputs")
+        is_reply = role is PartRole.ANSWER or words[-1] in ("output", "outputs")
         if is_reply and any(word in ("tool", "function", "search", "api") for word in words):
-            return Role.INFORM
+            return PartRole.INFORM
         return role
 
     def is_plain(self, name: str) -> bool:
@@ -124,7 +127,7 @@ class Names:
         ends = listed("end evidence")
         return self.is_plain(name) and any(word in ends for word in self._words(name))
 
-    def announced_role(self, sentence: str, *, points: bool = False) -> Role | None:
+    def announced_role(self, sentence: str, *, points: bool = False) -> PartRole | None:
         """Return the role that a sentence announces for the text after it, or ``None``.
 
         For example, "Use the following pieces of context" announces evidence.
@@ -141,7 +144,7 @@ class Names:
         words = sentence.split()
         pointers = [word.strip(".,:;()*_'\"").lower() for word in words]
         is_transformed = not listed("transform").isdisjoint(pointers[:3])
-        found: set[Role] = set()
+        found: set[PartRole] = set()
         for i, pointer in enumerate(pointers):
             if pointer in listed("down"):
                 found.update(self._roles_near(reversed(words[max(0, i - 4) : i]), stops=False))
@@ -155,7 +158,7 @@ class Names:
                     i == len(words) - 1
                     and not (listed("use") | listed("transform")).isdisjoint(pointers[:3])
                 )
-                found.update(named or ([Role.INFORM] if gives or is_from else []))
+                found.update(named or ([PartRole.INFORM] if gives or is_from else []))
             elif any(map(pointer.__contains__, listed("pointers without spaces"))):
                 found.update(self._roles_near(words_of(pointer), stops=False))
         # "The handbook says:" announces evidence; "You said:" and "I wrote:" do not.
@@ -163,15 +166,12 @@ class Names:
         # "Extract the following fields:" lists what the answer shall have.
         is_transformed &= listed("parts of an answer").isdisjoint(pointers)
         if not found and has_colon and (is_transformed or says):
-            found.add(Role.INFORM)
+            found.add(PartRole.INFORM)
         if not found and has_colon and not points:
             found.update(self._roles_near(reversed(words[-3:]), stops=False))
-        if Role.HISTORY in found and (is_transformed or self._is_of_something(pointers)):
-            return Role.INFORM
-        for role in (Role.INFORM, Role.EXAMPLE, Role.INSTRUCT, Role.HISTORY, Role.ASK, Role.OPEN):
-            if role in found:
-                return role
-        return None
+        if PartRole.HISTORY in found and (is_transformed or self._is_of_something(pointers)):
+            return PartRole.INFORM
+        return next((role for role in _BY_RANK if role in found), None)
 
     def _is_of_something(self, words: list[str]) -> bool:
         """Return whether the words name a history other than that of the chat: "order history"."""
@@ -179,14 +179,14 @@ class Names:
         known = self._roles.keys() | listed("beside names") | listed("here")
         return at > 0 and words[at - 1] not in known
 
-    def _roles_near(self, words: "Iterator[str] | list[str]", *, stops: bool) -> Iterator[Role]:
+    def _roles_near(self, words: "Iterator[str] | list[str]", *, stops: bool) -> Iterator[PartRole]:
         """Yield the role of the first word that names a role other than that of an answer, if any.
 
         With ``stops``, only the words up to the end of the first clause are read.
         """
         for word in words:
             role = self._roles.get(word.strip(".,:;()*_'\"`").lower())
-            if role is not None and role is not Role.ANSWER:
+            if role is not None and role is not PartRole.ANSWER:
                 yield role
                 return
             if stops and word[-1] in ".;:?!":

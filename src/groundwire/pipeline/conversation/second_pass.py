@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from groundwire.pipeline.conversation import wording
 from groundwire.pipeline.conversation.answered import AnsweredQuestions
-from groundwire.pipeline.conversation.parts import Part
+from groundwire.pipeline.conversation.parts import PromptPart
 from groundwire.pipeline.conversation.roles import words_of
 from groundwire.pipeline.conversation.wording import Wording
 
@@ -19,7 +19,7 @@ _FEW_WORDS = 8
 
 
 def settle_asides(
-    parts: list[Part], asides: Sequence[int], section_start: int, *, first: bool
+    parts: list[PromptPart], asides: Sequence[int], section_start: int, *, first: bool
 ) -> None:
     """Exclude from the evidence the questions and orders at the end of a section that has ended.
 
@@ -39,7 +39,7 @@ def settle_asides(
             parts[i] = replace(parts[i], does=Wording.ASKS, is_marked=False)
 
 
-def mark_what_is_pointed_at(parts: list[Part], text: str) -> None:
+def mark_what_is_pointed_at(parts: list[PromptPart], text: str) -> None:
     """Mark as evidence the parts before a phrase such as "the context above".
 
     Parts are marked back to the nearest question or part about the model's task. Nothing is changed
@@ -59,7 +59,7 @@ def mark_what_is_pointed_at(parts: list[Part], text: str) -> None:
         parts[before] = replace(part, does=Wording.INFORMS, is_marked=True)
 
 
-def close_gaps(parts: list[Part], text: str) -> None:
+def close_gaps(parts: list[PromptPart], text: str) -> None:
     """Join the parts of pasted material into one part of evidence.
 
     This is done only if the first or the last paragraph asks or orders something. The material is
@@ -101,7 +101,7 @@ def close_gaps(parts: list[Part], text: str) -> None:
         return
     start += len(text[start:end]) - len(text[start:end].lstrip())
     end = start + len(text[start:end].rstrip())
-    whole = Part(does=Wording.INFORMS, start=start, end=end, is_marked=True)
+    whole = PromptPart(does=Wording.INFORMS, start=start, end=end, is_marked=True)
     i = parts.index(inside[0])
     parts[i : i + len(inside)] = [whole]
 
@@ -111,13 +111,13 @@ def _looks_up(text: str) -> bool:
     return text.rstrip().endswith(("?", "？")) and wording.asks_for_a_report(text)
 
 
-def _asks(paragraph: list[Part], text: str) -> bool:
+def _asks(paragraph: list[PromptPart], text: str) -> bool:
     """Return whether a paragraph asks or orders, and states little."""
     stated = [text[part.start : part.end] for part in paragraph if part.does is Wording.INFORMS]
     return len(stated) < len(paragraph) and sum(len(each.split()) for each in stated) < _FEW_WORDS
 
 
-def settle_drafts(parts: list[Part], text: str, drafts: Sequence[int], code: Sequence[int]) -> None:
+def settle_drafts(parts: list[PromptPart], text: str, drafts: list[int], code: list[int]) -> None:
     """Decide whether pasted configurations and programs are evidence or part of the instructions.
 
     If the user asks for a change or for something new ("Fix this"), neither is evidence. Otherwise
@@ -146,7 +146,7 @@ def settle_drafts(parts: list[Part], text: str, drafts: Sequence[int], code: Seq
             parts[i] = replace(parts[i], does=does, is_marked=does_inform)
 
 
-def without_examples(parts: list[Part], pairs: AnsweredQuestions) -> Iterator[Part]:
+def without_examples(parts: list[PromptPart], pairs: AnsweredQuestions) -> Iterator[PromptPart]:
     """Yield the parts; parts of questions that the prompt answers itself become instructions.
 
     Marked evidence stays, unless the question has a context of its own.

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from groundwire.pipeline.conversation.roles import Names, Role, listed, words_of
+from groundwire.pipeline.conversation.roles import Names, PartRole, listed, words_of
 
 _TAG = re.compile(r"<(?P<name>[^\W\d_][\w.:-]{0,60})(?P<attributes>[ \t][^<>\n]*+)?>")
 _CLOSING_TAG = re.compile(r"</([^\W\d_][\w.:-]{0,60})[ \t]*+>")
@@ -60,7 +60,7 @@ class Block:
     inner: int
     inner_end: int
     end: int
-    role: Role | None = None
+    role: PartRole | None = None
     attributes: str = ""
     is_tag: bool = False
     is_code: bool = False
@@ -73,7 +73,7 @@ class Structure:
         self._text, self._names = text, names
         self._closings = _by_name((m[1].lower(), m.span()) for m in _CLOSING_TAG.finditer(text))
         # Offsets of the closing tags by the role of their names.
-        self._closings_of: dict[Role | None, list[int]] = defaultdict(list)
+        self._closings_of: dict[PartRole | None, list[int]] = defaultdict(list)
         for name, spans in self._closings.items():
             self._closings_of[names.role_of(name)] += [start for start, _ in spans]
         for starts in self._closings_of.values():
@@ -105,22 +105,22 @@ class Structure:
 
         Other parts are questions and instructions.
         """
-        if block.role is not Role.INFORM:
+        if block.role is not PartRole.INFORM:
             return False
-        n_within = self._n_closings(block)
-        return n_within[Role.INFORM] > 0 and n_within[Role.ASK] + n_within[Role.INSTRUCT] > 0
+        n = self._n_closings(block)
+        return n[PartRole.INFORM] > 0 and n[PartRole.ASK] + n[PartRole.INSTRUCT] > 0
 
     def is_markup(self, block: Block) -> bool:
         """Return whether a block is XML data and not parts of a prompt, by the closing tags inside.
 
         It is data if the names of at least half of these tags have no role, and all others have the
-        role of evidence, or ``Role.OPEN``, which leaves the purpose to the wording.
+        role of evidence, or ``PartRole.OPEN``, which leaves the purpose to the wording.
         """
         n_within = self._n_closings(block)
-        n_data = n_within[None] + n_within[Role.INFORM] + n_within[Role.OPEN]
+        n_data = n_within[None] + n_within[PartRole.INFORM] + n_within[PartRole.OPEN]
         return 0 < n_data == n_within.total() and n_within[None] * 2 >= n_data
 
-    def _n_closings(self, block: Block) -> Counter[Role | None]:
+    def _n_closings(self, block: Block) -> Counter[PartRole | None]:
         """Count the closing tags within a block by the role of their names."""
         return Counter(
             {
