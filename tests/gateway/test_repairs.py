@@ -1,7 +1,7 @@
 """The action ``repair``: wrong words give way to the evidence's, or the answer is withheld."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from tests.gateway.dialects.spoken import (
     data_of,
     named,
 )
-from tests.gateway.wire import Gate, Pause, Script, chunk, completion, event
+from tests.gateway.wire import Gate, Pause, Piece, Script, chunk, completion, event
 
 pytest.importorskip(BASE_PACKAGE, reason="pip install ./models/reader-base")
 pytestmark = pytest.mark.merge
@@ -53,7 +53,7 @@ def running(
         }
 
 
-def streamed(own: Gateway, spoken: Spoken, events: list[bytes]) -> bytes:
+def streamed(own: Gateway, spoken: Spoken, events: Sequence[Piece]) -> bytes:
     own.upstream.script(Script.sse(events))
     with own.asking(spoken.request(stream=True, **SOURCED), path=spoken.path) as answer:
         assert answer.status_code == 200
@@ -323,7 +323,7 @@ def test_new_words_are_redacted_as_in_their_source(tmp_path: Path) -> None:
 def test_a_refused_stream_has_the_changes_that_were_sent_on_record(tmp_path: Path) -> None:
     gates = Gate(), Gate()
     said = CHAT.events(["".join(BAD), " Ann wrote of seven tin foxes.", " It is red."])
-    script = [*said[:2], gates[0], said[2], gates[1], *said[3:]]
+    script: list[Piece] = [*said[:2], gates[0], said[2], gates[1], *said[3:]]
     yaml = "check: {action: repair}"
     with gateway(tmp_path, yaml, detector=Detector.load(threads=1)) as own:
         own.upstream.script(Script.sse(script))

@@ -12,7 +12,8 @@ from tests.cli.test_serve import gateway, wait_for
 ROOT = Path(__file__).parents[2]
 PAGES = ("README.md", "docs/gateway.md")
 _START = re.compile(
-    r"```console\n(?:\$ [^\n]*\n)*?\$ groundwire serve (?P<options>[^\n]*)\n```\n.*?"
+    r"```console\n(?:\$ [^\n]*\n)*?\$ (?:\.venv/bin/)?groundwire serve (?P<options>[^\n]*)\n"
+    r"```\n.*?"
     r"<!-- start -->\n```text\n(?P<shown>.*?)```",
     re.DOTALL,
 )
