@@ -380,7 +380,10 @@ def test_options_win_over_variables_and_those_over_the_file(upstream: str, tmp_p
     ) as started:
         url = started.url()
         assert f"upstream  default: {upstream}, all models\n" in started.said
-        assert "checks    on, action block, released at the end, detector reader\n" in started.said
+        assert (
+            "checks    on, action block, released at the end, detector reader at balanced\n"
+            in started.said
+        )
         assert "keys      none is needed" in started.said
         admin_url = started.admin_url()
         assert fetch(f"{admin_url}/v1/admin/tenants").status == 200
