@@ -38,7 +38,7 @@ def test_the_main_example_of_the_readme_is_repaired_as_it_says() -> None:
 
 
 def test_a_wrong_name_becomes_that_of_the_evidence() -> None:
-    detector = FixedDetector(contradicted=["Anna Berger", "Peter Novak"])
+    detector = FixedDetector(contradicted=["Anna Berger", "Anna Schmidt", "Peter"])
     source = "Maria Schmidt wrote the report in May. Peter Novak checked it."
     found = repair(detector, sources=[source], answer="Anna Berger wrote the report in May.")
     assert found.answer == "Maria Schmidt wrote the report in May."

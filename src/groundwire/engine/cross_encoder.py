@@ -21,6 +21,8 @@ from groundwire.engine.tokenizer import WordPieces
 
 #: Files of a model folder: the graph of the cross-encoder, and its embeddings of word pieces.
 CROSS_GRAPH, CROSS_WORDS = "cross.onnx", "cross-words.bin"
+#: Output of the graph with the hidden states after a layer in the middle.
+STATES = "states"
 
 
 class CrossEncoder(Graph):
@@ -50,16 +52,54 @@ class CrossEncoder(Graph):
             excerpts: The lines of evidence; may be empty.
             pieces: The tokenizer, for its special tokens.
         """
-        n = len(claim)
-        ids, roles = row_of(claim, question, excerpts, cls_id=pieces.cls_id, sep_id=pieces.sep_id)
-        codes = np.full((len(ids), N_FEATURES), TABLE_ROWS - 1, np.int64)
-        codes[0] = NEUTRAL
-        codes[1 : n + 1] = features
-        inputs: Mapping[str, NDArray[np.generic]] = {
-            "ids": ids,
-            "roles": roles,
-            "features": codes,
-            "claim_end": np.array([n + 1], np.int64),
-        }
+        inputs = _inputs(claim, features, question, excerpts, pieces)
         logits, claim_logits = self._session.run(["logits", "claim"], inputs)
         return RawScores(logits, claim_logits[0])
+
+    def states(
+        self,
+        claim: NDArray[np.int32],
+        question: NDArray[np.int32],
+        lines: Sequence[NDArray[np.int32]],
+        pieces: WordPieces,
+    ) -> list[NDArray[np.float32]]:
+        """Compute hidden states of word pieces, where each has seen the claim and all lines.
+
+        Args:
+            claim: Word pieces of the claim, shape ``(n,)``; n is at least 1.
+            question: Word pieces of the question; may be empty.
+            lines: Word pieces of each line of evidence. All texts together have at most 480.
+            pieces: The tokenizer, for its special tokens.
+
+        Returns:
+            The states of the claim, and then those of each line, each of shape ``(n, width)``.
+        """
+        features = np.tile(np.array(NEUTRAL, np.int64), (len(claim), 1))
+        excerpts = [Excerpt(np.empty(0, np.int32), (line,)) for line in lines]
+        inputs = _inputs(claim, features, question, excerpts, pieces)
+        (states,) = self._session.run([STATES], inputs)
+        found, start = [states[1 : len(claim) + 1]], len(states) - sum(len(x) + 1 for x in lines)
+        for line in lines:
+            found.append(states[start : start + len(line)])
+            start += len(line) + 1
+        return found
+
+
+def _inputs(
+    claim: NDArray[np.int32],
+    features: NDArray[np.int64],
+    question: NDArray[np.int32],
+    excerpts: Sequence[Excerpt],
+    pieces: WordPieces,
+) -> Mapping[str, NDArray[np.generic]]:
+    n = len(claim)
+    ids, roles = row_of(claim, question, excerpts, cls_id=pieces.cls_id, sep_id=pieces.sep_id)
+    codes = np.full((len(ids), N_FEATURES), TABLE_ROWS - 1, np.int64)
+    codes[0] = NEUTRAL
+    codes[1 : n + 1] = features
+    return {
+        "ids": ids,
+        "roles": roles,
+        "features": codes,
+        "claim_end": np.array([n + 1], np.int64),
+    }

@@ -1,22 +1,17 @@
 """Repairs an answer: wrong words are replaced by words of the evidence.
 
 No language model writes anything. The words of the evidence are ranked by how well they fit in the
-place of a marked span (:mod:`groundwire.explain.replacements`), and the detector reads the claim
+place of a marked span (:mod:`groundwire.explain.ranking`), and the detector reads the claim
 with each of the best. A replacement is made if it is probably the right one. The repaired answer is
 checked again as a whole.
 """
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import resources
 from itertools import product
 from math import inf, log
 from time import monotonic
 from typing import Any, TypeAlias
-
-import numpy as np
 
 from groundwire.detection.any_detector import AnyDetector
 from groundwire.detection.comparison.aligned_span import ComparedText
@@ -33,19 +28,18 @@ from groundwire.detection.values import (
 )
 from groundwire.errors import GroundwireError
 from groundwire.explain.nearby import SourceLines
-from groundwire.explain.replacements import Candidates, Replacement, WordVectors
+from groundwire.explain.ranking import Ranker, shipped_ranker
+from groundwire.explain.replacements import Replacement
+from groundwire.text.quantities import quantities
 
 #: How many replacements of each span are tried, by the number of spans of the claim. The detector
-#: reads all their combinations, at most 16.
-_MOST_READ = {1: 16, 2: 4, 3: 2}
+#: reads all their combinations, at most 9.
+_MOST_READ = {1: 8, 2: 3, 3: 2}
 #: A replacement is made only if the probability that it is the right one is at least this.
-_SURE = 0.6
-#: Factor by which the remaining doubt, the log-odds of P(not supported) after a replacement, lowers
-#: the rank of the replacement.
-_DOUBT_WEIGHT = 0.3
-#: Least lead in rank that a replacement needs over the next one; a lead above the second number
+_SURE = 0.85
+#: Least lead in score that a replacement needs over the next one; a lead above the second number
 #: counts as that number.
-_MIN_GAP, _MOST_GAP = 1.0, 6.0
+_MIN_GAP, _MOST_GAP = 2.0, 6.0
 
 
 #: Type of a function that checks examples in order, and yields a detection or an error for each.
@@ -116,7 +110,7 @@ def repair(
         cannot be repaired, or if the repaired answer is not ``grounded``.
 
     Raises:
-        ModelError: If ``reader-base`` is not installed, whose embeddings of words are needed.
+        ModelError: If ``reader-base`` is not installed, whose cross-encoder is needed.
         GroundwireError: If :meth:`groundwire.Detector.detect` raises it.
     """
     example = Example.of(sources=sources, answer=answer, question=question)
@@ -134,10 +128,8 @@ def repair_detected(detector: AnyDetector, example: Example, before: Detection) 
     """
     mender = Mender(detector.detect_batch, example)
     edits = mender.repairs(before)
-    after = mender.read([edited(example.answer, edits)])[0] if edits else None
-    if not isinstance(after, Detection) or after.outcome is not Outcome.GROUNDED:
-        return Repair(before=before)
-    return Repair(before=before, after=after, edits=edits)
+    after = mender.repaired(example.answer, edits) if edits else None
+    return Repair(before=before, after=after, edits=edits if after else ())
 
 
 def edited(text: str, edits: Iterable[Edit], *, start: int = 0) -> str:
@@ -164,41 +156,43 @@ class Fit:
 
     Attributes:
         changes: The replacements, in the order of the spans.
-        scores: The scores of the replacements, from their features.
-        doubt: The detector's highest P(not supported) in the changed claim, in [0, 1].
+        scores: The scores of the replacements; the higher, the better.
     """
 
     changes: tuple[Replacement, ...]
     scores: tuple[float, ...]
-    doubt: float
-
-    @property
-    def rank(self) -> float:
-        """The sum of the scores, lowered by the doubt."""
-        return sum(self.scores) - _DOUBT_WEIGHT * log_odds(self.doubt)
 
 
 def features_of(
-    best: Fit, others: Iterable[Fit], marked: float, *, index: int = 0
+    best: Fit, others: Iterable[Fit], span: Span, *, index: int = 0
 ) -> tuple[float, ...]:
     """Return the features that show whether a replacement is right.
 
-    These are its score, its lead over the next replacement in rank, and the log-odds of
-    P(not supported) after and before the change.
+    These are its score, its lead over the next replacement, the log-odds of the
+    span, whether a value replaces a value, whether a name replaces a name, and by how many words
+    the number of words changes.
 
     Args:
         best: The combination with the replacement to judge.
-        others: Combinations of lower rank after which nothing in the claim is marked.
-        marked: P(not supported) of the span before the change.
+        others: Combinations with lower scores after which nothing in the claim is marked.
+        span: The marked span; without a probability, it counts as certain.
         index: Index of the replacement to judge in ``best.changes``.
     """
-    words = _words(best.changes[index].text)
+    change = best.changes[index]
+    words, old = _words(change.text), _words(change.old)
     rivals = (
-        best.rank - other.rank
+        sum(best.scores) - sum(other.scores)
         for other in others
         if words not in (each := _words(other.changes[index].text)) and each not in words
     )
-    return best.scores[index], min((_MOST_GAP, *rivals)), log_odds(best.doubt), log_odds(marked)
+    return (
+        best.scores[index],
+        min((_MOST_GAP, *rivals)),
+        log_odds(1.0 if span.probability is None else span.probability),
+        bool(quantities(change.old) and quantities(change.text)),
+        change.old.lower() != change.old and change.text.lower() != change.text,
+        abs(words.count(" ") - old.count(" ")),
+    )
 
 
 def _words(text: str) -> str:
@@ -222,24 +216,30 @@ class Mender:
     a streamed answer is reviewed many times.
     """
 
-    def __init__(
-        self, read: Read, example: Example, weights: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, read: Read, example: Example, ranker: Ranker | None = None) -> None:
         """Prepare to repair an answer.
 
         Args:
             read: Checks changed texts, with the threshold that holds for the answer.
             example: The sources and the question; its answer is not used.
-            weights: The weights of the ranking and of the decision; by default the shipped ones.
+            ranker: Ranks the replacements; by default that of ``reader-base``, which is opened when
+                it is first needed.
         """
         self._read, self._example = read, example
-        self._weights = weights or _weights()
+        self._ranker: Callable[[], Ranker] = (lambda: ranker) if ranker else shipped_ranker
         self._lines = SourceLines(example.sources)
         self._known: dict[tuple[int, str], list[Edit]] = {}
 
     def read(self, texts: Sequence[str]) -> list[Detection | GroundwireError]:
         """Check each text as an answer of its own to the question."""
         return list(self._read(replace(self._example, answer=text) for text in texts))
+
+    def repaired(self, answer: str, edits: Iterable[Edit]) -> Detection | None:
+        """Check an answer with the changes of a repair; ``None`` if it is not ``grounded``."""
+        found = self.read([edited(answer, edits)])[0]
+        if isinstance(found, Detection) and found.outcome is Outcome.GROUNDED:
+            return found
+        return None
 
     def repairs(
         self,
@@ -281,7 +281,7 @@ class Mender:
         """
         fits = self.fits(claim)
         if not fits or not all(
-            self._is_right(features_of(fits[0], fits[1:], doubt_of(span), index=n))
+            self._is_right(features_of(fits[0], fits[1:], span, index=n))
             for n, span in enumerate(claim.spans)
         ):
             return []
@@ -289,7 +289,7 @@ class Mender:
             Edit(
                 start=claim.start + change.start,
                 end=claim.start + change.end,
-                old=claim.text[change.start : change.end],
+                old=change.old,
                 new=change.text,
                 evidence=(change.place,) if change.place else (),
             )
@@ -306,42 +306,29 @@ class Mender:
             if (text := _applied(claim.text, way)) is not None:
                 ways.setdefault(text, way)
         fits = [
-            Fit(
-                tuple(change for change, _ in way),
-                tuple(score for _, score in way),
-                max(map(doubt_of, found.claims), default=1.0),
-            )
+            Fit(tuple(change for change, _ in way), tuple(score for _, score in way))
             for way, found in zip(ways.values(), self.read([*ways]), strict=True)
             if isinstance(found, Detection) and found.outcome is Outcome.GROUNDED
         ]
-        return sorted(fits, key=lambda fit: -fit.rank)
+        return sorted(fits, key=lambda fit: -sum(fit.scores))
 
     def _is_right(self, seen: tuple[float, ...]) -> bool:
         """Return whether a replacement is probably right, and no other fits nearly as well.
 
         ``seen`` has the features of the replacement, from :func:`features_of`.
         """
-        decision, lead = self._weights["decision"], seen[1]
-        odds = decision["bias"] + sum(w * x for w, x in zip(decision["of"], seen, strict=True))
-        return bool(odds >= log_odds(_SURE)) and lead >= _MIN_GAP
+        decided = self._ranker().weights.decision @ (1.0, *seen) >= log_odds(_SURE)
+        return bool(decided) and seen[1] >= _MIN_GAP
 
     def _ranked(self, claim: Claim, span: Span) -> list[tuple[Replacement, float]]:
         """Return the replacements of a span that change the claim, best first, with scores."""
         held = self._lines.held(span, claim, ComparedText(claim.text))
-        candidates = Candidates.of(held, word_vectors())
-        scores = candidates.features @ np.array(self._weights["features"])
         best: dict[str, tuple[Replacement, float]] = {}
-        for n in np.argsort(-scores).tolist():
-            change = candidates.replacements[n]
+        for change, score in self._ranker().ranked(held, self._example.question or ""):
             text = change.applied(claim.text)
             if text.casefold() != claim.text.casefold():
-                best.setdefault(text, (change, float(scores[n])))
+                best.setdefault(text, (change, score))
         return [*best.values()]
-
-
-def doubt_of(found: Span | Claim) -> float:
-    """Return P(not supported) of a span or claim; 1 if it has no probability."""
-    return 1.0 if found.probability is None else found.probability
 
 
 def _applied(claim: str, way: Iterable[tuple[Replacement, float]]) -> str | None:
@@ -352,21 +339,3 @@ def _applied(claim: str, way: Iterable[tuple[Replacement, float]]) -> str | None
             return None
         claim, before = change.applied(claim), change.start
     return claim
-
-
-@cache
-def word_vectors() -> WordVectors:
-    """Return the vectors of words that repairs compare; they are opened once.
-
-    Raises:
-        ModelError: If ``reader-base`` is not installed.
-    """
-    return WordVectors.load()
-
-
-@cache
-def _weights() -> Mapping[str, Any]:
-    found: Mapping[str, Any] = json.loads(
-        resources.files(__package__).joinpath("replacements.json").read_text("utf-8")
-    )
-    return found

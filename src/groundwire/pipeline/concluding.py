@@ -8,7 +8,7 @@ from groundwire.detection.similarity import without_short
 from groundwire.detection.source_limits import account_for
 from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.explain import Explained
-from groundwire.explain.repair import Edit, Mender, edited
+from groundwire.explain.repair import Edit, Mender
 from groundwire.pipeline.answer_stream import DetectorResult
 from groundwire.pipeline.checked import Checked, asks_to_withhold
 from groundwire.pipeline.context import DUE, CheckPath, RequestContext
@@ -61,10 +61,8 @@ class Concluder:
                 asks=partial(asks_to_withhold, checked.context.policy),
                 seconds=self.context.repair_s,
             )
-            if edits and is_whole:
-                after = self.mender.read([edited(checked.answer.text, edits)])[0]
-                is_right = isinstance(after, Detection) and after.outcome is Outcome.GROUNDED
-                return edits if is_right else ()
+            if edits and is_whole and not self.mender.repaired(checked.answer.text, edits):
+                return ()
         except Exception as error:  # noqa: BLE001 - after any error, nothing is repaired
             log.warning("An answer could not be repaired: %s", type(error).__name__)
             return ()

@@ -7,7 +7,7 @@ from groundwire.detection.values import Score
 from groundwire.detector import Detector
 from groundwire.engine.models import DETECTORS, ENCODER, find_model, find_reader
 from groundwire.errors import ConfigError, ModelError, UnknownModelError
-from groundwire.explain.repair import word_vectors
+from groundwire.explain.ranking import shipped_ranker
 from groundwire.pipeline.lazy import Lazy
 from groundwire.policy.detector_selection import Detectors
 from groundwire.policy.policy import Action, Overrides
@@ -65,7 +65,7 @@ class Judges:
         """
         if Action.REPAIR in (own.action, own.contradicted_action):
             try:
-                word_vectors()
+                shipped_ranker()
             except ModelError as error:
                 raise ConfigError([f"The action repair is not possible: {error}"]) from error
         chosen = self.known.choose(own)

@@ -37,7 +37,7 @@ from onnx.external_data_helper import set_external_data
 from torch import Tensor
 
 from groundwire.engine.architecture import POSITIONS, Architecture
-from groundwire.engine.cross_encoder import CROSS_GRAPH, CROSS_WORDS
+from groundwire.engine.cross_encoder import CROSS_GRAPH, CROSS_WORDS, STATES
 from groundwire.engine.features import N_FEATURES
 from groundwire.engine.roles import TextRole
 
@@ -125,8 +125,9 @@ def build_cross(weights: dict[str, Tensor], sizes: Architecture, *, int8: bool) 
     """Build the graph of a cross-encoder, which reads a claim with its lines in one sequence.
 
     Inputs are ``ids`` and ``roles`` ``(L,)``, ``features`` ``(L, 6)`` and ``claim_end`` ``(1,)``,
-    the index after the claim's last piece. Outputs are ``logits`` ``(claim_end - 1, 3)``, and
-    ``claim`` ``(1, 3)`` from the first piece and the mean of the claim's pieces.
+    the index after the claim's last piece. Outputs are ``logits`` ``(claim_end - 1, 3)``,
+    ``claim`` ``(1, 3)`` from the first piece and the mean of the claim's pieces, and ``states``
+    ``(L, D)``, those after the sixth of ten layers.
 
     Args:
         weights: The state of a :class:`groundwire_training.cross.CrossModel`.
@@ -144,6 +145,8 @@ def build_cross(weights: dict[str, Tensor], sizes: Architecture, *, int8: bool) 
         _relative_bias(g, w)
     for i in range(sizes.layers):
         x = _layer(g, w, i, x, int8=int8, has_past=False)
+        if i == sizes.layers // 2:
+            g.add("Identity", [x], STATES)
     g.add("Slice", [x, g.weight("one", np.array([1], np.int64)), "claim_end"], "own_rows")
     _head(g, w, "head", "own_rows", "logits")
     g.add("Gather", [x, g.weight("first", np.array([0], np.int64))], "cls", axis=0)
@@ -163,6 +166,7 @@ def build_cross(weights: dict[str, Tensor], sizes: Architecture, *, int8: bool) 
     outputs = [
         helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["N", 3]),
         helper.make_tensor_value_info("claim", TensorProto.FLOAT, [1, 3]),
+        helper.make_tensor_value_info(STATES, TensorProto.FLOAT, ["L", sizes.width]),
     ]
     return _wrapped(helper.make_graph(g.nodes, "cross", inputs, outputs, g.weights))
 

@@ -16,6 +16,7 @@ from groundwire.engine.architecture import MINILM, MPNET, Architecture
 from groundwire.engine.cross_encoder import CROSS_GRAPH, CROSS_WORDS
 from groundwire.engine.features import FEATURE_RULES
 from groundwire.engine.models import MANIFEST_NAME, READER_BASE, find_model
+from groundwire.explain.ranking import RANKING_FILE
 from groundwire_training.bases import read_weights
 from groundwire_training.export import export, export_cross
 from groundwire_training.file_entry import file_entry
@@ -127,7 +128,7 @@ def write_manifest(
     """
     names = [
         name
-        for name in (GRAPH, CROSS_GRAPH, CROSS_WORDS, *TABLES, "MODEL_CARD.md")
+        for name in (GRAPH, CROSS_GRAPH, CROSS_WORDS, RANKING_FILE, *TABLES, "MODEL_CARD.md")
         if (folder / name).exists()
     ]
     manifest = {

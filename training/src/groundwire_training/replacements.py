@@ -1,38 +1,50 @@
 """Fits the weights by which :mod:`groundwire.explain.repair` chooses replacements.
 
-``python -m groundwire_training.replacements --data DIR [--ranked N] [--records N] [--out FILE]``,
-where DIR has ``slots/``, as for training the reader. First the candidates are ranked: in claims of
-slot-annotated answers, where a slot's place is taken for the marked span, the replacement that
-gives the right claim shall have the highest score; in right claims it is the words that stand
-there. Then the detector marks spans of answers with one wrong slot and of right ones, and a
-logistic regression gives the probability that the best replacement is the right one.
+``python -m groundwire_training.replacements --data DIR --model DIR`` writes them into the folder of
+``reader-base`` whose hidden states they read; the data has ``slots/``, as for training the reader.
+``groundwire_training.card`` then brings the manifest up to date.
+
+First the candidates are ranked: in claims of slot-annotated answers, where a slot's place is taken
+for the marked span, the replacement that gives the right claim shall have the highest score; in
+right claims it is the words that stand there. Then the detector marks spans of other answers, with
+one wrong slot and right ones, and a logistic regression gives the probability that the best
+replacement is the right one.
 """
 
 import argparse
-import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
 import torch
+import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
 from rich.progress import track
 from sklearn.linear_model import LogisticRegression
+from torch import Tensor, nn
 
 from groundwire import Detector
 from groundwire.detection.comparison.aligned_span import ComparedText, Held
-from groundwire.detection.comparison.words import Word, words_of
+from groundwire.detection.comparison.words import Word, is_negation, words_of
 from groundwire.detection.example import Example
 from groundwire.evaluation.datasets.slots import n_slots, render_slots
 from groundwire.explain import repair
-from groundwire.explain.replacements import FEATURES, Candidates, WordVectors
+from groundwire.explain.ranking import (
+    RANKING_FILE,
+    Ranker,
+    RankingWeights,
+    WordStates,
+    compared,
+    standardised,
+)
+from groundwire.explain.replacements import FEATURES, Candidates
 from groundwire.text.lines import lines_of
-from groundwire.text.quantities import quantities
+from groundwire.text.quantities import Quantity, quantities
 from groundwire.text.segment import segment
 from groundwire_training import sets
 from groundwire_training.sets import LabelledContext
@@ -42,11 +54,17 @@ _LINES = 6
 #: Wrong answers of a record that the detector reads.
 _WRONG = 3
 #: Candidates of a claim that are not right, at most.
-_OTHERS = 500
-#: Weight of the penalty on large weights.
-_PENALTY = 0.002
+_OTHERS = 600
+#: Share of the right claims that are learned from.
+_RIGHT = 0.5
+#: Number of values that :func:`.features_of` returns.
+_DECIDING = 6
+#: Times that each claim is learned from, and claims in one step.
+_PASSES, _PER_STEP = 4, 16
+#: Size of the projected states, the share of their values left out in training, and rates.
+_SIZE, _DROPOUT = 64, 0.3
+_RATE, _FEATURE_RATE, _DECAY = 1e-3, 2e-2, 0.3
 _ARTICLES = frozenset(("a", "an", "the"))
-_FILE = Path(repair.__file__).with_name("replacements.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +89,8 @@ class Case:
         return self.answer != self.right
 
     def is_mended(self, changed: str) -> bool:
-        """Return whether a changed answer says what the right one says: the same words and values.
-
-        Articles are not compared.
-        """
-        return said(changed) == said(self.right)
+        """Return whether a changed answer has the values and content words of the right one."""
+        return _told(changed) == _told(self.right)
 
 
 def cases(record: LabelledContext, rng: random.Random, n: int = 1) -> Iterator[Case]:
@@ -93,11 +108,10 @@ def cases(record: LabelledContext, rng: random.Random, n: int = 1) -> Iterator[C
 @lru_cache(100_000)
 def said(text: str) -> tuple[object, ...]:
     """Return the words and values of a text, in order, without articles."""
-    found: list[tuple[int, object]] = []
     values = quantities(text)
-    for value in values:
-        number = round(value.value, 6) if isinstance(value.value, float) else value.value
-        found.append((value.start, (number, value.unit)))
+    found: list[tuple[int, object]] = [
+        (value.start, (_number(value), value.unit)) for value in values
+    ]
     for word in words_of(text):
         is_value = any(value.start < word.end and word.start < value.end for value in values)
         if not is_value and word.lower not in _ARTICLES:
@@ -105,20 +119,46 @@ def said(text: str) -> tuple[object, ...]:
     return tuple(each for _, each in sorted(found, key=lambda each: each[0]))
 
 
-@dataclass(frozen=True, slots=True)
+def _told(text: str) -> Counter[object]:
+    """Count the values and the stems of the content words of a text."""
+    values = quantities(text)
+    found: Counter[object] = Counter((_number(value), value.unit) for value in values)
+    for word in words_of(text):
+        is_value = any(value.start < word.end and word.start < value.end for value in values)
+        if not is_value and (word.is_content or is_negation(word.lower)):
+            found[word.stem] += 1
+    return found
+
+
+def _number(value: Quantity) -> object:
+    return round(value.value, 6) if isinstance(value.value, float) else value.value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """Candidates of one claim: features, shape ``(n, F)``, and which are right, shape ``(n,)``."""
+    """Candidates of one claim.
 
-    features: NDArray[np.float64]
+    Attributes:
+        found: The candidates' features, shape ``(n, F)``.
+        places: The places of their words, shape ``(n, 4)``; see :class:`.Candidates`.
+        is_right: Which of them are right, shape ``(n,)``.
+        states: The states of all words, in float16.
+        is_wrong: Whether the claim is wrong.
+    """
+
+    features: NDArray[np.float32]
+    places: NDArray[np.intp]
     is_right: NDArray[np.bool_]
+    states: WordStates
+    is_wrong: bool
 
 
-def ranked(case: Case, vectors: WordVectors, rng: random.Random) -> Ranked | None:
+def ranked(case: Case, ranker: Ranker, rng: random.Random) -> Ranked | None:
     """Find the candidates of a case's claim; ``None`` if none of them is right."""
     held = _held(case, rng)
     if held is None:
         return None
-    found = Candidates.of(held, vectors)
+    found = Candidates.of(held)
     claim = held.claim.text
     start = case.answer.rindex(claim, 0, case.slot[0] + len(claim))
     longer = len(case.right) - len(case.answer)
@@ -136,7 +176,9 @@ def ranked(case: Case, vectors: WordVectors, rng: random.Random) -> Ranked | Non
         return None
     others = np.flatnonzero(~is_right).tolist()
     kept = [*np.flatnonzero(is_right).tolist(), *rng.sample(others, min(len(others), _OTHERS))]
-    return Ranked(found.features[kept], is_right[kept])
+    states = ranker.states(held, case.record.question or "")
+    half = WordStates(states.claim.astype(np.float16), states.lines.astype(np.float16))
+    return Ranked(found.features[kept], found.places[kept], is_right[kept], half, case.is_wrong)
 
 
 def _held(case: Case, rng: random.Random) -> Held | None:
@@ -169,38 +211,83 @@ def _shifted(marked: list[Word], words: Sequence[Word], rng: random.Random) -> l
     return [*marked, *following[:1]] if chance > 0.85 else marked
 
 
-def fit_ranking(claims: Sequence[Ranked]) -> list[float]:
-    """Fit a weight for each feature, so that a right candidate has the highest score."""
-    every = np.concatenate([claim.features for claim in claims])
-    scale = torch.from_numpy(every.std(0) + 1e-3)
-    data = [
-        (torch.from_numpy(claim.features) / scale, torch.from_numpy(claim.is_right))
-        for claim in claims
+class RankingModel(nn.Module):
+    """The scores of :meth:`.Ranker.ranked`, to learn their weights."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.projections = nn.Parameter(torch.randn(4, width, _SIZE) * width**-0.5)
+        self.ways = nn.Parameter(torch.full((4,), 5.0))
+        self.features = nn.Parameter(torch.zeros(len(FEATURES)))
+
+    def scores(self, claim: Ranked) -> Tensor:
+        """Return the score of each candidate, shape ``(n,)``."""
+        scores = torch.from_numpy(claim.features) @ self.features
+        own, line = (
+            F.dropout(
+                torch.from_numpy(standardised(each.astype(np.float32))), _DROPOUT, self.training
+            )
+            for each in (claim.states.claim, claim.states.lines)
+        )
+        pairs = zip(*map(torch.from_numpy, compared(claim.places)), strict=True)
+        for way, projection, (ours, theirs) in zip(self.ways, self.projections, pairs, strict=True):
+            one, other = F.normalize(own @ projection, dim=1), F.normalize(line @ projection, dim=1)
+            scores = scores + way * (one @ other.T)[ours, theirs]
+        return scores
+
+    def weights(self) -> RankingWeights:
+        """Return the weights, with a decision that is still to be fitted."""
+        return RankingWeights(
+            self.projections.detach().numpy(),
+            self.ways.detach().numpy(),
+            self.features.detach().numpy(),
+            np.zeros(_DECIDING + 1, np.float32),
+        )
+
+
+def fit_ranking(claims: Sequence[Ranked]) -> RankingModel:
+    """Learn weights with which a right candidate has the highest score."""
+    torch.manual_seed(0)
+    model = RankingModel(claims[0].states.claim.shape[1])
+    groups = [
+        {"params": [model.projections], "lr": _RATE, "weight_decay": _DECAY},
+        {"params": [model.ways, model.features], "lr": _FEATURE_RATE, "weight_decay": 0.0},
     ]
-    weights = torch.zeros(len(FEATURES), dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.LBFGS([weights], max_iter=60, line_search_fn="strong_wolfe")
+    optimizer = torch.optim.AdamW(groups)
+    n_steps = max(1, _PASSES * len(claims) // _PER_STEP)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda n: max(0.02, 1 - n / n_steps))
+    order = [n for _ in range(_PASSES) for n in torch.randperm(len(claims)).tolist()]
+    for done, n in enumerate(track(order, "learning"), start=1):
+        scores = model.scores(claims[n])
+        is_right = torch.from_numpy(claims[n].is_right)
+        loss = scores.logsumexp(0) - scores[is_right].logsumexp(0)
+        (loss / _PER_STEP).backward()  # type: ignore[no-untyped-call]
+        if done % _PER_STEP == 0:
+            optimizer.step()
+            schedule.step()
+            optimizer.zero_grad()
+    return model.eval()
 
-    def loss() -> torch.Tensor:
-        optimizer.zero_grad()
-        total = _PENALTY * (weights**2).sum()
-        for features, is_right in data:
-            scores = features @ weights
-            total = total + (scores.logsumexp(0) - scores[is_right].logsumexp(0)) / len(data)
-        total.backward()  # type: ignore[no-untyped-call]
-        return total
 
-    optimizer.step(loss)  # type: ignore[no-untyped-call]
-    return [round(weight, 4) for weight in (weights.detach() / scale).tolist()]
+@torch.inference_mode()
+def shares_found(model: RankingModel, claims: Sequence[Ranked]) -> list[float]:
+    """Return in what share of wrong claims a right candidate is the first, and in the best 16."""
+    ranks = []
+    for claim in claims:
+        scores = model.scores(claim).numpy()
+        if claim.is_wrong:
+            ranks.append((scores > scores[claim.is_right].max()).sum())
+    return [float(np.mean([rank < n for rank in ranks])) for n in (1, 16)]
 
 
 def decisions(
-    case: Case, detector: Detector, weights: Mapping[str, Any]
+    case: Case, detector: Detector, ranker: Ranker
 ) -> Iterator[tuple[tuple[float, ...], bool]]:
     """Yield, for each marked span with a replacement, what decides about it, and if it is right."""
     sources, question = case.record.sources, case.record.question
     found = detector.detect(sources=sources, question=question, answer=case.answer)
     example = Example(sources=sources, question=question, answer=case.answer)
-    mender = repair.Mender(detector.detect_batch, example, weights)
+    mender = repair.Mender(detector.detect_batch, example, ranker)
     for claim in found.claims:
         for span in claim.spans if len(claim.spans) == 1 else ():
             is_here = span.start < case.slot[1] and case.slot[0] < span.end
@@ -208,27 +295,24 @@ def decisions(
             if fits and (is_here or not case.is_wrong):
                 text = fits[0].changes[0].applied(claim.text)
                 changed = case.answer[: claim.start] + text + case.answer[claim.end :]
-                seen = repair.features_of(fits[0], fits[1:], repair.doubt_of(span))
+                seen = repair.features_of(fits[0], fits[1:], span)
                 yield seen, case.is_wrong and case.is_mended(changed)
 
 
-def fit_decision(rows: Sequence[tuple[tuple[float, ...], bool]]) -> dict[str, object]:
-    """Fit the probability that the best replacement is the right one."""
+def fit_decision(rows: Sequence[tuple[tuple[float, ...], bool]]) -> NDArray[np.float32]:
+    """Fit the probability that the best replacement is the right one: bias, then weights."""
     features, targets = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
     model = LogisticRegression(C=1.0).fit(features, targets)
-    return {
-        "bias": round(float(model.intercept_[0]), 4),
-        "of": [round(float(weight), 4) for weight in model.coef_[0]],
-    }
+    return np.concatenate([model.intercept_, model.coef_[0]]).astype(np.float32)
 
 
 def main() -> None:
     """Fit the weights from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--ranked", type=int, default=2000, help="records to rank candidates of")
-    parser.add_argument("--records", type=int, default=400, help="records for the detector")
-    parser.add_argument("--out", type=Path, default=_FILE, help="where the package has them")
+    parser.add_argument("--model", type=Path, required=True, help="folder of reader-base")
+    parser.add_argument("--rounds", type=int, default=2, help="claims of each record to rank")
+    parser.add_argument("--records", type=int, default=300, help="records for the decision alone")
     options = parser.parse_args()
     rng = random.Random(7)
     judged = sets.slots(options.data / "slots" / "train.jsonl.gz")
@@ -238,28 +322,36 @@ def main() -> None:
         for record in sets.slots(path)
     ]
     rng.shuffle(judged)
-    rng.shuffle(written)
-    half = options.ranked // 2
-    vectors = WordVectors.load()
-    claims = [
-        found
-        for record in track(judged[:half] + written[:half], "ranking")
-        for case in cases(record, rng)
-        if (case.is_wrong or rng.random() < 0.5) and (found := ranked(case, vectors, rng))
-    ]
-    weights: dict[str, object] = {"features": fit_ranking(claims)}
-    detector = Detector.load()
+    kept, judged = judged[: options.records], judged[options.records :]
+    reading = Ranker.load(options.model, RankingModel(1).weights())
+
+    def read(records: Sequence[LabelledContext], what: str) -> list[Ranked]:
+        return [
+            found
+            for record in track(records, what)
+            for case in cases(record, rng)
+            if (case.is_wrong or rng.random() < _RIGHT) and (found := ranked(case, reading, rng))
+        ]
+
+    model = fit_ranking(read((judged * 2 + written) * options.rounds, "reading claims"))
+    shares = shares_found(model, read(kept, "reading other claims"))
+    click.echo(
+        "Right candidates of claims not learned from: {:.3f} first, {:.3f} in 16".format(*shares)
+    )
+    detector = Detector.load(options.model)
+    ranker = Ranker.load(options.model, model.weights())
     rows = [
         row
-        for record in track(judged[: options.records], "reading")
+        for record in track(kept, "reading answers")
         for n, case in enumerate(cases(record, rng, _WRONG))
         if case.is_wrong or n == 1
-        for row in decisions(case, detector, weights)
+        for row in decisions(case, detector, ranker)
     ]
-    weights["decision"] = fit_decision(rows)
-    options.out.write_text(json.dumps(weights, indent=1) + "\n", encoding="utf-8")
+    weights = asdict(replace(model.weights(), decision=fit_decision(rows)))
+    weights["projections"] = weights["projections"].astype(np.float16)
+    np.savez(options.model / RANKING_FILE, **weights)
     n_right = sum(is_right for _, is_right in rows)
-    click.echo(f"{len(claims)} claims ranked; {n_right} of {len(rows)} best replacements are right")
+    click.echo(f"{n_right} of {len(rows)} best replacements are right")
 
 
 if __name__ == "__main__":

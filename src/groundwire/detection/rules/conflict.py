@@ -18,7 +18,6 @@ class ConflictKind(StrEnum):
     ROLES = "roles"  # "Ann sued Bob", where the evidence says "Bob sued Ann"
     FIELD = "field"  # a field or a cell with another value
     REFERENCE = "reference"  # a web or mail address that the evidence does not have
-    DIRECTION = "direction"  # "rose", where the evidence says "fell"
     UNRELATED = "unrelated"  # no word in common with the evidence
 
 

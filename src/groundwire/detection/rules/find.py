@@ -16,7 +16,6 @@ RULES: tuple[Rule, ...] = (
     values.values,
     values.days,
     statements.negations,
-    statements.directions,
     statements.ranks,
     relations.roles,
     addresses.addresses,

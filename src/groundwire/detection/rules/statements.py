@@ -21,7 +21,7 @@ _ABOUT = 0.6
 #: other content word.
 _MIN_WORDS = 2
 #: Number of best lines that are compared by their clauses, and number of best lines that are
-#: compared by words such as "rose" or "longest".
+#: compared by words such as "longest".
 _CLAUSE_LINES, _LINES = 2, 4
 _UNTOLD = re.compile(
     r"\b(?:(?:could|can|do|did|does)(?:n['’]t| not)|cannot|unable to) "
@@ -30,13 +30,6 @@ _UNTOLD = re.compile(
     r"|details?)\b",
     re.IGNORECASE,
 )
-_ROSE = words("""
-    rose rises increased increase increases higher grew grows climbed gained jumped surged
-""")
-_FELL = words("""
-    fell decreased decrease decreases lower dropped drops declined declines shrank plunged slumped
-""")
-_UP, _DOWN = _ROSE | {"up", "rise", "rising"}, _FELL | {"down", "falls", "fall", "falling"}
 _SUPERLATIVE = re.compile(r"\b(?:most [a-z]+|[a-z]{3,}est|best|worst)\b", re.IGNORECASE)
 _NO_SUPERLATIVE = words("""
     interest request forest west test rest guest harvest invest suggest digest honest modest protest
@@ -70,19 +63,6 @@ def negations(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleF
         if denied:
             start, end = min(w.start for w in denied), max(w.end for w in denied)
             yield RuleFinding(start, end, ConflictKind.NEGATION)
-
-
-def directions(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
-    """Find words such as "rose" where the evidence has words such as "fell", and the reverse."""
-    if claim.has_negation:
-        return
-    about = [line for line in lines[:_LINES] if overlap(claim, line) >= _ABOUT]
-    for own, same, other in ((_ROSE, _UP, _DOWN), (_FELL, _DOWN, _UP)):
-        said = [word for word in claim.words if word.lower in own]
-        if not said or claim.lowers & other or not about:
-            continue
-        if all(line.lowers & other and not line.lowers & same for line in about):
-            yield RuleFinding(said[0].start, said[0].end, ConflictKind.DIRECTION)
 
 
 def ranks(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
