@@ -287,7 +287,7 @@ def test_the_model_and_the_cache_are_those_of_the_pipeline(detector: Detector) -
         "spans": [{"sid": "S0", "text": text}],
     }
     with native(Pipeline(detector)) as base:
-        before = detector.work["texts_read"]
+        before = detector.work.get("texts_read", 0)
         assert (
             fetch(f"{base}/v1/check", data={"sources": [text], "answer": "It was lit."}).status
             == 200
@@ -303,7 +303,7 @@ def test_what_was_read_for_a_tenant_is_that_tenants_own(detector: Detector) -> N
         "spans": [{"sid": "S0", "text": text}],
     }
     with native(Pipeline(detector)) as base:
-        before = detector.work["texts_read"]
+        before = detector.work.get("texts_read", 0)
         for tenant, n_read in (("a", 1), ("a", 1), ("b", 2)):
             assert verify(base, body, **{"X-Test-Tenant": tenant}).status == 200
             assert detector.work["texts_read"] == before + n_read

@@ -34,7 +34,7 @@ def judge_block(detector: AnyDetector, block: Block) -> Iterator[JudgedRow]:
 def judged_row(row: NumberedAnswer, verdict: Detection | GroundwireError) -> JudgedRow:
     """Make a row of results from an answer and its detection or error.
 
-    If the outcome of the detection is unavailable, the row has the detection and an error.
+    A row whose detection has the outcome ``unavailable`` has both the detection and an error.
     """
     answer, detection, error, seconds = row.answer, None, None, 0.0
     if isinstance(verdict, Detection):

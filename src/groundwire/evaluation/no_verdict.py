@@ -60,7 +60,7 @@ class RowCounts:
         n: Number of all rows.
         n_unreadable: Rows that could not be read, or that have any error in the output of
             ``check --batch``; no score counts them.
-        n_failed_checks: Rows whose check failed.
+        n_failed_checks: Other rows whose check failed.
         n_unchecked: Rows whose check did not fail, but judged nothing, for example because the
             answer has no source or claims nothing.
         n_unlabelled: Rows that did not fail and have no label; no score counts them.

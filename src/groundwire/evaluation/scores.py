@@ -46,7 +46,7 @@ def scores_of(
 
 
 def precisions(counts: AnswerCounts, prevalences: Sequence[float]) -> list[dict[str, Any]]:
-    """Compute the precision at some shares of hallucinated answers, as JSON data."""
+    """Compute the precision at each prevalence of hallucination, as JSON data."""
     return [
         {"prevalence": share, "precision": defined(counts.precision_at(share))}
         for share in prevalences

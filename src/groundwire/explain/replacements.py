@@ -167,7 +167,7 @@ class _Text:
 
     @cached_property
     def classes(self) -> list[int]:
-        """The class of each word."""
+        """The class of each word: function word, other word, or word of a value."""
         return [self._class(word) for word in self.words]
 
     def _class(self, word: Word) -> int:

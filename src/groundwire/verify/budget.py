@@ -70,7 +70,7 @@ def required(target: float, prior: ProbabilityInterval, units: Units = Units.BIT
     """Return bounds of the information that a claim needs, KL(τ ‖ p₀): target τ, prior p₀.
 
     The prior is the probability without the evidence. A claim with a prior above the target needs
-    information too, because KL has no sign.
+    information too, because KL is never negative.
     """
     return observed(ProbabilityInterval.exactly(target), prior, units)
 

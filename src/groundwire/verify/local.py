@@ -47,9 +47,9 @@ from groundwire.verify.verifier import ANYONE, ClaimQuestion, DoubtedWords, Judg
 _GRAPHS = (CROSS_GRAPH, "reader.onnx")
 #: Limit on the claims that a verification queues at a time: detections use the same threads.
 _MAX_WAITING = 8
-#: A conflict whose ``stands_alone`` is false counts only if the highest P(not supported) of its
-#: words is at least this. In validation answers, annotators marked 92 to 100 % of the numbers,
-#: dates and fields in such conflicts.
+#: A conflict that needs the model's doubt (``stands_alone`` is false) counts only if the highest
+#: P(not supported) of its words is at least this. From here on, annotators marked 92 to 100 % of
+#: the numbers, dates and fields in validation answers.
 _DOUBTED = 0.6
 #: The highest P(YES) of a claim with a conflict that makes the answer NO.
 DENIED = 0.1

@@ -375,7 +375,7 @@ def _without_its_text(part: object) -> object:
 
 
 def _before_answers(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the fields of a chunk that may be sent before any answer.
+    """Return the fields of a chunk that may be sent ahead of all answers, while text is withheld.
 
     The result is empty if the whole chunk is to be left out.
     """

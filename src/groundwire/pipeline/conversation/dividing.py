@@ -261,7 +261,7 @@ class _Walk:
             return True
         return not structure.is_code(text) and wording.informs_as_block(text)
 
-    # Methods that read labels.
+    # Methods that read labels of sections.
 
     def _label(self, start: int, line_end: int) -> PromptLabel | None:
         """Return the label at the start of a line; ``None`` if no label begins a section there."""

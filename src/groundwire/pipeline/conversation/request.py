@@ -24,7 +24,7 @@ class SourceOrigin(StrEnum):
     """The origins of a source. Sources that the caller names are used before any other."""
 
     METADATA = "metadata"  # metadata["grounding.sources"], with which a caller asks for a check
-    DOCUMENTS = "documents"  # field ``documents``; grounding_source parts not sent by users
+    DOCUMENTS = "documents"  # the key "documents"; parts of type "grounding_source" not from users
     TOOL = "tool"  # the result of a tool or a function
     CONTEXT = "context"  # information in a message: retrieved passages, facts of a system prompt
 
