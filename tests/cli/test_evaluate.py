@@ -209,6 +209,7 @@ def test_results_are_kept_and_not_overwritten(run: CommandLine, data: Path, tmp_
         (["--prevalence", "nan"], "'nan' is no finite number"),
         (["--output", "r.jsonl", "--prevalence", "nan"], "'nan' is no finite number"),
         (["--column", "nothing"], "field=column"),
+        (["--column", "response=answer"], "answer=response"),
         (["--output", "r.jsonl.gz"], "not packed"),
     ],
 )

@@ -1,5 +1,7 @@
 """What is odd about a configuration, and is told wherever it is read."""
 
+from pathlib import Path
+
 import pytest
 
 from groundwire.config import parse
@@ -115,3 +117,22 @@ def test_what_lets_answers_pass_where_answers_are_withheld_is_one(text: str, sai
 )
 def test_what_lets_nothing_pass_that_would_be_withheld_is_none(text: str) -> None:
     assert codes(text) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("reader-bse", ["unknown_detector"]),
+        ("reader-small", []),
+        ("similarity:hash", []),
+        ("KRLabsOrg/lettucedect-base-modernbert-en-v1", []),
+    ],
+)
+def test_a_name_that_no_detector_has_is_found(name: str, expected: list[str]) -> None:
+    assert codes(f"detector: {{name: '{name}'}}") == expected
+
+
+def test_a_folder_is_a_detector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert codes("detector: {name: own}") == []

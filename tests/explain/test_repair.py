@@ -52,6 +52,20 @@ def test_two_mistakes_in_a_claim_are_two_changes() -> None:
     assert [(edit.old, edit.new) for edit in found.edits] == [("1950", "1889"), ("500 m", "330 m")]
 
 
+def test_a_range_with_both_ends_marked_is_replaced_as_a_whole() -> None:
+    detector = FixedDetector(contradicted=["1950", "1952"])
+    source = "The tower was built between 1887 and 1889."
+    found = repair(detector, sources=[source], answer="The tower was built between 1950 and 1952.")
+    assert found.answer == source
+    assert len(found.edits) == 1
+
+
+def test_words_with_combining_marks_stay_whole() -> None:
+    detector, town = FixedDetector(contradicted=["Berlin"]), "Poznan\u0301"
+    found = repair(detector, sources=[f"It stands in {town}."], answer="It stands in Berlin.")
+    assert found.answer == f"It stands in {town}."
+
+
 def test_a_claim_with_four_mistakes_is_not_mended() -> None:
     detector = FixedDetector(contradicted=["1950", "500 m", "castle", "burnt"])
     found = repair(detector, sources=[TOWER], answer="The castle burnt in 1950 and is 500 m tall.")
@@ -100,6 +114,48 @@ def test_a_value_within_another_one_is_another_value() -> None:
     sources = ["The tower has 3 floors.", "The tower has 33 floors."]
     detector = FixedDetector(contradicted=["12"])
     assert repair(detector, sources=sources, answer="The tower has 12 floors.").edits == ()
+
+
+@pytest.mark.parametrize(
+    ("source", "answer", "marked"),
+    [
+        (
+            "The Team plan costs $12 per seat per month.",
+            "With 10 seats, the Team plan is $120 per month.",
+            "$120",
+        ),
+        (
+            "Expenses above $500 require approval by a director.",
+            "Your $750 expense requires approval by a director.",
+            "$750",
+        ),
+        (
+            "The certificate expires on 12 May 2026 and was issued for 90 days.",
+            "The certificate was issued on 11 February 2026.",
+            "11 February 2026",
+        ),
+    ],
+)
+def test_what_may_follow_from_the_evidence_is_left_as_it_is(
+    source: str, answer: str, marked: str
+) -> None:
+    found = repair(FixedDetector(contradicted=[marked]), sources=[source], answer=answer)
+    assert found.before.outcome is Outcome.HALLUCINATED
+    assert found.edits == ()
+
+
+@pytest.mark.parametrize(
+    ("source", "answer", "marked", "right"),
+    [
+        ("The plan costs $12 per seat.", "The plan costs $15 per seat.", "$15", "$12"),
+        ("Orders above $500 are free.", "Orders above $750 are free.", "$750", "$500"),
+    ],
+)
+def test_a_value_that_nothing_explains_is_replaced(
+    source: str, answer: str, marked: str, right: str
+) -> None:
+    found = repair(FixedDetector(contradicted=[marked]), sources=[source], answer=answer)
+    assert found.answer == answer.replace(marked, right)
 
 
 def test_without_probabilities_nothing_is_changed() -> None:

@@ -265,7 +265,7 @@ def examine_first(row: InputRow, files: Files) -> None:
                 f"No row was checked. In the first one, the source {source.text!r} is the name of "
                 "a file. A source is a text: put the content of the file into the column."
             )
-    if row.content.question is None:
+    if row.content.question is None and not {*ROW_KEYS["question"]}.intersection(row.keys):
         known = {key for keys in ROW_KEYS.values() for key in keys} | {"id"}
         known |= set(files.columns.columns.values())
         others = [

@@ -132,6 +132,7 @@ def check(
         return
     refuse_options(ctx, ("config",), "needs --conversation.")
     if batch is not None:
+        refuse_options(ctx, ("repairs",), "cannot be used with --batch: in Python, repair() can.")
         refuse_options(
             ctx,
             of_answer,

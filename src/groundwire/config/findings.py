@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from groundwire.config.read import Config, SettingOrigin
 from groundwire.detection.similarity import THRESHOLD
 from groundwire.detection.values import Label, Outcome
-from groundwire.engine.models import EMBEDDERS, ENCODER, find_model, find_reader
-from groundwire.errors import ConfigError, ModelError
+from groundwire.engine.models import DETECTORS, EMBEDDERS, ENCODER, find_model, find_reader
+from groundwire.errors import ConfigError, ModelError, UnknownModelError
 from groundwire.policy.policy import HallucinationPlugin, Overrides, decide, reach, resolve
 
 
@@ -55,6 +56,7 @@ def findings(
     return (
         *_refusing_most(config, tenants),
         *_passing_unchecked(config, tenants),
+        *_unknown_detector(config),
         *_high_thresholds(config),
         *_useless_sample(config),
         *_nobody_signs_in(config),
@@ -165,6 +167,14 @@ def _similarity_of(config: Config, own: Overrides | None) -> tuple[str, float]:
         points = {} if embedder == "hash" else find_model(ENCODER).operating_points
         point = points.get(point, THRESHOLD)
     return chosen.detector, point
+
+
+def _unknown_detector(config: Config) -> Iterator[ConfigFinding]:
+    """Find a name of a detector that is neither known, nor a folder, nor the id of a hub."""
+    name = config.detector.name
+    if name not in DETECTORS and "/" not in name and not Path(name).is_dir():
+        message, where = str(UnknownModelError(name, DETECTORS)), _where(config, "detector.name")
+        yield ConfigFinding(code="unknown_detector", where=where, message=message)
 
 
 def _high_thresholds(config: Config) -> Iterator[ConfigFinding]:

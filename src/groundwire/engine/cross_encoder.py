@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Self
 
 import numpy as np
+import onnxruntime
 from numpy.typing import NDArray
 
 from groundwire.detection.closest_lines import Excerpt
@@ -23,6 +24,9 @@ from groundwire.engine.tokenizer import WordPieces
 CROSS_GRAPH, CROSS_WORDS = "cross.onnx", "cross-words.bin"
 #: Output of the graph with the hidden states after a layer in the middle.
 STATES = "states"
+#: Lets a run compute only what its outputs need: for states, the layers up to the middle.
+_PART = onnxruntime.RunOptions()
+_PART.only_execute_path_to_fetches = True
 
 
 class CrossEncoder(Graph):
@@ -77,7 +81,7 @@ class CrossEncoder(Graph):
         features = np.tile(np.array(NEUTRAL, np.int64), (len(claim), 1))
         excerpts = [Excerpt(np.empty(0, np.int32), (line,)) for line in lines]
         inputs = _inputs(claim, features, question, excerpts, pieces)
-        (states,) = self._session.run([STATES], inputs)
+        (states,) = self._session.run([STATES], inputs, _PART)
         found, start = [states[1 : len(claim) + 1]], len(states) - sum(len(x) + 1 for x in lines)
         for line in lines:
             found.append(states[start : start + len(line)])

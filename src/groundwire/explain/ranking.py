@@ -9,14 +9,15 @@ after them. The score of a replacement is a weighted sum of these and of its fea
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groundwire.detection.comparison.aligned_span import ComparedText, Held
-from groundwire.engine.cross_encoder import CROSS_GRAPH, CrossEncoder
-from groundwire.engine.models import READER_BASE, find_model, find_reader
+from groundwire.engine.cross_encoder import CrossEncoder
+from groundwire.engine.models import READER_BASE, find_model, find_reader, verify
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.errors import ModelError
 from groundwire.explain.replacements import Candidates, Replacement
@@ -25,7 +26,7 @@ Floats = NDArray[np.float32]
 #: File of ``reader-base`` with the weights.
 RANKING_FILE = "ranking.npz"
 #: The most word pieces of a claim that are read, and of all its lines together.
-_CLAIM_PIECES, _LINE_PIECES = 120, 230
+_CLAIM_PIECES, _LINE_PIECES = 120, 310
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,15 +83,15 @@ class Ranker:
         """Open the cross-encoder of a model folder, by default of ``reader-base``.
 
         Raises:
-            ModelError: If ``reader-base`` is not installed, or has no weights for repairs.
+            ModelError: If ``reader-base`` is not installed, has no weights for repairs, or has a
+                damaged file.
         """
-        base = find_reader(folder or READER_BASE)
+        name = folder or READER_BASE
+        base = find_reader(name)
         encoder = CrossEncoder.of(base, threads=1) if base else None
         if base is None or encoder is None or (not weights and RANKING_FILE not in base.files):
-            raise ModelError(
-                f"{folder or READER_BASE} has no {CROSS_GRAPH} and {RANKING_FILE}, which repairs "
-                "need. Install the reader-base of this version: `pip install ./models/reader-base`."
-            )
+            raise ModelError(f"{name} has no {RANKING_FILE}: `pip install ./models/reader-base`.")
+        verify(base)
         weights = weights or RankingWeights.read(base.folder / RANKING_FILE)
         return cls(encoder, WordPieces(find_model().folder / "tokenizer.json"), weights)
 
@@ -104,11 +105,14 @@ class Ranker:
             return []
         scores = found.features @ self.weights.features
         scores += self._likeness(self.states(held, question), found.places) @ self.weights.ways
-        order = np.argsort(-scores).tolist()
+        order = np.argsort(-scores, kind="stable").tolist()
         return [(found.replacements[n], float(scores[n])) for n in order]
 
     def states(self, held: Held, question: str) -> WordStates:
-        """Read a claim with its lines of evidence."""
+        """Read a claim with its lines of evidence, and return the states of their words.
+
+        The first 120 word pieces of the claim are read, and the first 310 of all lines together.
+        """
         texts = [held.claim, *held.lines]
         claim, *lines = encoded = self._pieces.encode_batch([text.text for text in texts])
         room = [_LINE_PIECES - sum(map(len, lines[:n])) for n in range(len(lines))]
@@ -173,11 +177,14 @@ def _spaced(texts: list[Floats]) -> Floats:
     return np.concatenate([empty, *(rows for text in texts for rows in (text, empty))])
 
 
-@cache
 def shipped_ranker() -> Ranker:
     """Return the ranker of ``reader-base``, which is opened once.
 
     Raises:
-        ModelError: If ``reader-base`` is not installed.
+        ModelError: As :meth:`Ranker.load`.
     """
-    return Ranker.load()
+    with _OPENING:
+        return _shipped()
+
+
+_OPENING, _shipped = Lock(), cache(Ranker.load)

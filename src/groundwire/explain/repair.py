@@ -9,12 +9,12 @@ checked again as a whole.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from math import inf, log
+from math import inf, isclose, log
 from time import monotonic
 from typing import Any, TypeAlias
 
 from groundwire.detection.any_detector import AnyDetector
-from groundwire.detection.comparison.aligned_span import ComparedText
+from groundwire.detection.comparison.aligned_span import ComparedText, Held
 from groundwire.detection.comparison.words import words_of
 from groundwire.detection.example import Example, SourceLike
 from groundwire.detection.values import (
@@ -30,7 +30,7 @@ from groundwire.errors import GroundwireError
 from groundwire.explain.nearby import SourceLines
 from groundwire.explain.ranking import Ranker, shipped_ranker
 from groundwire.explain.replacements import Replacement
-from groundwire.text.quantities import quantities
+from groundwire.text.quantities import Quantity, QuantityKind, quantities
 
 #: How many replacements of each span are tried, by the number of spans of the claim. The detector
 #: reads all their combinations, at most 9.
@@ -293,7 +293,7 @@ class Mender:
                 new=change.text,
                 evidence=(change.place,) if change.place else (),
             )
-            for change in fits[0].changes
+            for change in dict.fromkeys(fits[0].changes)
         ]
 
     def fits(self, claim: Claim) -> list[Fit]:
@@ -301,13 +301,14 @@ class Mender:
         if len(claim.spans) not in _MOST_READ:
             return []
         n = _MOST_READ[len(claim.spans)]
-        ways: dict[str, tuple[tuple[Replacement, float], ...]] = {}
-        for way in product(*(self._ranked(claim, span)[:n] for span in claim.spans)):
-            if (text := _applied(claim.text, way)) is not None:
-                ways.setdefault(text, way)
+        found_by: dict[str, Fit] = {}
+        for each in product(*(self._ranked(claim, span)[:n] for span in claim.spans)):
+            fit = Fit(tuple(change for change, _ in each), tuple(score for _, score in each))
+            if (text := _applied(claim.text, fit.changes)) is not None:
+                found_by.setdefault(text, fit)
         fits = [
-            Fit(tuple(change for change, _ in way), tuple(score for _, score in way))
-            for way, found in zip(ways.values(), self.read([*ways]), strict=True)
+            fit
+            for fit, found in zip(found_by.values(), self.read([*found_by]), strict=True)
             if isinstance(found, Detection) and found.outcome is Outcome.GROUNDED
         ]
         return sorted(fits, key=lambda fit: -sum(fit.scores))
@@ -317,12 +318,14 @@ class Mender:
 
         ``seen`` has the features of the replacement, from :func:`features_of`.
         """
-        decided = self._ranker().weights.decision @ (1.0, *seen) >= log_odds(_SURE)
-        return bool(decided) and seen[1] >= _MIN_GAP
+        odds = float(self._ranker().weights.decision @ (1.0, *seen))
+        return odds >= log_odds(_SURE) and seen[1] >= _MIN_GAP
 
     def _ranked(self, claim: Claim, span: Span) -> list[tuple[Replacement, float]]:
         """Return the replacements of a span that change the claim, best first, with scores."""
         held = self._lines.held(span, claim, ComparedText(claim.text))
+        if _may_follow(held, self._example.question or ""):
+            return []
         best: dict[str, tuple[Replacement, float]] = {}
         for change, score in self._ranker().ranked(held, self._example.question or ""):
             text = change.applied(claim.text)
@@ -331,10 +334,48 @@ class Mender:
         return [*best.values()]
 
 
-def _applied(claim: str, way: Iterable[tuple[Replacement, float]]) -> str | None:
-    """Return the claim with several replacements; ``None`` if two of them overlap."""
+def _may_follow(held: Held, question: str) -> bool:
+    """Return whether a number or date of a span may follow from others, and so be right.
+
+    A number is a sum, difference, product or quotient of two others, of which the claim or the
+    question states one: "With 10 seats, it is $120" of "$12 per seat". A date is a duration of the
+    evidence, or about as long, before or after another date.
+    """
+    own = [q for q in held.claim.quantities if q.start < held.end and q.end > held.start]
+    said = [q for q in held.claim.quantities if q not in own] + list(quantities(question))
+    stated = [q for line in held.lines for q in line.quantities]
+    days = [_day(q) for q in stated if _day(q)]
+    lengths = [q.value / 86_400 for q in stated if q.unit == "s" and isinstance(q.value, float)]
+    return any(
+        _is_result(q.number, a.number, b.number)
+        # Among more numbers, some pair gives almost any result.
+        for q, a, b in product(own, said[:12], said[:12] + stated[:12])
+        if a != b and q.kind is a.kind is b.kind is QuantityKind.NUMBER
+    ) or any(
+        isclose(abs(_day(q) - day), length, rel_tol=0.02, abs_tol=3)
+        for q, day, length in product(own, days, lengths)
+        if _day(q)
+    )
+
+
+def _day(quantity: Quantity) -> float:
+    """Return roughly how many days a date is after the year 0; 0 for what is no whole date."""
+    year, month, day = quantity.value if isinstance(quantity.value, tuple) else (None,) * 3
+    return 365.25 * year + 30.4 * month + day if year and month and day else 0.0
+
+
+def _is_result(number: float, a: float, b: float) -> bool:
+    results = [a + b, abs(a - b), a * b, *([a / b, b / a] if a and b else ())]
+    return any(isclose(number, each, rel_tol=0.005) for each in results)
+
+
+def _applied(claim: str, changes: Iterable[Replacement]) -> str | None:
+    """Return the claim with several replacements; ``None`` if two different ones overlap.
+
+    Both ends of a range may be marked. Then each span has the same replacement, of the range.
+    """
     before = len(claim)
-    for change in sorted((change for change, _ in way), key=lambda each: -each.start):
+    for change in sorted({*changes}, key=lambda each: -each.start):
         if change.end > before:
             return None
         claim, before = change.applied(claim), change.start

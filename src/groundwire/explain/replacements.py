@@ -39,8 +39,10 @@ _MOST_PARTS = 6
 _FUNCTION, _OTHER, _VALUE = range(3)
 #: Matches words of data that do not fit into a sentence.
 _DATA = re.compile(r"true|false|null|none|\S*_\S*", re.IGNORECASE)
+#: Matches words of a bound, such as "above" in "above $500".
+_BOUND = re.compile(r"\b(?:above|over|below|under|than|at least|at most|exceed\w*|up to)\b", re.I)
 #: Ends of clauses and other marks, which a run of words contains only within a name or a value.
-_BETWEEN_CLAUSES = re.compile(r"[.;:!?]\s|[\n|\"{}\[\]<>]")
+_BETWEEN_CLAUSES = re.compile(r"[.;:!?]\s|[\n|\"“”(){}\[\]<>]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ def _replacement(claim: "_Text", part: "_Run", line: "_Text", run: "_Run") -> Re
     if place is not None:
         start, end = place.start + run.start, place.start + run.end
         place = EvidenceRef(source_id=place.source_id, start=start, end=end, text=text)
-    if part.start == 0 and claim.text[:1].isupper():
+    if part.start == 0 and claim.text[:1].isupper() and line.words[run.first].text.islower():
         text = text[:1].upper() + text[1:]
     return Replacement(part.start, part.end, claim.text[part.start : part.end], text, place)
 
@@ -128,7 +130,8 @@ class _Run:
     """Some words of a text in a row: the indices of the first and the last, and the place.
 
     ``values`` has the quantities in the run; of a range that is only partly in the run, both ends.
-    ``content`` has the stems of the content words.
+    ``content`` has the stems of the content words. ``is_bound`` is true if the run has a quantity
+    and words such as "above", or follows such words.
     """
 
     first: int
@@ -137,6 +140,7 @@ class _Run:
     end: int
     values: list[Quantity]
     content: frozenset[str]
+    is_bound: bool
 
     @property
     def n_words(self) -> int:
@@ -185,10 +189,11 @@ class _Text:
             end = max(end, found[-1][1])
         values = [each for value in found for each in value[2]]
         content = content_of(self.words[first : last + 1])
-        return _Run(first, last, start, end, values, content)
+        is_bound = bool(values) and bool(_BOUND.search(self.text, max(0, start - 12), end))
+        return _Run(first, last, start, end, values, content, is_bound)
 
     def runs(self, longest: int) -> list[_Run]:
-        """Return all runs of at most ``longest`` words that lie within a clause."""
+        """Return the runs of at most ``longest`` words within a clause, but not those of data."""
         found = []
         n_words = min(len(self.words), _MOST_IN_LINE)
         for first in range(n_words):
@@ -203,8 +208,8 @@ class _Text:
 
     def _is_within(self, place: int) -> bool:
         """Return whether the mark at an offset is in a name or a value, as in "St. Pancras"."""
-        values = [(start, end) for start, end, _ in self.values]
-        return any(start <= place < end - 1 for start, end in [*self.names, *values])
+        either = [*self.names, *(value[:2] for value in self.values)]
+        return any(start <= place < end - 1 for start, end in either)
 
 
 def _parts(claim: _Text, held: Held) -> list[_Run]:
@@ -233,8 +238,10 @@ def _fitting(runs: list[_Run], line: _Text, claim: _Text, part: _Run) -> list[_R
     """Return the runs of a line that may replace ``part`` of a claim.
 
     They have at most three words more than ``part``, begin or end with a function word only if
-    ``part`` does, and say more than the rest of the claim. A single word that is a value can be
-    replaced only by a value, and words without a value only by something else.
+    ``part`` does, and have a content word that the rest of the claim lacks, or none at all. A
+    single word that is a value can be replaced only by a value, and words without a value only by
+    something else. A value that is a bound in the line, as in "above $500", must be one in the
+    claim.
     """
     theirs, ours = line.classes, claim.classes
     is_function = ours[part.first] == _FUNCTION, ours[part.last] == _FUNCTION
@@ -252,6 +259,7 @@ def _fitting(runs: list[_Run], line: _Text, claim: _Text, part: _Run) -> list[_R
             else is_value or part.values
         )
         and not (run.content and run.content <= rest)
+        and run.is_bound <= part.is_bound
     ]
 
 

@@ -91,7 +91,7 @@ def repair_to_terminal(repair: "Repair", *, color: bool) -> str:
     lines = [to_terminal(repair.before, color=color), ""]
     if repair.after is None:
         is_wrong = repair.before.outcome is Outcome.HALLUCINATED
-        why = "no words of the sources fit surely enough" if is_wrong else "only a wrong answer is"
+        why = "no words of the sources fit surely enough" if is_wrong else "nothing is marked"
         return "\n".join([*lines, f"repair    nothing changed: {why}"])
     paint = painter(color=color)
     for edit in repair.edits:

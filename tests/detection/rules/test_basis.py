@@ -1,7 +1,5 @@
 """The evidence of a claim as rules read it."""
 
-import json
-
 import pytest
 
 from groundwire.detection.comparison.aligned_span import ComparedText
@@ -27,11 +25,6 @@ def test_a_claim_may_be_a_line_word_for_word() -> None:
 )
 def test_a_word_stands_there_in_doubt(word: str, *, expected: bool) -> None:
     assert basis_of_lines(["A cat from Italy"]).has(ComparedText(word).words[0]) is expected
-
-
-def test_fields_that_say_no_are_denied() -> None:
-    data = {"attributes": {"OutdoorSeating": False}, "wifi": True, "pets": "no", "rooms": 4}
-    assert [*map(set, basis_of(json.dumps(data)).denied)] == [{"outdoor", "seating"}, {"pet"}]
 
 
 def test_rows_are_cells_by_column() -> None:

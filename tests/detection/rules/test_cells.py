@@ -1,18 +1,15 @@
 """Fields and cells that say otherwise."""
 
-import json
-
 import pytest
 
 from groundwire.detection.comparison.aligned_span import ComparedText
 from groundwire.detection.rules import Basis, ConflictKind
-from groundwire.detection.rules.cells import cells, entries, fields
+from groundwire.detection.rules.cells import cells, entries
 from groundwire.text.lines import lines_of
 from groundwire.text.quantities import QuantityIndex
 from tests.detection.rules.against import told_by
 
 FIELD = ConflictKind.FIELD
-CAFE = json.dumps({"attributes": {"outdoorSeating": False, "wifi": True, "dog park": False}})
 TREES = """\
 | Model | Colour | Weight |
 |---|---|---|
@@ -20,34 +17,6 @@ TREES = """\
 | Cedar | blue | 5 kg |
 | Oak | green | 6 kg |
 """
-
-
-@pytest.mark.parametrize(
-    ("claim", "words"),
-    [
-        ("The cafe has outdoor seating.", "outdoor seating"),
-        ("Guests like the dog parks.", "dog parks"),
-        ("Outdoor seating is offered all year, and wifi.", "Outdoor seating is offered all year"),
-    ],
-)
-def test_what_a_field_says_there_is_not_is_wrong(claim: str, words: str) -> None:
-    assert told_by(fields, claim, CAFE) == [(FIELD, words)]
-
-
-@pytest.mark.parametrize(
-    "claim",
-    [
-        "The cafe has no outdoor seating.",
-        "The cafe lacks outdoor seating.",
-        "Outdoor seating is unavailable.",
-        "For outdoor seating it says false.",
-        "The cafe has wifi.",
-        "The cafe has seating.",  # not all of the field's name
-        "The cafe has a terrace.",
-    ],
-)
-def test_what_is_denied_on_or_not_named_is_left_alone(claim: str) -> None:
-    assert told_by(fields, claim, CAFE) == []
 
 
 @pytest.mark.parametrize(

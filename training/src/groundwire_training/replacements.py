@@ -139,7 +139,7 @@ class Ranked:
     """Candidates of one claim.
 
     Attributes:
-        found: The candidates' features, shape ``(n, F)``.
+        features: The candidates' features, shape ``(n, F)``.
         places: The places of their words, shape ``(n, 4)``; see :class:`.Candidates`.
         is_right: Which of them are right, shape ``(n,)``.
         states: The states of all words, in float16.

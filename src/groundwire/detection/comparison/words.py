@@ -14,7 +14,7 @@ from groundwire.text.vocabulary import (
     PREPOSITIONS,
 )
 
-_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_WORD = re.compile(r"(?:\w[\u0300-\u036f]*)+(?:['’](?:\w[\u0300-\u036f]*)+)*")
 _POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[.,;:!?()—]|\bbut\b")
 _MEASURE = {word: f"{min(group)}~" for group in MEASURES for word in group}

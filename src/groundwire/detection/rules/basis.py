@@ -10,10 +10,7 @@ from groundwire.detection.rules.clauses import Clause, clauses_of
 from groundwire.text.quantities import Quantity, QuantityIndex
 from groundwire.text.vocabulary import words
 
-_DENIED = (": false", ": no")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 #: Words in the path of a field that do not say what the field is about: "attributes", "is".
-_PLACES = words("attribute attributes business restaurant restaurants is has good for by only")
 _FIELD = re.compile(r"[\w .'()/-]{1,80}: ")
 #: Words of which nearly every English text has some, and that most other languages lack.
 _ENGLISH = words("the of is are and")
@@ -89,19 +86,6 @@ class Basis:
         """Whether the lines contain function words of English."""
         lowers = {word.lower for reading in self.readings for word in words_of(reading)}
         return not _ENGLISH.isdisjoint(lowers)
-
-    @cached_property
-    def denied(self) -> tuple[frozenset[str], ...]:
-        """For each field whose value is "no" or "false": the words in its name, without final "s".
-
-        Words that do not say what a field is about, such as "attributes" and "is", are left out.
-        """
-        off = (reading for reading in self.readings if reading.casefold().endswith(_DENIED))
-        names = (words_of(_CAMEL.sub(" ", reading.rpartition(": ")[0])) for reading in off)
-        own = (
-            frozenset(singular(w.lower) for w in name if w.lower not in _PLACES) for name in names
-        )
-        return tuple(dict.fromkeys(filter(None, own)))
 
     @cached_property
     def rows(self) -> tuple[Mapping[str, str], ...]:

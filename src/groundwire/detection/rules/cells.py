@@ -16,35 +16,11 @@ _NEGATIVE = re.compile(
     r"|only|off|disabled|false)\b|n['’]t|\b(?:un|dis)[a-z]+",
     re.IGNORECASE,
 )
-_CLAUSE_END = re.compile(r"[.,;:!?]|\b(?:and|but|while)\b", re.IGNORECASE)
 _BE = frozenset(("is", "are", "was", "were", "comes", "come"))
-#: A word counts as the subject of an "is" that is among this many words after it: "sign-in by code
-#: is on".
-_BEFORE_BE = 3
 _ENTRY_WORDS = 2
 #: Words of values that only mean yes, no or nothing.
 _SWITCHES = words("true false yes no null none empty")
 _WHETHER = words("available offered provided included given welcome possible listed")
-_OFFERS = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|offer\w*|provid\w*|includ\w*|with|accept\w*|allow\w*|featur\w*"
-    r"|support\w*|com(?:es?|ing) with|serves?|enabled|available|on)\b",
-    re.IGNORECASE,
-)
-
-
-def fields(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find things that a claim says exist and a field denies: "has wifi" and ``wifi: no``.
-
-    If the field's name has several words, the claim only has to contain them all. A claim with a
-    negative word, such as "without", is left out.
-    """
-    if _NEGATIVE.search(claim.text):
-        return
-    said = {singular(word.lower) for word in claim.words}
-    for wanted in islice(filter(said.issuperset, basis.denied), MAX_PLACES):
-        named = [word for word in claim.words if singular(word.lower) in wanted]
-        if len(wanted) > 1 or _is_offered(claim, named[0]):
-            yield RuleFinding(named[0].start, _end_of(claim, named[-1]), ConflictKind.FIELD)
 
 
 def cells(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
@@ -85,18 +61,6 @@ def entries(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFin
                 yield RuleFinding(first.start, last.end, ConflictKind.FIELD)
 
 
-def _is_offered(claim: ComparedText, word: Word) -> bool:
-    """Return whether a claim states that a thing exists.
-
-    "Delivery pizza" does not state that there is a delivery.
-    """
-    index = claim.words.index(word)
-    following = claim.words[index + 1 : index + 2]
-    is_part = bool(following) and following[0].is_content and not is_verb(following[0])
-    is_compound = is_part and claim.text[word.end : following[0].start] == " "
-    return _OFFERS.search(claim.text) is not None and not is_compound
-
-
 def _is_entry(value: ComparedText) -> bool:
     """Return whether a value is one or two words in lower case, other than "yes" and the like."""
     is_said = all(word.text.isalpha() and word.text.islower() for word in value.words)
@@ -116,19 +80,6 @@ def _said_of(claim: ComparedText, name: Word) -> Iterator[tuple[Word, Word]]:
         following = claim.words[index + 1 : index + 3]
         if len(following) > 1 and following[0].lower in _BE:
             yield word, following[1]
-
-
-def _end_of(claim: ComparedText, word: Word) -> int:
-    """Return the end of the statement about ``word`` if there is one, or else the end of ``word``.
-
-    "Wifi is on in all rooms" is such a statement about "wifi".
-    """
-    index = claim.words.index(word)
-    following = claim.words[index + 1 : index + 1 + _BEFORE_BE]
-    is_subject = any(other.lower in _BE for other in following)
-    cut = _CLAUSE_END.search(claim.text, word.end)
-    last = claim.words[-1].end if cut is None else cut.start()
-    return max(last, word.end) if is_subject else word.end
 
 
 def _asked(claim: ComparedText, row: Mapping[str, str], said: str) -> list[str]:

@@ -19,7 +19,6 @@ RULES: tuple[Rule, ...] = (
     statements.ranks,
     relations.roles,
     addresses.addresses,
-    cells.fields,
     cells.entries,
     cells.cells,
     unrelated.unrelated,

@@ -108,8 +108,8 @@ class ColumnMapping:
         columns = {}
         for pair in pairs:
             name, equals, column = pair.partition("=")
-            if not equals or not column:
-                raise SettingError("column", pair, "of the form field=column")
+            if not equals or not column or (column in ROW_KEYS and name not in ROW_KEYS):
+                raise SettingError("column", pair, "of the form field=column, as answer=response")
             columns[name] = column
         return cls(columns=columns, label_means=label_means)
 
