@@ -121,9 +121,11 @@ in the package.
 
 ## Training
 
-The weights are the mean of two runs of `groundwire train cross`: that of version 0.4.0, with \
-adapters of rank 32 on all products of the layers, and a later one from it that trained all \
-weights of the layers in bfloat16. `training/LOG.md` of the repository has the runs and their \
+The weights are the mean of those of version 0.5.0, themselves a mean of runs, and of a run of \
+`groundwire train cross` from them, which trained all weights of the layers in bfloat16. \
+`ranking.npz` has projections of the states after the sixth layer, by which repairs rank words; \
+they are learned from slot-annotated texts (`python -m groundwire_training.replacements`). \
+`training/LOG.md` of the repository has the runs and their \
 curves.
 
 """
