@@ -276,10 +276,9 @@ def _drop(
         interval = moved[name].interval()
         found = sorted(100 * sign * end + 0.0 for end in (interval.low, interval.high))
         ends = (defined(found[0]), defined(found[1]))
-    how = "worse" if worse > 0 else "better"
     sentence = (
-        f"{name} is {100 * is_:.1f} % and was {100 * was:.1f} %: {abs(worse):.2f} points {how}, "
-        f"and {allowed:g} worse are allowed"
+        f"{name} is {100 * is_:.1f} % and was {100 * was:.1f} %: {abs(worse):.2f} points "
+        f"{'better' if worse < 0 else 'worse'}, and {allowed:g} worse are allowed"
     )
     return RegressionCheck(
         name=name,

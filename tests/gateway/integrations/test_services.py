@@ -81,7 +81,7 @@ def test_bedrock_intervenes_where_an_answer_is_not_grounded(post: Post) -> None:
     assert (grounding["type"], grounding["action"]) == ("GROUNDING", "BLOCKED")
     assert grounding["score"] < grounding["threshold"]
     assert "wrong" not in str(found["outputs"])
-    assert found["guardrailCoverage"]["textCharacters"]["total"] == 12
+    assert found["guardrailCoverage"]["textCharacters"] == {"guarded": 12, "total": 12}
 
 
 def test_bedrock_passes_a_grounded_answer_and_any_input(post: Post) -> None:

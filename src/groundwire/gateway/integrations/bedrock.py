@@ -76,6 +76,7 @@ async def apply_guardrail(request: Request, body: GuardrailRequest) -> Response:
 def _reply(answer: str, checked: Checked | None) -> dict[str, Any]:
     is_intervened = checked is not None and checks.is_withheld([checked])
     coverage = None if checked is None or checked.detection is None else checked.detection.coverage
+    unread = coverage.answer_chars - coverage.read_chars if coverage else len(answer)
     return {
         "usage": {
             "topicPolicyUnits": 0,
@@ -91,7 +92,7 @@ def _reply(answer: str, checked: Checked | None) -> dict[str, Any]:
         "assessments": [] if checked is None else [_assessment(checked)],
         "guardrailCoverage": {
             "textCharacters": {
-                "guarded": 0 if coverage is None else coverage.read_chars,
+                "guarded": len(answer) - unread,
                 "total": len(answer),
             }
         },
