@@ -80,6 +80,7 @@ def test_models_load_while_probes_are_answered_and_requests_wait(
     assert fetch(f"{url}/readyz").json()["models"]["status"] == "loaded"
 
 
+@pytest.mark.filterwarnings("ignore::groundwire.config.findings.ConfigWarning")  # of the name
 def test_models_that_cannot_be_loaded_make_it_unready(running: Running, tmp_path: Path) -> None:
     failures: list[Exception] = []
     config = config_of(tmp_path, "detector.name: no-such-model")
