@@ -48,7 +48,7 @@ class RankingWeights:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read the weights from a file.
+        """Read the weights from a file that the manifest vouches for.
 
         Raises:
             OSError: If the file cannot be read.
@@ -86,13 +86,13 @@ class Ranker:
             ModelError: If ``reader-base`` is not installed, has no weights for repairs, or has a
                 damaged file.
         """
-        name = folder or READER_BASE
-        base = find_reader(name)
+        base = find_reader(folder or READER_BASE)
         encoder = CrossEncoder.of(base, threads=1) if base else None
         if base is None or encoder is None or (not weights and RANKING_FILE not in base.files):
-            raise ModelError(f"{name} has no {RANKING_FILE}: `pip install ./models/reader-base`.")
-        verify(base)
-        weights = weights or RankingWeights.read(base.folder / RANKING_FILE)
+            raise ModelError(f"Repairs need {RANKING_FILE}: `pip install ./models/reader-base`.")
+        if weights is None:
+            verify(base)
+            weights = RankingWeights.read(base.folder / RANKING_FILE)
         return cls(encoder, WordPieces(find_model().folder / "tokenizer.json"), weights)
 
     def ranked(self, held: Held, question: str) -> list[tuple[Replacement, float]]:

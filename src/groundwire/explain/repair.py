@@ -338,8 +338,8 @@ def _may_follow(held: Held, question: str) -> bool:
     """Return whether a number or date of a span may follow from others, and so be right.
 
     A number is a sum, difference, product or quotient of two others, of which the claim or the
-    question states one: "With 10 seats, it is $120" of "$12 per seat". A date is a duration of the
-    evidence, or about as long, before or after another date.
+    question states one: "With 10 seats, it is $120" of "$12 per seat". A date follows if it lies
+    about a duration of the evidence before or after another date.
     """
     own = [q for q in held.claim.quantities if q.start < held.end and q.end > held.start]
     said = [q for q in held.claim.quantities if q not in own] + list(quantities(question))
