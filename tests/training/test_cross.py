@@ -25,6 +25,7 @@ from groundwire_training.cross import (
     CrossExample,
     CrossModel,
     batches,
+    drawn,
     examples_of,
     sampled,
     train,
@@ -104,15 +105,31 @@ def example(ids: list[int], label: int) -> CrossExample:
 def test_as_many_right_claims_as_wrong_ones_are_kept_and_the_likest_first() -> None:
     wrong = [example([1, 2, 3, 4], 2), example([5, 6, 7, 8], 1), example([9, 10, 11, 12], 1)]
     near, far = example([1, 2, 3, 40], 0), [example([20 + i] * 4, 0) for i in range(9)]
-    kept = sampled([*far, *wrong, near, near], random.Random(0))
+    kept = sampled([*far, *wrong, near, near], RECIPE, random.Random(0))
     assert sum(e.label > 0 for e in kept) == 3
     assert sum(e.label == 0 for e in kept) == 3
     assert any(e is near for e in kept)
 
 
 def test_of_claims_that_are_all_right_two_are_kept() -> None:
-    kept = sampled([example([i], 0) for i in range(9)], random.Random(0))
+    kept = sampled([example([i], 0) for i in range(9)], RECIPE, random.Random(0))
     assert len(kept) == 2
+
+
+def test_a_recipe_says_how_many_wrong_claims_are_kept_and_how_many_right_ones_for_each() -> None:
+    examples = [example([i], int(i < 5)) for i in range(20)]
+    recipe = replace(RECIPE, most_wrong=4, right_claims=1.5)
+    kept = sampled(examples, recipe, random.Random(0))
+    assert sorted(e.label for e in kept) == [0] * 6 + [1] * 4
+
+
+def test_processes_draw_what_a_thread_draws(loader: Loader) -> None:
+    def ids(device: str) -> list[list[list[int]]]:
+        steps = drawn(loader, range(1, 4), device, 2)
+        return [[e.ids.tolist() for e in examples] for examples in steps]
+
+    assert ids("cuda") == ids("cpu")
+    assert len(ids("cpu")) == 3
 
 
 def test_a_claim_is_judged_alike_alone_and_beside_others(

@@ -118,6 +118,13 @@ resume_option = click.option(
 threads_option = click.option(
     "--threads", type=click.IntRange(1, 256), metavar="N", help="CPU threads."
 )
+device_option = click.option(
+    "--device",
+    type=click.Choice(["auto", "cpu", "cuda"]),
+    default="auto",
+    show_default=True,
+    help="Where to train. auto: on a GPU if PyTorch finds one.",
+)
 layers_option = click.option(
     "--layers",
     type=click.IntRange(min=1),
@@ -160,13 +167,7 @@ def common_options(command: _F) -> _F:
     options = (
         out_option,
         resume_option,
-        click.option(
-            "--device",
-            type=click.Choice(["auto", "cpu", "cuda"]),
-            default="auto",
-            show_default=True,
-            help="Where to train. auto: on a GPU if PyTorch finds one.",
-        ),
+        device_option,
         threads_option,
         click.option(
             "--lora",
@@ -262,6 +263,7 @@ def reader(*, lora: bool, device: str, **options: Any) -> None:  # noqa: ANN401 
 @labelled_answers
 @out_option
 @resume_option
+@device_option
 @threads_option
 @click.option(
     "--base",
@@ -280,7 +282,7 @@ def reader(*, lora: bool, device: str, **options: Any) -> None:  # noqa: ANN401 
 @curve_option
 @version_option
 @options_of(Recipe)
-def cross(**options: Any) -> None:  # noqa: ANN401  # as click passes it
+def cross(*, device: str, **options: Any) -> None:  # noqa: ANN401  # as click passes it
     """Train a cross-encoder, which reads each claim with its closest lines.
 
     It is calibrated together with the embedded reader. The model folder for --detector is
@@ -288,9 +290,11 @@ def cross(**options: Any) -> None:  # noqa: ANN401  # as click passes it
     """
     require_packages("Training the cross-encoder")
     from groundwire_training.cross_run import CrossRun, train_cross
+    from groundwire_training.devices import find_device
 
     run = CrossRun(
         recipe=recipe_of(Recipe, options),
+        device=find_device(device),
         **{name: value for name, value in options.items() if name in _names(CrossRun)},
     )
     with progress() as report:

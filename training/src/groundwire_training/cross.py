@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.utils.data import DataLoader, Dataset
 
 from groundwire.detection.closest_lines import LINE_PIECES, closest_lines
 from groundwire.detection.evidence import Query, Selection
@@ -26,7 +28,7 @@ from groundwire.engine.sentence import parts_of
 from groundwire.evaluation.metrics import Ranking
 from groundwire.text.segment import segment
 from groundwire_training import data, sets
-from groundwire_training.loop import Loader, optimizer_of, trained_part
+from groundwire_training.loop import Loader, moved, optimizer_of, trained_part
 from groundwire_training.model import N_LABELS, AttentionInput, Reader
 from groundwire_training.recipe import Recipe
 from groundwire_training.report import Report
@@ -34,10 +36,12 @@ from groundwire_training.sets import LabelledContext
 
 #: The least budget of evidence for a claim in training, in word pieces.
 _LEAST_LINES = 40
-#: The most word pieces of one forward pass, padding included.
-_PASS_PIECES = 1_024
-#: The most wrong claims of a record in one step, and the most word pieces of a claim in training.
-_MAX_WRONG, _MAX_CLAIM = 6, 128
+#: The most word pieces of one forward pass, padding included, on each device.
+_PASS_PIECES = {"cpu": 1_024, "cuda": 32_768}
+#: Steps between two reports of the loss: a GPU waits for each.
+_REPORT_EVERY = {"cpu": 1, "cuda": 10}
+#: The most word pieces of a claim in training.
+_MAX_CLAIM = 128
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,8 +94,9 @@ class CrossModel(Reader):
         places = torch.arange(batch.ids.shape[1], device=batch.ids.device)
         x = self.ln(self.word(batch.ids) + self.pos(places) + self.role(batch.roles))
         x = self.drop(x + self.feat(batch.features).sum(-2))
-        dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else x.dtype
-        shut = torch.zeros(batch.mask.shape, dtype=dtype).masked_fill_(~batch.mask, -torch.inf)
+        device = x.device.type
+        dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x.dtype
+        shut = torch.zeros_like(batch.mask, dtype=dtype).masked_fill_(~batch.mask, -torch.inf)
         bias = shut[:, None, None, :] + self._near(places, dtype)
         x = x.to(dtype)
         for layer in self.typed_layers():
@@ -155,15 +160,17 @@ def examples_of(
     return found
 
 
-def sampled(examples: Sequence[CrossExample], rng: random.Random) -> list[CrossExample]:
-    """Draw wrong claims and about as many right ones, half of them similar to the wrong ones."""
+def sampled(
+    examples: Sequence[CrossExample], recipe: Recipe, rng: random.Random
+) -> list[CrossExample]:
+    """Draw wrong claims, and right ones in proportion; half of these are similar to wrong ones."""
     distinct = {(e.ids.tobytes(), e.labels.tobytes()): e for e in examples}
     wrong = [e for e in distinct.values() if e.label > 0]
     right = [e for e in distinct.values() if e.label == 0]
     rng.shuffle(wrong)
     rng.shuffle(right)
-    wrong = wrong[:_MAX_WRONG]
-    n_right = max(2, len(wrong))
+    wrong = wrong[: recipe.most_wrong]
+    n_right = max(2, round(recipe.right_claims * len(wrong)))
     words = [_claim(e) for e in wrong]
     near = sorted(right, key=lambda e: -max((_likeness(_claim(e), w) for w in words), default=0.0))
     kept = near[: (n_right + 1) // 2] if wrong else []
@@ -179,13 +186,13 @@ def _likeness(one: frozenset[int], other: frozenset[int]) -> float:
     return len(one & other) / max(1, len(one | other))
 
 
-def batches(examples: Sequence[CrossExample]) -> Iterator[Batch]:
-    """Group examples of similar length into batches that fit one pass."""
+def batches(examples: Sequence[CrossExample], device: str = "cpu") -> Iterator[Batch]:
+    """Group examples of similar length into batches that fit one pass of the device."""
     ordered = sorted(examples, key=lambda e: -len(e.ids))
     while ordered:
         length = -(-len(ordered[0].ids) // 16) * 16
-        n = max(1, _PASS_PIECES // length)
-        yield _batch(ordered[:n], length)
+        n = max(1, _PASS_PIECES[device] // length)
+        yield moved(_batch(ordered[:n], length), device)
         ordered = ordered[n:]
 
 
@@ -202,6 +209,10 @@ def _batch(examples: Sequence[CrossExample], length: int) -> Batch:
     return Batch(*map(torch.from_numpy, arrays))
 
 
+def _mixed(device: str) -> AbstractContextManager[object]:
+    return torch.autocast(device, dtype=torch.bfloat16)
+
+
 def loss_of(model: CrossModel, batch: Batch, recipe: Recipe) -> Tensor:
     """Compute the sum of the losses of all claims.
 
@@ -209,7 +220,7 @@ def loss_of(model: CrossModel, batch: Batch, recipe: Recipe) -> Tensor:
     entropy of the claim as a whole, and that of its most doubtful piece, which decides whether an
     answer is flagged.
     """
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with _mixed(batch.ids.device.type):
         pieces, claims = model.judge(batch)
     pieces, claims = pieces.float(), claims.float()
     known = batch.labels >= 0
@@ -235,15 +246,17 @@ def loss_of(model: CrossModel, batch: Batch, recipe: Recipe) -> Tensor:
 def doubts(model: CrossModel, examples: Sequence[CrossExample]) -> tuple[list[Tensor], Tensor]:
     """Compute log-odds of not supported: of each claim's word pieces, and of each whole claim."""
     model.eval()
+    device = model.head.weight.device.type
     order = sorted(range(len(examples)), key=lambda i: -len(examples[i].ids))
     found: list[Tensor] = []
     whole: list[Tensor] = []
-    for batch in batches([examples[i] for i in order]):
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+    for batch in batches([examples[i] for i in order], device):
+        with _mixed(device):
             pieces, claims = model.judge(batch)
-        doubt = pieces.float()[..., 1:].logsumexp(-1) - pieces.float()[..., 0]
-        found += [d[m] for d, m in zip(doubt, batch.labels != data.IGNORED, strict=True)]
-        whole.append(claims.float()[:, 1:].logsumexp(1) - claims.float()[:, 0])
+        pieces, claims, labels = pieces.float().cpu(), claims.float().cpu(), batch.labels.cpu()
+        doubt = pieces[..., 1:].logsumexp(-1) - pieces[..., 0]
+        found += [d[m] for d, m in zip(doubt, labels != data.IGNORED, strict=True)]
+        whole.append(claims[:, 1:].logsumexp(1) - claims[:, 0])
     model.train()
     back = np.argsort(order)
     return [found[i] for i in back], torch.cat(whole)[torch.from_numpy(back)]
@@ -280,15 +293,56 @@ def _examples_of_step(loader: Loader, step: int) -> list[CrossExample]:
     return [
         e
         for record in loader.records(step)
-        for e in sampled(examples_of(loader.mixed_in(record, rng), loader, rng), rng)
+        for e in sampled(examples_of(loader.mixed_in(record, rng), loader, rng), loader.recipe, rng)
     ]
 
 
-def _learn(model: CrossModel, recipe: Recipe, n: int, batch: Batch) -> float:
+class _Examples(Dataset[list[CrossExample]]):
+    """The examples of each step, by its number."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def __getitem__(self, step: int) -> list[CrossExample]:
+        return _examples_of_step(self._loader, step)
+
+
+def drawn(
+    loader: Loader, steps: Sequence[int], device: str, threads: int
+) -> Iterator[list[CrossExample]]:
+    """Draw the examples of steps ahead: in one thread, or for a GPU in ``threads`` processes.
+
+    A GPU learns from a step in the time in which ten cores draw one.
+    """
+    if device != "cpu":
+        yield from DataLoader(
+            _Examples(loader),
+            batch_size=None,
+            sampler=steps,
+            num_workers=threads,
+            prefetch_factor=4,
+            collate_fn=_unchanged,
+            multiprocessing_context="fork",  # so that all share the loader's records
+        )
+        return
+    with ThreadPoolExecutor(1) as pool:
+        coming = [pool.submit(_examples_of_step, loader, step) for step in steps[:1]]
+        for step in [*steps[1:], None]:
+            examples = coming.pop().result()
+            if step is not None:
+                coming.append(pool.submit(_examples_of_step, loader, step))
+            yield examples
+
+
+def _unchanged(examples: list[CrossExample]) -> list[CrossExample]:
+    return examples
+
+
+def _learn(model: CrossModel, recipe: Recipe, n: int, batch: Batch) -> Tensor:
     """Add a batch's share of the gradients of a step of ``n`` claims; return its share of loss."""
     loss = loss_of(model, batch, recipe) / n
     loss.backward()  # type: ignore[no-untyped-call]
-    return float(loss.detach())
+    return loss.detach()
 
 
 class FloatCopies:
@@ -343,20 +397,23 @@ def train(
     checkpoint_every: int,
     curve_contexts: int | None,
     report: Report,
+    device: str = "cpu",
     threads: int = 1,
 ) -> None:
     """Train by a recipe. A checkpoint has the trained weights and the optimizer's state.
 
-    With two threads or more, each thread learns from one batch at a time and uses one core. That is
-    faster than matrix products that share all cores, since a batch of claims is small.
+    On a CPU, each of several threads learns from one batch at a time and uses one core. That is
+    faster than matrix products that share all cores, since a batch of claims is small. For a GPU,
+    ``threads`` processes draw the examples.
     """
+    model.to(device)
     optimizer = optimizer_of(model, recipe.rate, recipe.head_rate)
     copies = FloatCopies(optimizer)
     learning = [weight for group in optimizer.param_groups for weight in group["params"]]
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, recipe.rate_share)
     first, state = 0, out / "state.pt"
     if resume and state.exists():
-        saved = torch.load(state, weights_only=True)
+        saved = torch.load(state, weights_only=True, map_location=device)
         model.load_state_dict(saved["model"], strict=False)
         copies.restore(saved["copies"])
         optimizer.load_state_dict(saved["optimizer"])
@@ -376,14 +433,12 @@ def train(
     model.train()
     report.begin(first, recipe.steps)
     n_pieces, started = 0, time.perf_counter()
-    pool = ThreadPoolExecutor(threads)
-    coming = pool.submit(_examples_of_step, loader, first)
-    for step in range(first, recipe.steps):
+    pool = ThreadPoolExecutor(threads if device == "cpu" else 1)
+    steps = range(first, recipe.steps)
+    for step, examples in zip(steps, drawn(loader, steps, device, threads), strict=True):
         torch.manual_seed(recipe.seed * 1_000_003 + step)
-        examples = coming.result()
-        coming = pool.submit(_examples_of_step, loader, step + 1)
         learn = partial(_learn, model, recipe, len(examples))
-        total = sum(pool.map(learn, batches(examples)))
+        losses = list(pool.map(learn, batches(examples, device)))
         n_pieces += sum(len(e.ids) for e in examples)
         copies.take_gradients()
         torch.nn.utils.clip_grad_norm_(learning, 1.0)
@@ -392,7 +447,8 @@ def train(
         schedule.step()
         optimizer.zero_grad(set_to_none=True)
         number = step + 1
-        report.step(number, total)
+        if number % _REPORT_EVERY[device] == 0 or number == recipe.steps:
+            report.step(number, float(sum(losses)))
         if number % 10 == 0:
             rate = n_pieces / (time.perf_counter() - started)
             report.say(f"step {number}: {len(examples)} claims, {rate:.0f} word pieces a second")

@@ -38,7 +38,9 @@ class CrossRun:
         base: ``model.safetensors`` of all-mpnet-base-v2 or all-MiniLM-L6-v2, to begin with.
         layers: Number of layers of ``base`` to keep, from the first; ``None`` keeps all.
         start: The model folder of a cross-encoder, to train further in place of a base.
-        threads: CPU threads; ``None`` is one for each core.
+        device: ``cpu`` or ``cuda``.
+        threads: CPU threads, or for a GPU the processes that draw claims; ``None`` is one for each
+            core.
         checkpoint_every: Steps between two checkpoints.
         curve_contexts: Validation contexts of each kind that are scored during training; ``None``
             is all.
@@ -52,6 +54,7 @@ class CrossRun:
     base: Path | None = None
     layers: int | None = None
     start: Path | None = None
+    device: str = "cpu"
     threads: int | None = None
     checkpoint_every: int = 20
     curve_contexts: int | None = None
@@ -86,12 +89,13 @@ def train_cross(run: CrossRun, report: Report) -> Path:
         checkpoint_every=run.checkpoint_every,
         curve_contexts=run.curve_contexts,
         report=report,
+        device=run.device,
         threads=run.threads or os.cpu_count() or 1,
     )
     folder = run.out / _MODEL
     report.say("Exporting in int8.")
     package_cross(
-        model.state_dict(),
+        model.cpu().state_dict(),
         model.sizes,
         folder,
         version=run.version,
@@ -114,7 +118,7 @@ def train_cross(run: CrossRun, report: Report) -> Path:
 
 
 def first_model(run: CrossRun) -> CrossModel:
-    """Make the model for the first step, with the matrices of its layers in bfloat16.
+    """Make the model for the first step; for a CPU, the matrices of its layers are in bfloat16.
 
     Raises:
         ModelError: If the base or the model to start from is another one.
@@ -144,7 +148,8 @@ def first_model(run: CrossRun) -> CrossModel:
     model = CrossModel(sizes, dropout=run.recipe.dropout)
     model.load_state_dict(weights, strict=False)
     for part in model.layers.modules():
-        if isinstance(part, torch.nn.Linear):  # in float32, each pass would cast its weights anew
+        # On a CPU, casting float32 weights anew in each pass takes longer than a GPU would need.
+        if isinstance(part, torch.nn.Linear) and run.device == "cpu":
             part.bfloat16()
     return model
 

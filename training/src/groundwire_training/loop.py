@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import torch
@@ -38,6 +39,10 @@ from groundwire_training.sets import LabelledContext
 from groundwire_training.unlabelled import without_unlabelled
 from groundwire_training.withheld import withheld
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_Tensors = TypeVar("_Tensors", bound="DataclassInstance")
 #: The number of contexts of RAGTruth's training part that are held out for validation.
 VALIDATION_CONTEXTS = 150
 #: Task of the slot-annotated texts for :func:`.sets.both_ways`: each slot is read right and wrong.
@@ -373,9 +378,12 @@ def optimizer_of(model: Reader, rate: float, head_rate: float) -> torch.optim.Ad
     )
 
 
-def moved(group: Group, device: str) -> Group:
-    """Return a copy of a group on a device."""
-    return Group(*(getattr(group, field.name).to(device) for field in fields(Group)))
+def moved(tensors: _Tensors, device: str) -> _Tensors:
+    """Return tensors on a device; a copy to a GPU does not wait for the work before it."""
+    if device == "cpu":
+        return tensors
+    parts = (getattr(tensors, field.name) for field in fields(tensors))
+    return type(tensors)(*(part.pin_memory().to(device, non_blocking=True) for part in parts))
 
 
 def has_both_kinds(groups: Sequence[tuple[Group, LabelledContext]]) -> bool:

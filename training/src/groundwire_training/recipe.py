@@ -39,6 +39,9 @@ class Recipe:
             question, two swapped names, or a mistake.
         asides_per_step: Records in a step of four parts of answers each, such as headings and
             offers, which are read without evidence or with that of another text.
+        most_wrong: The most wrong claims of a record in one step, for the cross-encoder.
+        right_claims: Right claims of a record for each wrong one, for the cross-encoder; at least
+            two.
         one_slot_share: Share of slot-annotated variants with only one wrong slot.
         answers: Most answers of each context.
         max_passages: Most passages that the answers of a context read together.
@@ -72,6 +75,8 @@ class Recipe:
     contrasts_per_step: float = 0
     bound_per_step: float = 0
     asides_per_step: float = 0
+    most_wrong: int = 6
+    right_claims: float = 1.0
     one_slot_share: float = 0.7
     answers: int = 4
     max_passages: int = 6
