@@ -19,7 +19,7 @@ from groundwire.detection.asides.remarks import least_odds
     ],
 )
 def test_a_text_that_ends_like_a_remark_or_speaks_of_you_needs_little_certainty(text: str) -> None:
-    assert least_odds(text) == 0
+    assert least_odds(text) == -1
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,7 @@ def test_a_text_that_ends_like_a_remark_or_speaks_of_you_needs_little_certainty(
         "Thanks for asking about the 90 pumps!",
         "The town hall would know.",
         "We offer phone support!",
+        "You can call us.",
     ],
 )
 def test_another_sentence_needs_more_certainty(text: str) -> None:
@@ -49,7 +50,3 @@ def test_another_sentence_needs_more_certainty(text: str) -> None:
 )
 def test_a_fragment_code_and_an_address_are_claims(text: str) -> None:
     assert least_odds(text) is None
-
-
-def test_a_sentence_about_what_one_can_do_needs_most_certainty() -> None:
-    assert least_odds("You can call us.") == 2

@@ -231,8 +231,15 @@ class LocalVerifier:
         return replace(plain, conflicts=counting).with_rules()
 
     def probability(self, looked: Looked) -> float:
-        """Return P(YES) of a claim that was read, by the claim map and the rules."""
+        """Return P(YES) of a claim that was read, by the claim map and the rules.
+
+        Without evidence it is at most 0.5.
+        """
         yes = self.claim_map.probability(looked.measured)
+        if looked.measured.is_bare:
+            # The reader calls a heading supported without evidence: it claims nothing. That is no
+            # knowledge of the world, which would be a reason to flag it.
+            return min(yes, 0.5)
         return ruled(yes, is_denied=bool(looked.conflicts), is_line=looked.scores.is_line)
 
     def _answer(self, key: "_Key") -> Judged:

@@ -9,10 +9,8 @@ from groundwire.text.vocabulary import words
 
 #: Words by which the user and the assistant refer to themselves or each other.
 _TALKERS = words("i i'm i've i'd i'll me my we we're we've us our you your you're let let's")
-#: Matches the beginning of a text that mostly says what is possible: "You can call us."
-_POSSIBLE = re.compile(r"\W*you (?:can|may|could)\b", re.IGNORECASE)
-#: Matches the beginning of a text that is mostly about a company: "We offer phone support!"
-_COMPANY = re.compile(r"\W*we\s", re.IGNORECASE)
+#: Matches the beginning of a text that is mostly about a company, or says what is possible.
+_ABOUT = re.compile(r"\W*(?:we|you (?:can|may|could))\s", re.IGNORECASE)
 _CODE = re.compile(r"https?:|www\.|[/\\=<>{}|_@]")
 #: Matches the signs that end a text: an end mark, and a smiley or other signs after it.
 _END = re.compile(r"[^\w\s]\W*$")
@@ -21,22 +19,21 @@ _END = re.compile(r"[^\w\s]\W*$")
 def least_odds(text: str) -> float | None:
     """Return how high a model's log-odds of "claims nothing" must be for a text to be a remark.
 
-    The limits were set on 1,637 wrong claims and 540 remarks such as "Good luck with your
-    project!", so that no wrong claim reached the limit for its form.
+    The limits were set on 11,057 wrong claims (slot-annotated texts with all slots wrong) and on
+    the parts of answers in ``tests/cases`` that claim nothing. One of these wrong claims is above
+    its limit: "As it concerns your manager, you'd turn to an HR adviser."
 
     Returns:
         ``None`` if the form shows a claim: the text is "Yes" or "No", which answers the question,
         or contains code or an address, or has no end mark, like an item of a list. 1 for any other
-        text that has a number and is not a question, and for one that begins with "We"; 2 for one
-        that begins with "You can". For the rest, 0 if the text ends with a mark such as "!" or
-        "?", or has a word such as "I" or "you"; otherwise 1.
+        text that has a number and is no question, or that begins with "We" or "You can". For the
+        rest, -1 if the text ends with a mark such as "!" or "?", or has a word
+        such as "I" or "you"; otherwise 1.
     """
     end = _END.search(text)
     found = [word.casefold().replace("’", "'") for word in WORD.findall(text)]
     if end is None or _CODE.search(text) or {"yes", "no"}.issuperset(found):
         return None
     has_number = "?" not in end[0] and (any(map(str.isdigit, text)) or quantities(text))
-    if _POSSIBLE.match(text):
-        return 2.0
     is_usual = not _TALKERS.isdisjoint(found) or end[0].strip(MARKS + ")") not in (".", "")
-    return 0.0 if is_usual and not has_number and not _COMPANY.match(text) else 1.0
+    return -1.0 if is_usual and not has_number and not _ABOUT.match(text) else 1.0
