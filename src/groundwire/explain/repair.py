@@ -8,7 +8,8 @@ checked again as a whole.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from heapq import nlargest
+from itertools import chain, product
 from math import inf, isclose, log
 from time import monotonic
 from typing import Any, TypeAlias
@@ -32,9 +33,9 @@ from groundwire.explain.ranking import Ranker, shipped_ranker
 from groundwire.explain.replacements import Replacement
 from groundwire.text.quantities import Quantity, QuantityKind, quantities
 
-#: How many replacements of each span are tried, by the number of spans of the claim. The detector
-#: reads all their combinations, at most 9.
-_MOST_READ = {1: 8, 2: 3, 3: 2}
+#: The most marked spans of a claim that is repaired, and the most combinations of the best
+#: replacements of each span that the detector reads.
+_MOST_SPANS, _MOST_READ = 3, 9
 #: A replacement is made only if the probability that it is the right one is at least this.
 _SURE = 0.85
 #: Least lead in score that a replacement needs over the next one; a lead above the second number
@@ -258,8 +259,8 @@ class Mender:
             seconds: After this time no further claim is repaired, and the result has no changes.
         """
         end = monotonic() + seconds
-        is_known = all(span.probability is not None for span in detection.spans)
-        if detection.outcome is not Outcome.HALLUCINATED or not is_known:
+        is_unknown = any(span.probability is None for span in detection.spans)
+        if is_unknown or detection.outcome is not Outcome.HALLUCINATED:
             return ()
         found: list[Edit] = []
         for claim in detection.claims:
@@ -298,20 +299,23 @@ class Mender:
 
     def fits(self, claim: Claim) -> list[Fit]:
         """Return the combinations of replacements after which nothing is marked, best first."""
-        if len(claim.spans) not in _MOST_READ:
+        if not 0 < len(claim.spans) <= _MOST_SPANS:
             return []
-        n = _MOST_READ[len(claim.spans)]
         found_by: dict[str, Fit] = {}
-        for each in product(*(self._ranked(claim, span)[:n] for span in claim.spans)):
+        ranked = [self._ranked(claim, span)[:_MOST_READ] for span in claim.spans]
+        # A range such as "1950 to 1952" may be replaced as a whole, for both of its ends.
+        first, last = claim.spans[0].start - claim.start, claim.spans[-1].end - claim.start
+        whole = (each for each in chain(*ranked) if each[0].start <= first < last <= each[0].end)
+        for each in chain(product(*ranked), ([each] * len(ranked) for each in whole)):
             fit = Fit(tuple(change for change, _ in each), tuple(score for _, score in each))
             if (text := _applied(claim.text, fit.changes)) is not None:
                 found_by.setdefault(text, fit)
-        fits = [
+        best = nlargest(_MOST_READ, found_by.items(), key=lambda each: sum(each[1].scores))
+        return [
             fit
-            for fit, found in zip(found_by.values(), self.read([*found_by]), strict=True)
+            for (_, fit), found in zip(best, self.read([text for text, _ in best]), strict=True)
             if isinstance(found, Detection) and found.outcome is Outcome.GROUNDED
         ]
-        return sorted(fits, key=lambda fit: -sum(fit.scores))
 
     def _is_right(self, seen: tuple[float, ...]) -> bool:
         """Return whether a replacement is probably right, and no other fits nearly as well.
@@ -328,8 +332,7 @@ class Mender:
             return []
         best: dict[str, tuple[Replacement, float]] = {}
         for change, score in self._ranker().ranked(held, self._example.question or ""):
-            text = change.applied(claim.text)
-            if text.casefold() != claim.text.casefold():
+            if (text := change.applied(claim.text)).casefold() != claim.text.casefold():
                 best.setdefault(text, (change, score))
         return [*best.values()]
 

@@ -236,10 +236,9 @@ class LocalVerifier:
         Without evidence it is at most 0.5.
         """
         yes = self.claim_map.probability(looked.measured)
-        if looked.measured.is_bare:
-            # The reader calls a heading supported without evidence: it claims nothing. That is no
-            # knowledge of the world, which would be a reason to flag it.
-            return min(yes, 0.5)
+        # The reader calls a heading supported without evidence: it claims nothing. That is no
+        # knowledge of the world, which would be a reason to flag it.
+        yes = min(yes, 0.5) if looked.measured.is_bare else yes
         return ruled(yes, is_denied=bool(looked.conflicts), is_line=looked.scores.is_line)
 
     def _answer(self, key: "_Key") -> Judged:
