@@ -30,6 +30,7 @@ def test_a_text_that_ends_like_a_remark_or_speaks_of_you_needs_little_certainty(
         "The town hall would know.",
         "We offer phone support!",
         "You can call us.",
+        "You can't return opened items.",
     ],
 )
 def test_another_sentence_needs_more_certainty(text: str) -> None:

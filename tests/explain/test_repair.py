@@ -60,6 +60,13 @@ def test_a_range_with_both_ends_marked_is_replaced_as_a_whole() -> None:
     assert len(found.edits) == 1
 
 
+def test_a_range_stays_if_one_of_its_ends_may_follow_from_other_numbers() -> None:
+    detector = FixedDetector(contradicted=["$120", "$150"])
+    sources = ["A seat is $12 per month.", "Plans cost between $200 and $300 in total."]
+    answer = "With 10 seats, it costs between $120 and $150."
+    assert repair(detector, sources=sources, answer=answer).edits == ()
+
+
 def test_words_with_combining_marks_stay_whole() -> None:
     detector, town = FixedDetector(contradicted=["Berlin"]), "Poznan\u0301"
     found = repair(detector, sources=[f"It stands in {town}."], answer="It stands in Berlin.")

@@ -130,6 +130,7 @@ def test_processes_draw_what_a_thread_draws(loader: Loader) -> None:
 
     assert ids("cuda") == ids("cpu")
     assert len(ids("cpu")) == 3
+    assert list(drawn(loader, range(4, 4), "cpu", 2)) == []
 
 
 def test_a_claim_is_judged_alike_alone_and_beside_others(

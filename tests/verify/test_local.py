@@ -81,6 +81,14 @@ def test_without_evidence_nothing_follows_and_a_claim_that_says_little_needs_les
     assert {doubt.label for doubt in told.doubts} == {Label.UNSUPPORTED}
 
 
+def test_without_evidence_nothing_is_believed_though_the_reader_is_sure(detector: Detector) -> None:
+    sure = ClaimMap(weights=(0.0, 0.0, 0.0), offset=5.0, bare_offset=5.0, provenance={})
+    assert isinstance(detector.backend, Reader)
+    verifier = LocalVerifier(detector.backend, sure)
+    assert said(verifier, asked("Opening hours")).yes.high == 0.5
+    assert said(verifier, asked("Opening hours", TOWER)).yes.high > 0.9
+
+
 def test_evidence_that_was_taken_away_is_not_read(verifier: LocalVerifier) -> None:
     claim = "The Eiffel Tower was built between 1887 and 1889."
     assert verifier.judge([asked(claim, TOWER, is_redacted=True)]) == verifier.judge([asked(claim)])

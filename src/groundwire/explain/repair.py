@@ -299,10 +299,10 @@ class Mender:
 
     def fits(self, claim: Claim) -> list[Fit]:
         """Return the combinations of replacements after which nothing is marked, best first."""
-        if not 0 < len(claim.spans) <= _MOST_SPANS:
-            return []
         found_by: dict[str, Fit] = {}
-        ranked = [self._ranked(claim, span)[:_MOST_READ] for span in claim.spans]
+        ranked = [self._ranked(claim, span)[:_MOST_READ] for span in claim.spans[: _MOST_SPANS + 1]]
+        if not (ranked and all(ranked) and len(ranked) <= _MOST_SPANS):
+            return []
         # A range such as "1950 to 1952" may be replaced as a whole, for both of its ends.
         first, last = claim.spans[0].start - claim.start, claim.spans[-1].end - claim.start
         whole = (each for each in chain(*ranked) if each[0].start <= first < last <= each[0].end)

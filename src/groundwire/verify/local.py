@@ -236,8 +236,8 @@ class LocalVerifier:
         Without evidence it is at most 0.5.
         """
         yes = self.claim_map.probability(looked.measured)
-        # The reader calls a heading supported without evidence: it claims nothing. That is no
-        # knowledge of the world, which would be a reason to flag it.
+        # The reader scores what claims nothing, such as a heading, as supported without evidence.
+        # That does not mean that it knew this beforehand, so it must not count as a prior leak.
         yes = min(yes, 0.5) if looked.measured.is_bare else yes
         return ruled(yes, is_denied=bool(looked.conflicts), is_line=looked.scores.is_line)
 

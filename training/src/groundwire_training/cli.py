@@ -150,6 +150,14 @@ revision_option = click.option(
 )
 
 
+drawing_option = click.option(
+    "--threads",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="CPU threads; for a GPU, processes that draw claims.  [default: one for each core]",
+)
+
+
 def checkpoint_option(default: int, text: str = "") -> Callable[[_F], _F]:
     """Return a decorator that adds the option ``--checkpoint-every``; ``text`` ends its help."""
     return click.option(
@@ -264,7 +272,7 @@ def reader(*, lora: bool, device: str, **options: Any) -> None:  # noqa: ANN401 
 @out_option
 @resume_option
 @device_option
-@threads_option
+@drawing_option
 @click.option(
     "--base",
     type=WEIGHTS,

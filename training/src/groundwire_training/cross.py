@@ -3,8 +3,10 @@
 It is trained on the reader's data (:class:`groundwire_training.loop.Loader`), claim by claim.
 """
 
+import os
 import random
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -312,9 +314,9 @@ def drawn(
 ) -> Iterator[list[CrossExample]]:
     """Draw the examples of steps ahead: in one thread, or for a GPU in ``threads`` processes.
 
-    A GPU learns from a step in the time in which ten cores draw one.
+    One process would need longer to draw a step than a GPU needs to learn from it.
     """
-    if device != "cpu":
+    if device != "cpu" and hasattr(os, "fork"):
         yield from DataLoader(
             _Examples(loader),
             batch_size=None,
@@ -326,12 +328,11 @@ def drawn(
         )
         return
     with ThreadPoolExecutor(1) as pool:
-        coming = [pool.submit(_examples_of_step, loader, step) for step in steps[:1]]
-        for step in [*steps[1:], None]:
-            examples = coming.pop().result()
-            if step is not None:
-                coming.append(pool.submit(_examples_of_step, loader, step))
-            yield examples
+        coming = deque(pool.submit(_examples_of_step, loader, step) for step in steps[:1])
+        for step in steps[1:]:
+            coming.append(pool.submit(_examples_of_step, loader, step))
+            yield coming.popleft().result()
+        yield from (each.result() for each in coming)
 
 
 def _unchanged(examples: list[CrossExample]) -> list[CrossExample]:

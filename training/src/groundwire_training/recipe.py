@@ -40,8 +40,8 @@ class Recipe:
         asides_per_step: Records in a step of four parts of answers each, such as headings and
             offers, which are read without evidence or with that of another text.
         most_wrong: The most wrong claims of a record in one step, for the cross-encoder.
-        right_claims: Right claims of a record for each wrong one, for the cross-encoder; at least
-            two.
+        right_claims: Right claims that are drawn for each wrong one, for the cross-encoder. Every
+            record gives at least two right claims if it has them.
         one_slot_share: Share of slot-annotated variants with only one wrong slot.
         answers: Most answers of each context.
         max_passages: Most passages that the answers of a context read together.

@@ -10,7 +10,7 @@ from groundwire.text.vocabulary import words
 #: Words by which the user and the assistant refer to themselves or each other.
 _TALKERS = words("i i'm i've i'd i'll me my we we're we've us our you your you're let let's")
 #: Matches the beginning of a text that is mostly about a company, or says what is possible.
-_ABOUT = re.compile(r"\W*(?:we|you (?:can|may|could))\s", re.IGNORECASE)
+_ABOUT = re.compile(r"\W*(?:we\s|you (?:can|may|could)\b)", re.IGNORECASE)
 _CODE = re.compile(r"https?:|www\.|[/\\=<>{}|_@]")
 #: Matches the signs that end a text: an end mark, and a smiley or other signs after it.
 _END = re.compile(r"[^\w\s]\W*$")
@@ -20,8 +20,8 @@ def least_odds(text: str) -> float | None:
     """Return how high a model's log-odds of "claims nothing" must be for a text to be a remark.
 
     The limits were set on 11,057 wrong claims (slot-annotated texts with all slots wrong) and on
-    the parts of answers in ``tests/cases`` that claim nothing. One of these wrong claims is above
-    its limit: "As it concerns your manager, you'd turn to an HR adviser."
+    the parts of answers in ``tests/cases`` that claim nothing. One claim of these is taken for a
+    remark: "As it concerns your manager, you'd turn to an HR adviser."
 
     Returns:
         ``None`` if the form shows a claim: the text is "Yes" or "No", which answers the question,
