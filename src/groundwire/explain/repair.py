@@ -280,7 +280,8 @@ class Mender:
 
         There are none either for a claim with more than three marked spans.
         """
-        fits = self.fits(claim)
+        # Ranking reads the claim once for each span, so it is not begun for too many.
+        fits = self.fits(claim) if len(claim.spans) <= _MOST_SPANS else []
         if not fits or not all(
             self._is_right(features_of(fits[0], fits[1:], span, index=n))
             for n, span in enumerate(claim.spans)
@@ -300,8 +301,8 @@ class Mender:
     def fits(self, claim: Claim) -> list[Fit]:
         """Return the combinations of replacements after which nothing is marked, best first."""
         found_by: dict[str, Fit] = {}
-        ranked = [self._ranked(claim, span)[:_MOST_READ] for span in claim.spans[: _MOST_SPANS + 1]]
-        if not (ranked and all(ranked) and len(ranked) <= _MOST_SPANS):
+        ranked = [self._ranked(claim, span)[:_MOST_READ] for span in claim.spans]
+        if not (ranked and all(ranked)):
             return []
         # A range such as "1950 to 1952" may be replaced as a whole, for both of its ends.
         first, last = claim.spans[0].start - claim.start, claim.spans[-1].end - claim.start

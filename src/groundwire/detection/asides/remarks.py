@@ -27,8 +27,8 @@ def least_odds(text: str) -> float | None:
         ``None`` if the form shows a claim: the text is "Yes" or "No", which answers the question,
         or contains code or an address, or has no end mark, like an item of a list. 1 for any other
         text that has a number and is no question, or that begins with "We" or "You can". For the
-        rest, -1 if the text ends with a mark such as "!" or "?", or has a word
-        such as "I" or "you"; otherwise 1.
+        rest, -1 if the text ends with a mark such as "!" or "?", or has a word such as "I" or
+        "you"; otherwise 1.
     """
     end = _END.search(text)
     found = [word.casefold().replace("’", "'") for word in WORD.findall(text)]
