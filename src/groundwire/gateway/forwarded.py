@@ -17,6 +17,7 @@ def forwarded(
     body: bytes,
     model: str | None,
     accept_encoding: str | None = None,
+    without: bytes = b"",
 ) -> UpstreamRequest:
     """Return the request to an upstream, with the gateway's trace id in place of the client's.
 
@@ -26,12 +27,13 @@ def forwarded(
         body: The body to send.
         model: The model, by which the upstream is chosen; ``None`` if the request names none.
         accept_encoding: Replaces the client's Accept-Encoding; ``None`` keeps it.
+        without: The name of a header that is left out, in lower case.
 
     Raises:
         Problem: 400, if the query has a space, ``#`` or a character that is not printable ASCII, or
             text that looks like a gateway key.
     """
-    given = [pair for pair in request.scope["headers"] if pair[0] != b"x-trace-id"]
+    given = [pair for pair in request.scope["headers"] if pair[0] not in (b"x-trace-id", without)]
     headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in given]
     return UpstreamRequest(
         method=request.method,

@@ -27,6 +27,9 @@ def log_to_stderr(settings: Log) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines() if settings.format == "json" else TextLines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    # No line says where in the code it was logged, so this need not be looked up (the section
+    # "Optimization" in Python's documentation of logging).
+    logging._srcfile = None
     logging.getLogger("groundwire").setLevel(settings.level.upper())
     _access.setLevel(logging.NOTSET if settings.access else logging.ERROR)
     logging.captureWarnings(True)

@@ -47,6 +47,7 @@ class Keeping:
     sample: float = 0.0
 
     @classmethod
+    @lru_cache(maxsize=8)  # asked for with each request
     def of(cls, settings: Audit) -> Self:
         """Read the section ``audit`` of a configuration.
 

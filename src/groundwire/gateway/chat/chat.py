@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Any, TypeAlias
@@ -92,7 +91,6 @@ class Exchange:
         self._services, self._request, self._chat = services, request, chat
         self._caller, self._trace_id = caller(request), trace_id(request)
         self._recorder = Recorder(services, trace_id=self._trace_id, model=chat.model or "")
-        self._own = self._caller.overrides
         self._pipeline, self._settings = services.pipeline, services.config.gateway
         self._open = partial(open_context, services, chat, self._caller)
 
@@ -105,7 +103,7 @@ class Exchange:
             InvalidTextError: If the request has invalid text, and the policy blocks unchecked
                 answers.
         """
-        if not self._pipeline.may_check(overrides=self._own, request=self._chat.asks):
+        if not self._pipeline.may_check(overrides=self._caller.overrides, request=self._chat.asks):
             return relayed(await self._send(is_read=False))
         if self._recorder.is_failing and (await self._open()).path in DUE:
             self._recorder.require_writable()
@@ -144,11 +142,10 @@ class Exchange:
             model=self._chat.model,
             # A response that is read here would be decompressed at once: compression is a waste.
             accept_encoding="identity" if is_read else None,
+            # The body is sent decompressed, so the client's Content-Encoding would be wrong.
+            without=b"content-encoding",
         )
-        # The body is sent decompressed, so the client's Content-Encoding would be wrong.
-        plain = tuple(pair for pair in ask.headers if pair[0] != "content-encoding")
-        send = state.upstream_of(self._request) or self._services.upstreams.send
-        return await send(replace(ask, headers=plain))
+        return await (state.upstream_of(self._request) or self._services.upstreams.send)(ask)
 
     # Requests whose answers are not checked.
 
@@ -177,7 +174,7 @@ class Exchange:
 
     async def _check(self, context: RequestContext, sending: Sending) -> Response:
         actions = _actions(context)
-        wish = self._own.release or self._settings.release
+        wish = self._caller.overrides.release or self._settings.release
         release = Release.of(actions, wish, settles=self._recorder.settles)
         most = _PENDING_PER_REQUEST * self._settings.max_requests
         if release is Release.OBSERVE and self._services.background.n_running >= most:
