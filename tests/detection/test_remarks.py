@@ -15,11 +15,14 @@ from groundwire.detection.asides.remarks import least_odds
         "We’re always here to help.",
         "Here are the rules:",
         "Hi there 👋",
-        "Should I order 2 pumps?",  # a question claims nothing
     ],
 )
 def test_a_text_that_ends_like_a_remark_or_speaks_of_you_needs_little_certainty(text: str) -> None:
     assert least_odds(text) == -1
+
+
+def test_a_question_needs_less() -> None:
+    assert least_odds("Should I order 2 pumps?") == least_odds("**Still stuck?**") == -3.3
 
 
 @pytest.mark.parametrize(
