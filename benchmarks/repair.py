@@ -120,10 +120,11 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=1_000_000, help="records to draw")
     parser.add_argument("--minutes", type=float, default=1e9, help="draw no more after this time")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--operating-point", default="balanced", help="of the detector")
     parser.add_argument("--out", type=Path, help="where to write the numbers as JSON")
     options = parser.parse_args()
     machine, began = measure.machine(), monotonic()
-    detector = Detector.load()
+    detector = Detector.load(operating_point=options.operating_point)
     kinds: Counter[str] = Counter()
     changes: list[dict[str, Any]] = []
     n_drawn = n_right = n_marked = n_changed = 0
