@@ -544,6 +544,27 @@ def test_results_of_another_input_are_not_continued(
     assert output.read_bytes() == before
 
 
+def test_results_of_another_column_are_not_continued(
+    run: CommandLine, batch: Path, output: Path
+) -> None:
+    rows = [{**GOOD, "bad": "In 1950."}, {**GOOD, "bad": "In 1951."}]
+    batch.write_bytes(lines(rows[0]))
+    run("check", "--batch", batch, "--output", output)
+    batch.write_bytes(lines(*rows))
+    result = run(
+        "check", "--batch", batch, "--output", output, "--resume", "--column", "answer=bad"
+    )
+    assert result.exit_code == 2
+    assert "these results belong to another input" in result.stderr
+
+
+def test_a_column_of_ids_that_is_not_there_is_told(run: CommandLine, batch: Path) -> None:
+    batch.write_bytes(lines({"id": "a", **GOOD}))
+    result = run("check", "--batch", batch, "--column", "id=idd")
+    assert result.exit_code == 2
+    assert "'idd'" in result.stderr
+
+
 def test_a_result_tells_which_row_it_was_made_from(run: CommandLine, batch: Path) -> None:
     row = b'{"sources": [], "answer": "a"}'
     batch.write_bytes(b"  " + row + b"\r\n{bad")

@@ -73,6 +73,15 @@ def test_html_is_written_beside_the_report(run: CommandLine, tmp_path: Path) -> 
     assert "9 million<a" in text
 
 
+def test_html_does_not_replace_an_input(run: CommandLine, tmp_path: Path) -> None:
+    source = tmp_path / "source.txt"
+    source.write_text(FACT)
+    result = run("check", "--source-file", source, "--answer", WRONG, "--html", source)
+    assert result.exit_code == 2
+    assert f"{source} is an input, and would be replaced" in result.stderr
+    assert source.read_text() == FACT
+
+
 def test_html_that_cannot_be_written_is_a_failure(run: CommandLine, tmp_path: Path) -> None:
     page = tmp_path / "missing" / "page.html"
     result = run("check", "--source", FACT, "--answer", WRONG, "--html", page)

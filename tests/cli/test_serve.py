@@ -503,6 +503,13 @@ def test_without_the_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyP
     )
 
 
+def test_an_operating_point_wins_over_the_threshold_of_similarities() -> None:
+    config = parse("detector: {name: similarity}\nsimilarity: {threshold: 0.7}", name="c.yaml")
+    changed = with_upstream(config, {"detector.operating_point": 0.05})
+    assert changed.similarity.threshold == 0.05
+    assert changed.detector.operating_point == "balanced"
+
+
 def test_a_preset_is_won_over_by_other_options() -> None:
     config = parse("check: {action: flag}", name="c.yaml")
     strict = with_upstream(config, {"check.preset": "strict"}).check

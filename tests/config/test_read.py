@@ -61,6 +61,11 @@ def test_all_problems_are_told_at_once_each_with_its_line() -> None:
     ]
 
 
+def test_a_refused_url_is_told_without_what_it_may_hold_of_secrets() -> None:
+    (problem,) = problems("upstream: {url: 'https://me:a/b@h/v1?key=s3cret#tok'}")
+    assert "'https://***@h/v1?***' is not possible" in problem
+
+
 def test_an_action_left_blank_is_not_none() -> None:
     assert "check.action = None is not possible" in problems("check: {action: }")[0]
 

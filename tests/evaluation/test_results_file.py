@@ -1,5 +1,6 @@
-"""The results file: written row by row, read however it was cut short."""
+"""The results file: written row by row, continued wherever it was cut."""
 
+import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -68,10 +69,20 @@ def test_wherever_a_file_is_cut_its_complete_rows_are_kept(results: Path) -> Non
         assert results.read_bytes() == b"".join(whole.splitlines(keepends=True)[:n_lines])
 
 
-def test_a_last_line_that_was_cut_is_passed_over_in_reading(results: Path) -> None:
+def test_a_file_that_breaks_off_is_not_read_as_if_it_were_whole(results: Path) -> None:
     whole = results.read_bytes()
     results.write_bytes(whole[:-5])
-    assert len(list(read_judged(results))) == 4
+    with pytest.raises(ResultsError, match="line 6: this is no row of results"):
+        list(read_judged(results))
+    packed = gzip.compress(whole)
+    results.write_bytes(packed[: len(packed) * 3 // 4])
+    with pytest.raises(ResultsError, match="it is damaged, and rows are missing"):
+        list(read_judged(results))
+
+
+def test_a_last_line_needs_no_line_end(results: Path) -> None:
+    results.write_bytes(results.read_bytes().rstrip(b"\n"))
+    assert list(read_judged(results)) == judged(some_answers(5))
 
 
 def test_a_file_that_is_not_there_has_nothing(tmp_path: Path) -> None:

@@ -190,8 +190,8 @@ class Page:
         return {
             "OPENAI_BASE_URL": f"{self._url}/v1",
             "OPENAI_API_KEY": KEY,
-            "GROUNDWIRE_ADMIN_URL": self._admin_url,
-            "GROUNDWIRE_ADMIN_KEY": ADMIN_KEY,
+            "ADMIN_URL": self._admin_url,
+            "ADMIN_KEY": ADMIN_KEY,
         }
 
     @contextmanager

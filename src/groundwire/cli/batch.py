@@ -110,6 +110,8 @@ def read_row(number: int, line: Line, columns: ColumnMapping) -> InputRow:
     try:
         if isinstance(values, str):
             raise RowError(values)
+        if "id" in columns.columns:
+            columns.id_of(values)  # an error if the row lacks this column
         id_ = row_id(values, columns.columns.get("id", "id"))
         content = columns.example(values)
     except GroundwireError as error:
@@ -118,10 +120,15 @@ def read_row(number: int, line: Line, columns: ColumnMapping) -> InputRow:
         number=number,
         line=line_number,
         id=id_,
-        sha256=fingerprint(raw),
+        sha256=_fingerprint(raw, columns),
         content=content,
         keys=() if isinstance(values, str) else tuple(map(str, values)),
     )
+
+
+def _fingerprint(raw: bytes, columns: ColumnMapping) -> str:
+    """Hash a row; with names of columns, also these: other columns give other results."""
+    return fingerprint((columns.fingerprint if columns.columns else b"") + raw.strip())
 
 
 @dataclass(slots=True)
@@ -341,7 +348,7 @@ def read_remaining(lines: Iterable[Line], tally: ResultsTally, files: Files) -> 
     """
     found, left = hashlib.sha256(), enumerate(lines, 1)
     for number, line in islice(left, tally.last_row):
-        found.update(_row_key(number, fingerprint(line[1])))
+        found.update(_row_key(number, _fingerprint(line[1], files.columns)))
     if found.digest() != tally.rows.digest():
         raise InputError(
             f"{files.output} has results of {count_rows(tally.n_rows)}, and they were not made "

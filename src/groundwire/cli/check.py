@@ -13,6 +13,7 @@ from groundwire.cli.inputs import (
     TEXT_FILE,
     read_sources,
     read_text_option,
+    refuse_replacing,
     refuse_shared_stdin,
 )
 from groundwire.cli.options import command, is_given, names_of, option
@@ -149,6 +150,7 @@ def check(
     refuse_options(ctx, of_batch, "needs --batch.")
     from groundwire import render
 
+    refuse_replacing(html, [*single.source_file, single.question_file, single.answer_file])
     example = single.example()
     detector, detection = detected(setup, choice, example)
     repaired = None

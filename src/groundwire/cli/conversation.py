@@ -75,13 +75,6 @@ def _with_choice(config: "Config", choice: DetectorChoice, ctx: click.Context) -
     values: dict[str, Any] = {
         path: getattr(choice, name) for name, path in _SETTINGS.items() if is_given(ctx, name)
     }
-    compares = str(values.get("detector.name", config.detector.name)).startswith("similarity")
-    if compares and "detector.operating_point" in values:
-        # --operating-point is for any detector, but similarity has a threshold setting of its own.
-        point = values["detector.operating_point"]
-        is_name = isinstance(point, str)
-        values["similarity.threshold"] = None if is_name else point
-        values["detector.operating_point"] = point if is_name else "balanced"
     return with_values(config, values)
 
 

@@ -61,6 +61,8 @@ class DataOptions:
                 "--label-means supported, else --label-means hallucinated."
             )
         if self.format == "slots":
+            if self.columns or self.label_means:
+                raise click.UsageError("--column and --label-means are not for --format slots.")
             read = partial(each_slot, data)
         else:
             read = partial(read_labelled, data, mapping)

@@ -152,5 +152,11 @@ def refuse_shared_stdin(paths: Iterable[Path | None]) -> None:
         raise click.UsageError("Only one option can read standard input (-).")
 
 
+def refuse_replacing(output: Path | None, inputs: Iterable[Path | None]) -> None:
+    """Raise a UsageError if an output would replace one of the inputs."""
+    if output is not None and output.resolve() in {path.resolve() for path in inputs if path}:
+        raise click.UsageError(f"{output} is an input, and would be replaced: name another file.")
+
+
 def _name(path: Path) -> str:
     return "stdin" if path == STDIN else path.name

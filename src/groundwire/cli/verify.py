@@ -11,7 +11,13 @@ import click
 from groundwire.cli.config import read_config
 from groundwire.cli.console import COLOR, ColorChoice, show_colored
 from groundwire.cli.evidence import Named, NamedType, read_evidence
-from groundwire.cli.inputs import RESULT_FILE, TEXT_FILE, read_text_option, refuse_shared_stdin
+from groundwire.cli.inputs import (
+    RESULT_FILE,
+    TEXT_FILE,
+    read_text_option,
+    refuse_replacing,
+    refuse_shared_stdin,
+)
 from groundwire.cli.options import command, given_settings, option
 from groundwire.cli.settings import is_of_file, with_values
 from groundwire.cli.status import ExitStatus
@@ -130,6 +136,7 @@ def verify(
         )
     files = [Path(file) for _, file in span]
     refuse_shared_stdin([answer_file, listed, config, *files])
+    refuse_replacing(html, [answer_file, listed, config, *files])
     settings = read_settings(ctx, config, given_settings(given))
     from groundwire.render.verification import report_to_terminal
     from groundwire.text.screen import visible

@@ -9,8 +9,9 @@ from groundwire.config.document import DocumentEntry, DocumentTable, LinePlace, 
 from groundwire.config.kinds import Kind, KindError, Secret
 from groundwire.text.spelling import guess
 
-#: Matches user and password in a URL; messages do not show them.
-_USER = re.compile(r"//[^/\s]*@")
+#: Match user and password in a URL, and its query and fragment; messages do not show them.
+_USER = re.compile(r"//[^\s'\"]*@")
+_QUERY = re.compile(r"(//[^\s'\"?#]*[?#])[^\s'\"]+")
 
 #: The value that replaces a secret in messages; it is shown as ``***``.
 HIDDEN = Secret("")
@@ -157,5 +158,5 @@ def conflict(name: str, other: str, place: object) -> str:
 
 
 def _short(raw: object) -> str:
-    text = _USER.sub("//***@", repr(raw))
+    text = _QUERY.sub(r"\1***", _USER.sub("//***@", repr(raw)))
     return text if len(text) <= 80 else f"{text[:77]}..."

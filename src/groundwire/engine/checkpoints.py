@@ -25,9 +25,7 @@ from groundwire.engine.windowing import TokenClassifier, not_supported_labels
 from groundwire.errors import ModelError, SettingError, UnknownModelError, UnpinnedModelError
 
 #: Commits of known hub models; any other model needs ``revision=``.
-PINS = {
-    "anulum/director-ragtruth-token-modernbert": "0d5bfc21044de07f764c99a9ca1094ccd516de93",
-}
+PINS = {"anulum/director-ragtruth-token-modernbert": "0d5bfc21044de07f764c99a9ca1094ccd516de93"}
 #: The most word pieces of one pass by default. The memory that attention takes grows
 #: with the square of their number.
 MAX_LENGTH = 4096

@@ -101,9 +101,4 @@ def _inputs(
     codes = np.full((len(ids), N_FEATURES), TABLE_ROWS - 1, np.int64)
     codes[0] = NEUTRAL
     codes[1 : n + 1] = features
-    return {
-        "ids": ids,
-        "roles": roles,
-        "features": codes,
-        "claim_end": np.array([n + 1], np.int64),
-    }
+    return {"ids": ids, "roles": roles, "features": codes, "claim_end": np.array([n + 1], np.int64)}

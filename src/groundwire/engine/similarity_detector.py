@@ -81,14 +81,7 @@ class SimilarityBackend:
             name, manifest = "similarity", find_model(ENCODER)
             embedder = NeuralEmbedder.load(manifest, pieces, threads=1)
             points = dict(manifest.operating_points)
-        return cls(
-            name,
-            points,
-            embedder,
-            pieces,
-            WordWeights.load(tables),
-            shared,
-        )
+        return cls(name, points, embedder, pieces, WordWeights.load(tables), shared)
 
     @property
     def revision(self) -> str:

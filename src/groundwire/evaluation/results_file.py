@@ -6,7 +6,7 @@ thresholds and reports are computed from the file, so that no answer is judged a
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -27,10 +27,10 @@ def read_header(path: Path) -> Header:
     """Read the header of a results file; for output of ``groundwire check --batch``, make one.
 
     Raises:
-        ResultsError: If the first line is neither a header nor a row of ``check --batch``, or if no
-            row of ``check --batch`` was checked.
+        ResultsError: If the first line is neither a header nor a row of ``check --batch``, no row
+            of ``check --batch`` was checked, or the file is damaged.
     """
-    with open_lines(path) as lines:
+    with _undamaged(path), open_lines(path) as lines:
         first = next(iter(lines), b"")
         if not _is_of_batch(first):
             return _header(path, first)
@@ -43,22 +43,22 @@ def read_header(path: Path) -> Header:
 def read_judged(path: Path) -> Iterator[JudgedRow]:
     """Yield the rows of a results file, one by one.
 
-    An incomplete last line is ignored, and so is the rest of a damaged gzip file. The output of
-    ``groundwire check --batch`` can be read too, although it has no header and no labels.
+    The output of ``groundwire check --batch`` can be read too, although it has no header and no
+    labels.
 
     Raises:
-        ResultsError: If a line is neither the header nor a row of results.
+        ResultsError: If a line is neither the header nor a row of results, such as a last line that
+            was cut, or if the file is damaged: rows would be missing from the scores.
     """
     read = JudgedRow.from_dict
-    with open_lines(path) as lines, suppress(*DAMAGE):
+    with _undamaged(path), open_lines(path) as lines:
         for number, line in enumerate(lines, 1):
             if number == 1 and _is_of_batch(line):
                 read = JudgedRow.from_batch
             elif number == 1:
                 _header(path, line)
                 continue
-            if line.endswith(b"\n"):
-                yield _row(path, number, line, read)
+            yield _row(path, number, line, read)
 
 
 def resume(path: Path, header: Header) -> dict[int, str]:
@@ -104,6 +104,15 @@ class RowWriter:
     def write(self, row: JudgedRow) -> None:
         """Append one row."""
         self._writer.write(row.to_dict())
+
+
+@contextmanager
+def _undamaged(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except DAMAGE as error:
+        text = f"it is damaged, and rows are missing ({error}). Fetch the file again"
+        raise ResultsError(path, None, text) from error
 
 
 def _header(path: Path, line: bytes) -> Header:

@@ -125,11 +125,7 @@ def create_app(
                 await loading
 
     app = FastAPI(
-        title="Groundwire",
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-        lifespan=lifespan,
+        title="Groundwire", docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=lifespan
     )
     app.state.readiness, app.state.metrics = readiness, counted
     # Routes are tried in order, and FastAPI's are slow to try. So the chat routes, which get most

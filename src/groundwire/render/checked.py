@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from groundwire.detection.values import Outcome
 from groundwire.render.descriptions import OUTCOMES
 from groundwire.render.html import render_text
-from groundwire.render.terminal import (
-    OUTCOME_STYLES,
-    indented,
-    mark_words,
-    to_terminal,
-)
+from groundwire.render.terminal import OUTCOME_STYLES, indented, mark_words, to_terminal
 from groundwire.text.quotes import QUOTE_CHARS, excerpt
 from groundwire.text.screen import one_line
 

@@ -156,10 +156,7 @@ def _as_claims(
     ids = IdMap.of(known, (id_ for each in written for id_ in each))
     return tuple(
         VerifiableClaim(
-            idx=idx,
-            text=piece.text,
-            raw_text=answer[piece.start : piece.end],
-            raw_cites=raw,
+            idx=idx, text=piece.text, raw_text=answer[piece.start : piece.end], raw_cites=raw
         ).resolved(ids)
         for idx, (piece, raw) in enumerate(zip(pieces, written, strict=True))
     )

@@ -42,6 +42,15 @@ def test_portkey_is_told_whether_a_response_may_pass(
     assert "wrong" not in found["data"]["explanation"]
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"text": WRONG}, {"message": {"content": [{"type": "text", "text": WRONG}]}}]
+)
+def test_portkey_has_each_choice_checked_whatever_its_form(post: Post, wrong: object) -> None:
+    body = hook(chat(RIGHT), RIGHT)
+    body["response"]["json"]["choices"].append(wrong)
+    assert post(PORTKEY, body).json()["data"]["outcome"] == ["grounded", "hallucinated"]
+
+
 @pytest.mark.shows("Portkey", unchecked='`"checked": false` in `data`')
 def test_portkey_learns_that_an_answer_without_evidence_was_not_checked(post: Post) -> None:
     found = post(PORTKEY, hook(chat(), WRONG)).json()

@@ -49,13 +49,7 @@ class BenchResult:
 
     @classmethod
     def read(
-        cls,
-        path: Path,
-        bench: Bench,
-        split: str,
-        *,
-        limit: int | None = None,
-        commit: str = "",
+        cls, path: Path, bench: Bench, split: str, *, limit: int | None = None, commit: str = ""
     ) -> Self:
         """Read a file of results, and compute the benchmark's metrics from it.
 

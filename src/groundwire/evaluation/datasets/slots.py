@@ -11,6 +11,7 @@ from pathlib import Path
 
 from groundwire.detection.rows import RowError
 from groundwire.evaluation.datasets.files import AnyRow, Values, answer_reader, read_files
+from groundwire.evaluation.datasets.lines import files_of
 
 #: Labels of wrong words in an answer: the sources do not support them, or contradict them.
 UNSUPPORTED, CONTRADICTED = 1, 2
@@ -39,7 +40,7 @@ class MarkedAnswer:
 
 
 def each_slot(path: Path) -> Iterator[AnyRow]:
-    """Read answers with slots from a file, and yield their faithful and hallucinated variants.
+    """Read answers with slots from a file or folder; yield faithful and hallucinated variants.
 
     A record of the file has the keys id, domain (the task), context (a text or a list) and answer
     (a text with slots). The keys question and context_id are optional; by default the context id is
@@ -53,7 +54,7 @@ def each_slot(path: Path) -> Iterator[AnyRow]:
         DatasetError: If the file has no rows or an invalid format.
         OSError: If the file cannot be opened.
     """
-    return read_files((path,), answer_reader(), turn=_variants)
+    return read_files(files_of(path), answer_reader(), turn=_variants)
 
 
 def _variants(values: Values, file: Path, line: int) -> Iterable[Values]:

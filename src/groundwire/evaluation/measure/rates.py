@@ -61,9 +61,7 @@ def measured(answers: Sequence[JudgedAnswer]) -> dict[str, Any]:
             "n": sum(each.n_contradicted > 0 for each in wrong),
             **_share("ratio", wrong, lambda each: each.n_contradicted > 0),
         },
-        "severity": {
-            "answers": {str(i): worst[i] for i in range(MAX_SEVERITY + 1)},
-        },
+        "severity": {"answers": {str(i): worst[i] for i in range(MAX_SEVERITY + 1)}},
         "n_cut": sum(each.is_cut for each in answers),
         "tokens": {
             "prompt": sum(each.tokens[0] for each in answers),

@@ -120,7 +120,6 @@ async def _revoked(
     control: ControlPlane, events: ControlEvents, key_id: str, tenant: str | None
 ) -> Key:
     revoked = await control.change(
-        lambda registry: registry.revoke_key(key_id, tenant=tenant),
-        events.key_revoked,
+        lambda registry: registry.revoke_key(key_id, tenant=tenant), events.key_revoked
     )
     return Key.model_validate(revoked.record)

@@ -175,8 +175,7 @@ async def _change_password(visit: Visit) -> Response:
     new, token = visit.form.get("new", ""), visit.request.cookies.get(COOKIE, "")
     try:
         await visit.control.change(
-            lambda _: own.save(name, password=new, keeps_session=token),
-            visit.events.account_saved,
+            lambda _: own.save(name, password=new, keeps_session=token), visit.events.account_saved
         )
     except InvalidAccountError as error:
         return visit.page("account", status=422, problem=str(error))

@@ -27,7 +27,7 @@ _NEEDED = (
 )
 #: Headers that stay as Envoy has them; most are about a connection or a host.
 _OF_ENVOY = HOP_BY_HOP | {
-    *("alt-svc", "date", "host", "public-key-pins", "strict-transport-security"),
+    *("alt-svc", "date", "host", "public-key-pins", "strict-transport-security")
 }
 #: The most bytes of a streamed response's body in one message to Envoy.
 _PIECE_BYTES = 2**16

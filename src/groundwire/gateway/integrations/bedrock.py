@@ -91,10 +91,7 @@ def _reply(answer: str, checked: Checked | None) -> dict[str, Any]:
         "outputs": [{"text": checks.refusal([checked])}] if checked and is_intervened else [],
         "assessments": [] if checked is None else [_assessment(checked)],
         "guardrailCoverage": {
-            "textCharacters": {
-                "guarded": len(answer) - unread,
-                "total": len(answer),
-            }
+            "textCharacters": {"guarded": len(answer) - unread, "total": len(answer)}
         },
     }
 

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from groundwire.gateway.integrations import host_checks as checks
 from groundwire.gateway.native.running import answered
+from groundwire.pipeline.conversation.response import Said
 
 PATH = "/integrations/portkey"
 
@@ -72,11 +73,16 @@ def _as_chat(asked: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def _texts(response: HookedBody) -> list[str]:
-    """Return the texts of a chat completion's answers, else the text that Portkey extracted."""
+    """Return the texts of a completion's answers, else the text that Portkey extracted."""
     choices = (response.body or {}).get("choices")
-    texts = []
-    for choice in choices if isinstance(choices, list) else ():
-        message = choice.get("message") if isinstance(choice, Mapping) else None
-        content = message.get("content") if isinstance(message, Mapping) else None
-        texts += [content] if isinstance(content, str) else []
-    return texts or [response.text]
+    texts = map(_text, choices if isinstance(choices, list) else ())
+    return [text for text in texts if text] or [response.text]
+
+
+def _text(choice: object) -> str:
+    match choice:
+        case {"message": {"content": content}}:
+            return Said.of(content).text
+        case {"text": str(text)}:
+            return text
+    return ""
