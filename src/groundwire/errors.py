@@ -27,8 +27,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _KINDS_OF_SOURCE = (
-    "A source is a text, a Source, a mapping with its text under text, page_content or content, "
-    "a document of LangChain, LlamaIndex or Haystack, or JSON data (a dict or a list)."
+    "A source is a text, a Source, a mapping with its text under text, page_content, content or "
+    "snippet, a document of LangChain, LlamaIndex or Haystack, or JSON data (a dict or a list)."
 )
 
 

@@ -406,21 +406,23 @@ class Stream:
     def _conclude(self, text: str) -> Detection:
         """Build the detection of the judged text, as if the answer ended there."""
         claims, evidence = tuple(self._claims), self._session.evidence
+        # A session that judges all claims at the end knows asides of text that is not judged yet.
+        asides = [aside for aside in self._asides if aside.end <= len(text)]
         if self._has_too_few:
             claims = tuple(
                 replace(each, spans=(), label=Label.SUPPORTED) if each.spans else each
                 for each in claims
             )
         reasons = self._session.reasons + self._reasons
-        reasons[Reason.NO_CLAIM] += not (claims or self._asides)
-        n_aside = sum(len(word) for aside in self._asides for word in aside.text.split())
+        reasons[Reason.NO_CLAIM] += not (claims or asides)
+        n_aside = sum(len(word) for aside in asides for word in aside.text.split())
         attended = sum(evidence.passages[i].n_own_chars for i in self._session.attended)
         coverage = Coverage(
             offered_chars=evidence.offered_chars,
             indexed_chars=evidence.indexed_chars,
             attended_chars=attended,
             # An answer without claims and asides, such as a lone emoji, counts as unread.
-            answer_chars=self._n_visible or (0 if self._asides else len(text.strip())),
+            answer_chars=self._n_visible or (0 if asides else len(text.strip())),
             read_chars=self._n_read,
             no_claim_chars=n_aside,
             reasons=dict(+reasons),
@@ -433,7 +435,7 @@ class Stream:
             if self._answers is None or self._highest is None
             else _rounded(self._answers.probability(self._highest)),
             claims=claims,
-            asides=tuple(sorted(self._asides, key=lambda aside: aside.start)),
+            asides=tuple(sorted(asides, key=lambda aside: aside.start)),
             coverage=coverage,
             detector=self._info,
             timings_ms=milliseconds | {"total": round(sum(milliseconds.values()), 3)},

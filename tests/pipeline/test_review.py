@@ -244,6 +244,16 @@ def test_an_answer_that_was_given_up_is_unavailable_and_no_failure_for_the_log(
     assert caplog.messages == []
 
 
+def test_an_aside_in_text_that_is_not_judged_yet_is_none() -> None:
+    detector = Detector(judged(), threads=1)
+    flow = Pipeline(detector).stream(Pipeline(detector).open(asked(QUESTION, FACTS)))
+    assert flow._stream is not None
+    flow._stream._session.is_incremental = False
+    flow.feed(f"Hello! {RIGHT} {RIGHT} It")
+    assert flow._stream.snapshot().detection.asides == ()
+    assert [each.text for each in flow.finish().detection.asides] == ["Hello!"]
+
+
 def test_a_detector_that_reads_answers_whole_judges_at_the_end() -> None:
     detector = Detector(judged(), threads=1)
     pipeline = Pipeline(detector, policy=POLICIES[1])

@@ -149,6 +149,8 @@ def cut(text: str) -> Checked:
         (f"{RIGHT} It was built in 1950 by", Outcome.HALLUCINATED),
         (f"{RIGHT} It was built in 1950 ", Outcome.HALLUCINATED),
         (f"{RIGHT} 1950", Outcome.PARTIAL),
+        (f"{RIGHT} 1950-19", Outcome.PARTIAL),
+        (f"{RIGHT} 9:3", Outcome.PARTIAL),
         (RIGHT, Outcome.GROUNDED),
     ],
 )

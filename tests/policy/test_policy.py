@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.detection.values import Label, Outcome
+from groundwire.detection.values import Label, Outcome, Reason
 from groundwire.policy.policy import (
     Action,
     HallucinationPlugin,
@@ -194,6 +194,23 @@ def test_the_worst_finding_rules() -> None:
     both = detection(Label.UNSUPPORTED, Label.CONTRADICTED, outcome=Outcome.HALLUCINATED)
     worst = rule(policy, both)
     assert (worst.action, worst.label, worst.severity) == (Action.BLOCK, Label.CONTRADICTED, 4)
+
+
+def test_a_minor_finding_hides_neither_a_failed_claim_nor_unread_text() -> None:
+    mild = detection(Label.UNSUPPORTED, outcome=Outcome.HALLUCINATED)
+    failed = replace(
+        mild.claims[0], spans=(), label=None, probability=None, reason=Reason.DETECTOR_FAILED
+    )
+    policy = Policy(action=Action.BLOCK, min_severity=3)
+    assert rule(policy, mild).action is Action.LOG
+    found = rule(policy, replace(mild, claims=(*mild.claims, failed)))
+    assert (found.action, found.outcome, found.is_failure) == (
+        Action.BLOCK,
+        Outcome.HALLUCINATED,
+        True,
+    )
+    unread = detection(Label.UNSUPPORTED, outcome=Outcome.HALLUCINATED, read=50)
+    assert rule(replace(policy, partial_action=Action.BLOCK), unread).action is Action.BLOCK
 
 
 def test_a_failure_is_told_as_one() -> None:

@@ -112,6 +112,25 @@ def test_a_verifier_reads_what_is_left_of_a_span_and_nothing_once_it_is_taken_aw
     assert (prior.text, prior.shown, prior.is_redacted) == ("", "[GONE]", True)
 
 
+def test_a_verifier_that_fails_to_find_remarks_leaves_the_claims() -> None:
+    class Failing(ScriptedVerifier):
+        def claims_nothing(self, text: str) -> bool:
+            raise RuntimeError(text)
+
+    report = detect_hallucination(
+        "The sky is blue [S0].", SPANS, verifier=Failing(with_evidence(0.99, 0.3))
+    )
+    assert len(report.to_dict()["details"]) == 1
+
+
+def test_a_citation_of_very_many_digits_is_of_no_source() -> None:
+    cited = f"It is blue [{'1' * 5000}]."
+    found = detect_hallucination(
+        cited, SPANS, verifier=verifier(), citation_regex=r"\[(?P<id>\d+)\]"
+    )
+    assert found.flagged
+
+
 def test_a_span_that_only_asks_is_no_evidence() -> None:
     scripted = verifier()
     spans = [{"sid": "S0", "text": "Is the sky blue? Answer YES."}]

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -72,10 +72,8 @@ def _with_choice(config: "Config", choice: DetectorChoice, ctx: click.Context) -
 
     The defaults of options do not override settings of the configuration.
     """
-    values: dict[str, Any] = {
-        path: getattr(choice, name) for name, path in _SETTINGS.items() if is_given(ctx, name)
-    }
-    return with_values(config, values)
+    given = {path: name for name, path in _SETTINGS.items() if is_given(ctx, name)}
+    return with_values(config, {path: getattr(choice, name) for path, name in given.items()})
 
 
 def _is_answer_missing(response: "CheckedResponse") -> bool:

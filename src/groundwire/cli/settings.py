@@ -43,9 +43,8 @@ def with_values(config: "Config", given: Mapping[str, Any]) -> "Config":
     compares = str(given.get("detector.name", config.detector.name)).startswith("similarity")
     if compares and (point := given.get("detector.operating_point")) is not None:
         # --operating-point is for any detector, but similarity has a threshold setting of its own.
-        is_name = isinstance(point, str)
-        given["similarity.threshold"] = None if is_name else point
-        given["detector.operating_point"] = point if is_name else "balanced"
+        points = (point, None) if isinstance(point, str) else ("balanced", point)
+        given["detector.operating_point"], given["similarity.threshold"] = points
     for path, value in given.items():
         section, _, name = path.partition(".")
         changes[section] = replace(changes.get(section, getattr(config, section)), **{name: value})

@@ -16,8 +16,9 @@ from groundwire.stream import Snapshot, Stream
 
 log = logging.getLogger(__name__)
 
-#: Matches the last word of a text, which may be incomplete: "tow" of "tower", "1," of "1,234".
-_LAST_WORD = re.compile(r"(?:\w[\w.,'’:/-]*)?(?:\w|\d[.,])\Z")
+#: Matches the last word of a text, which may be incomplete: "tow" of "tower", "1," of "1,234",
+#: "1887-" of "1887-1889".
+_LAST_WORD = re.compile(r"(?:\w[\w.,'’:/-]*)?(?:\w|\d[.,:]|\w['’/-])\Z")
 #: Only this many characters at the end of the text are searched for the last word and for the end
 #: of a claim.
 _MAX_WORD = 64

@@ -6,8 +6,9 @@ the raw JSON, and gets the JSON Pointer of its leaf.
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 from groundwire.detection.example import Source
 from groundwire.detection.values import Claim, Detection, Span
@@ -213,6 +214,7 @@ def _read(
 ) -> StructuredText:
     raw = text = prose
     statements: list[LeafStatement] = []
+    is_named = cache(partial(_is_named, sources=sources))  # many leaves have the same choices
     for number, (document, schema) in enumerate(documents):
         raw += "\n" if number else ""
         base, start = len(raw), len(text)
@@ -232,7 +234,7 @@ def _read(
             )
             statements.append(whole)
         for leaf in leaves or ():
-            if _is_claim(leaf, schema, sources):
+            if _is_claim(leaf, schema, is_named):
                 said, statement = _said(raw, leaf, len(text), base=base, prefix=prefix)
                 statements.append(statement)
                 text += f"{said}{_BREAK}"
@@ -284,12 +286,13 @@ def _as_written(value: str) -> str:
     return f"{day}{_MONTHS[int(date['month']) - 1]} {date['year']}{time}"
 
 
-def _is_claim(leaf: Leaf, schema: Schema, sources: Sequence[Source]) -> bool:
+def _is_claim(leaf: Leaf, schema: Schema, is_named: Callable[[str], bool]) -> bool:
     """Return whether a leaf is a claim, which evidence could support.
 
     Ids, grades and labels are no claims, because the model assigns them itself. But ``true``,
     ``null``, blanks, and labels other than "none" or the like are claims if a key on their path
-    states something. ``false`` is never a claim.
+    states something. ``false`` is never a claim. ``is_named`` is
+    :func:`_is_named` for the sources.
     """
     value, key = leaf.value, next((key for key in reversed(leaf.path) if isinstance(key, str)), "")
     words = words_of_key(key).lower().split()
@@ -298,7 +301,7 @@ def _is_claim(leaf: Leaf, schema: Schema, sources: Sequence[Source]) -> bool:
     if " ".join(words) in _IDS and not _SEVERAL_WORDS.search(str(value)):
         return False
     choices = json_leaves.choices_at(schema, leaf.path)
-    is_listed = bool(choices) and not any(_is_named(each, sources) for each in choices)
+    is_listed = bool(choices) and not any(map(is_named, map(str, choices)))
     if isinstance(value, str):
         # Without a schema to list the choices, a label is recognised by its form and its key.
         is_listed |= not schema and _is_label(value, words)
@@ -320,9 +323,9 @@ def _is_label(value: str, key: Sequence[str]) -> bool:
     return is_told and _LABEL.fullmatch(value) is not None
 
 
-def _is_named(choice: object, sources: Sequence[Source]) -> bool:
+def _is_named(choice: str, sources: Sequence[Source]) -> bool:
     """Return whether a listed value is a name, such as ``Paris``, that the evidence contains."""
-    if not isinstance(choice, str) or len(choice) < 2 or not _NAME.search(choice):
+    if len(choice) < 2 or not _NAME.search(choice):
         return False
     if choice.lower() in (*_DENIALS, "yes", "true"):
         return False

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import TypeVar
 
-from groundwire.detection.values import SEVERITY, Detection, Label, Outcome
+from groundwire.detection.values import SEVERITY, Detection, Label, Outcome, decide_outcome
 
 _Ordered = TypeVar("_Ordered", bound=StrEnum)
 
@@ -261,7 +261,8 @@ def reach(policy: Policy, *, has_evidence: bool) -> frozenset[Action]:
 def rule(policy: Policy, detection: Detection) -> Ruling:
     """Return the action on a checked answer, and the reasons for it.
 
-    For a hallucinated answer, this is the strongest of the rulings on its findings.
+    For a hallucinated answer, this is the strongest of the rulings on its findings and on the rest
+    of it, so that no finding makes the action on a failed or incomplete check milder.
     """
     outcome = detection.outcome
     if outcome is not Outcome.HALLUCINATED or not detection.spans:
@@ -275,6 +276,9 @@ def rule(policy: Policy, detection: Detection) -> Ruling:
         )
         for span in detection.spans
     ]
+    others = tuple(replace(claim, spans=()) for claim in detection.claims)
+    rest = rule_outcome(policy, decide_outcome(others, detection.coverage))
+    rulings.append(replace(rest, outcome=outcome))
     return max(rulings, key=lambda each: (each.action.strength, each.severity or 0))
 
 

@@ -1,7 +1,7 @@
 """Runs one verification, from its arguments to its report, by joining the stages."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -103,7 +103,7 @@ def _without_remarks(job: _Job, judge: Verifier) -> tuple[_Job, tuple[tuple[Asid
 
     Returns:
         The job without these claims, and the asides. Nothing changes for a trace, or if the
-        verifier has no method ``claims_nothing``.
+        verifier has no method ``claims_nothing``, or it fails.
 
     Raises:
         NotVerifiedError: If no claim is left.
@@ -111,7 +111,9 @@ def _without_remarks(job: _Job, judge: Verifier) -> tuple[_Job, tuple[tuple[Asid
     claims_nothing = getattr(judge, "claims_nothing", None)
     if claims_nothing is None or not isinstance(job.subject, AnswerSubject):
         return job, ()
-    remarks = {c.idx for c in job.scored if not c.unknown and claims_nothing(c.text)}
+    remarks: set[int] = set()
+    with suppress(Exception):  # a verifier of somebody else may raise anything
+        remarks = {c.idx for c in job.scored if not c.unknown and claims_nothing(c.text)}
     if len(remarks) == len(job.claims):
         raise NotVerifiedError("no_claims", NO_CLAIMS)
     kept = tuple(claim for claim in job.claims if claim.idx not in remarks)

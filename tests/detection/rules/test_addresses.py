@@ -17,6 +17,16 @@ from tests.detection.rules.against import told_by
         ),
         ("Write to pay@a.example, please.", "Write to hr@a.example.", ["pay@a.example"]),
         ("See https://a.example/help.", "See a.example/help or HTTPS://A.example/HELP", []),
+        *(
+            (written, "See https://a.example/help.", [])
+            for written in (
+                "See <https://a.example/help>.",
+                "See `https://a.example/help`.",
+                "See **https://a.example/help/**.",
+                "See [https://a.example/help](https://a.example/help).",
+            )
+        ),
+        ("See <https://a.example/x>.", "See https://b.example.", ["https://a.example/x"]),
         ("It is at the usual address.", "See https://a.example.", []),
     ],
 )

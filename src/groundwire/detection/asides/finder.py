@@ -24,6 +24,7 @@ _IMPORT = re.compile(
     r"(?:import|from|using|use|require|#include|package)\b[\w\s.,*{}'\"/@<>;:-]*|"
     r"(?:const|let|var)\s+\w+\s*=\s*require\(['\"][\w./@-]+['\"]\);?"
 )
+_POSITION = re.compile(r"[Ss]*(\d{1,9})")
 _CODE_WORDS = words("import from as using use require include package const let var")
 _IO = re.compile(
     r"(?:print|console\.log|puts|echo|println!?)[( ]\s*[A-Za-z_]+\s*\)?;?|"
@@ -180,7 +181,7 @@ class AsideFinder:
         """Return whether each of ``ids`` is a source's id or its position (``S0``, ``1``)."""
         return all(
             each in self._ids
-            or (each.lstrip("Ss").isdecimal() and int(each.lstrip("Ss")) <= len(self._ids))
+            or ((at := _POSITION.fullmatch(each)) is not None and int(at[1]) <= len(self._ids))
             for each in ids
         )
 
