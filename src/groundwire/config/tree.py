@@ -84,8 +84,8 @@ class Check:
         contradicted_action: The action on an answer that the evidence contradicts, if it is
             stronger than action; null: as action.
         unverified_action: The action if there is no evidence; null: as action, at most header.
-        partial_action: The action if nothing unsupported was found, but not everything was read;
-            null: as action, at most header.
+        partial_action: The action if not everything was read, unless a finding asks for a
+            stronger one; null: as action, at most header.
         on_error: The reaction to a check that failed: allow (the answer passes, and the failure is
             logged), warn (the answer passes, with warning headers if the action is header or
             stronger), block, or auto (block if the action is repair or block, else warn).

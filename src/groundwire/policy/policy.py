@@ -62,7 +62,7 @@ class Policy:
             stronger; ``None``: ``action``.
         unverified_action: Action if there is no evidence; ``None``: ``action``, but at most
             ``header``.
-        partial_action: Action if nothing unsupported was found, but not everything was read;
+        partial_action: Action if not everything was read, unless a finding asks for a stronger one;
             ``None``: ``action``, but at most ``header``.
         on_error: Reaction to a check that failed.
         min_severity: Findings of a lower severity lead at most to ``log``; 0 to 4.
