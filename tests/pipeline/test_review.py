@@ -251,7 +251,9 @@ def test_an_aside_in_text_that_is_not_judged_yet_is_none() -> None:
     flow._stream._session.is_incremental = False
     flow.feed(f"Hello! {RIGHT} {RIGHT} It")
     assert flow._stream.snapshot().detection.asides == ()
-    assert [each.text for each in flow.finish().detection.asides] == ["Hello!"]
+    whole = flow.finish().detection
+    assert whole is not None
+    assert [each.text for each in whole.asides] == ["Hello!"]
 
 
 def test_a_detector_that_reads_answers_whole_judges_at_the_end() -> None:

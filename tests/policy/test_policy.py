@@ -199,7 +199,11 @@ def test_the_worst_finding_rules() -> None:
 def test_a_minor_finding_hides_neither_a_failed_claim_nor_unread_text() -> None:
     mild = detection(Label.UNSUPPORTED, outcome=Outcome.HALLUCINATED)
     failed = replace(
-        mild.claims[0], spans=(), label=None, probability=None, reason=Reason.DETECTOR_FAILED
+        mild.claims[0],
+        spans=(),
+        label=Label.UNCHECKED,
+        probability=None,
+        reason=Reason.DETECTOR_FAILED,
     )
     policy = Policy(action=Action.BLOCK, min_severity=3)
     assert rule(policy, mild).action is Action.LOG
