@@ -21,9 +21,9 @@ def least_odds(text: str) -> float | None:
 
     The limits were set on 11,057 wrong claims (slot-annotated texts with all slots wrong) and on
     the parts of answers in ``tests/cases`` that claim nothing. One claim of these is taken for a
-    remark: "As it concerns your manager, you'd turn to an HR adviser." A question that only asks
-    has at least -3.3 there, and one that states something ("Why was the launch cancelled?", "It is
-    500 m tall, right?") at most -3.7.
+    remark: "As it concerns your manager, you'd turn to an HR adviser." The limit for
+    questions was set on 36 of them: those that state something ("Why was the launch cancelled?",
+    "It is 500 m tall, right?") have at most -3.7, and most that only ask lie above -3.3.
 
     Returns:
         ``None`` if the form shows a claim: the text is "Yes" or "No", which answers the question,
