@@ -18,6 +18,7 @@ _NUMERALS = [*map(str.split, read_lists(Path(__file__).with_name("numerals.txt")
 _NUMBERS = (*range(2, 21), *range(30, 101, 10))
 #: The commonest words of languages in Latin letters, by their ISO 639-1 code.
 WORDS = read_word_sets(Path(__file__).with_suffix(".txt"))
+_FOREIGN = frozenset().union(*(known for code, known in WORDS.items() if code != "en"))
 
 _SCRIPTS = (
     "HANGUL ko, GREEK el, HEBREW he, THAI th, ARMENIAN hy, GEORGIAN ka, TAMIL ta, TELUGU te, "
@@ -40,7 +41,7 @@ MAX_CHARS = 2_000
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 #: A word that only white space separates from the next word, unlike words in a list of names.
 _FLOWING = re.compile(rf"(?<![\w'’.-])({_WORD.pattern})(?=[ \n]+\w)")
-_SENTENCE_START = re.compile(r"(?:^|[.!?:]\s)$")
+_AT_START = re.compile(rf"(?:\A|(?<=[.!?:]\s))({_WORD.pattern})(?=[ \n]+\w)")
 #: Least number of different common words of another language in a text that counts as foreign. This
 #: limit separated sixty short texts in English and seven other languages without an error.
 _MIN_FOREIGN = 2
@@ -92,21 +93,17 @@ def is_foreign(text: str) -> bool:
     (True, False)
     """
     text = unicodedata.normalize("NFC", text[:MAX_CHARS])
-    flowing = list(_FLOWING.finditer(text))
-    found = {
-        match[1].casefold().replace("’", "'")
-        for match in flowing
-        if match[1].islower()
-        or _SENTENCE_START.search(text[max(0, match.start() - 2) : match.start()])
-    }
+    flowing = _FLOWING.findall(text)
+    counted = {*filter(str.islower, flowing), *_AT_START.findall(text)}
+    found = {word.casefold().replace("’", "'") for word in counted}
+    n_english, is_short = len(found & WORDS["en"]), len(text) <= _SHORT_CHARS
+    if len(found & _FOREIGN) + is_short <= 2 * n_english:
+        return False  # no language has more of the words than all have together
     most = max(len(found & known) for code, known in WORDS.items() if code != "en")
-    is_short = len(text) <= _SHORT_CHARS
     most += is_short and any(
-        match[1].islower() and not match[1].isascii() and len(match[1]) > _SMALL_CHARS
-        for match in flowing
+        word.islower() and not word.isascii() and len(word) > _SMALL_CHARS for word in flowing
     )
-    least = _MIN_FOREIGN if is_short else _MIN_FOREIGN_LONG
-    return most >= least and most > 2 * len(found & WORDS["en"])
+    return most >= (_MIN_FOREIGN if is_short else _MIN_FOREIGN_LONG) and most > 2 * n_english
 
 
 def writes_out(text: str, figure: str) -> bool:
