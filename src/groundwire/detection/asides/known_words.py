@@ -62,7 +62,7 @@ class KnownWords:
         if not content or has_negation(found) or sum(map(len, self.texts)) >= _MAX_SEARCHED_CHARS:
             return False
         roots = {w[:_ROOT] if len(w) >= _ROOTED else w.rstrip("s") or w for w in content}
-        # Most claims share a word, which is found without the pattern, whose compilation takes long.
+        # Most claims share a word. It is found without the pattern, which takes long to compile.
         shares = any(_begins_word(text, text.find(root)) for root in roots for text in self.texts)
         pattern = rf"\b(?:{'|'.join(map(re.escape, sorted(roots)))})"
         return not (shares or any(re.search(pattern, text) for text in self.texts))
