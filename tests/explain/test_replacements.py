@@ -34,6 +34,14 @@ def test_a_value_is_replaced_by_a_value_of_its_kind() -> None:
     assert (year["values of one kind"], height["values of one kind"]) == (1, 0)
 
 
+def test_a_range_is_not_replaced_by_one_value() -> None:
+    source = "The pay is 48,000 to 52,000 euros. In the first year it is 47,000."
+    found = Candidates.of(held("It pays 40 to 42 thousand.", "40 to 42 thousand", source))
+    of_range = {each.text for each in found.replacements if each.old == "40 to 42 thousand"}
+    assert any("48,000 to 52,000" in text for text in of_range)
+    assert not any("47,000" in text for text in of_range)
+
+
 def test_the_places_of_words_go_through_all_lines() -> None:
     claim, lines = "It opened in 1950.", ("A tower.", "It opened in 1889.")
     found = Candidates.of(held(claim, "1950", *lines))

@@ -241,7 +241,7 @@ def _fitting(runs: list[_Run], line: _Text, claim: _Text, part: _Run) -> list[_R
     ``part`` does, and have a content word that the rest of the claim lacks, or none at all. A
     single word that is a value can be replaced only by a value, and words without a value only by
     something else. A value that is a bound in the line, as in "above $500", must be one in the
-    claim.
+    claim. A range is not replaced by a single value, which may lie within it.
     """
     theirs, ours = line.classes, claim.classes
     is_function = ours[part.first] == _FUNCTION, ours[part.last] == _FUNCTION
@@ -260,6 +260,7 @@ def _fitting(runs: list[_Run], line: _Text, claim: _Text, part: _Run) -> list[_R
         )
         and not (run.content and run.content <= rest)
         and run.is_bound <= part.is_bound
+        and len(run.values) >= len(part.values)
     ]
 
 

@@ -62,8 +62,7 @@ def to_json(data: object) -> bytes:
 
 async def answer_in_thread(request: Request, work: Callable[[], dict[str, Any]]) -> Response:
     """Run work in a thread, encode its result there, and return it as a JSON response."""
-    body = await in_thread(request, lambda: to_json(work()))
-    return Response(body, media_type=JSON)
+    return Response(await in_thread(request, lambda: to_json(work())), media_type=JSON)
 
 
 def answered(data: object) -> Response:
