@@ -509,7 +509,13 @@ def test_rows_added_to_the_input_are_checked(run: CommandLine, batch: Path, outp
 
 @pytest.mark.parametrize(
     "content",
-    [b"a text\n", b'{"row": "1"}\n', b'{"row": 1, "outcome": "fine"}\n', b'{"outcome": 1}\n[]\n'],
+    [
+        b"a text",
+        b"a text\n",
+        b'{"row": "1"}\n',
+        b'{"row": 1, "outcome": "fine"}\n',
+        b'{"outcome": 1}\n[]\n',
+    ],
 )
 def test_a_file_that_holds_no_results_is_not_continued(
     run: CommandLine, batch: Path, output: Path, content: bytes

@@ -78,7 +78,7 @@ def test_html_does_not_replace_an_input(run: CommandLine, tmp_path: Path) -> Non
     source.write_text(FACT)
     result = run("check", "--source-file", source, "--answer", WRONG, "--html", source)
     assert result.exit_code == 2
-    assert f"{source} is an input, and would be replaced" in result.stderr
+    assert f"{source} is named twice, and would be replaced" in result.stderr
     assert source.read_text() == FACT
 
 

@@ -49,6 +49,19 @@ def test_what_did_not_change_is_no_minus_zero(run: CommandLine, before: Path) ->
     assert "-0.0" not in run(*args, "--json").stdout
 
 
+@pytest.mark.parametrize("how", ["--force", "--resume"])
+def test_the_baseline_is_never_the_output(run: CommandLine, tmp_path: Path, how: str) -> None:
+    data, base = tmp_path / "labelled.jsonl", tmp_path / "base.jsonl"
+    row = {"sources": ["Paris"], "answer": "Paris has 9 million.", "label": True}
+    data.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    assert run("evaluate", "--data", data, "--output", base).exit_code == 0
+    before = base.read_bytes()
+    args = ("--baseline", base, "--data", data, "--max-drop", "f1=0", "--output", base, how)
+    result = run("regress", *args)
+    assert (result.exit_code, base.read_bytes()) == (2, before)
+    assert "would be replaced" in result.stderr
+
+
 def test_what_evaluate_prints_is_a_baseline(run: CommandLine, tmp_path: Path) -> None:
     data = tmp_path / "labelled.jsonl"
     rows = [

@@ -1,7 +1,9 @@
 """``groundwire report``."""
 
 import json
+import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -41,8 +43,19 @@ def test_the_results_are_never_overwritten(results: Path, tmp_path: Path, option
     copy = Path(shutil.copy(results, tmp_path / "copy.jsonl"))
     done = invoke("report", copy, option, copy)
     assert done.exit_code == 2
-    assert f"RESULTS and {option} are the same file" in done.stderr
+    assert f"{copy} is named twice, and would be replaced" in done.stderr
     assert copy.read_bytes() == results.read_bytes()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_named_pipe_gets_the_report_and_stays(results: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(pipe.read_text, "utf-8")
+        assert invoke("report", results, "--junit", pipe).exit_code == 0
+        assert read.result(20).startswith("<?xml")
+    assert pipe.is_fifo()
 
 
 def test_what_is_no_file_of_results_is_refused(tmp_path: Path) -> None:

@@ -34,7 +34,9 @@ def test_results_become_a_threshold_with_its_configuration(run: CommandLine, res
         "all: fpr is at most 0.05 for an answer drawn from a context drawn at random, with 95 % "
         "confidence (0 of 80 grounded contexts are flagged)"
     ) in result.stdout
-    assert result.stdout.endswith("detector:\n  operating_point: 0.201\n")
+    # These results are of a reader that is not shipped, so nothing but its folder names it.
+    named = "detector:\n  name: FOLDER-OF-THE-TUNED-READER\n  operating_point: 0.201\n"
+    assert result.stdout.endswith(named)
     assert run.choice is None  # nothing was judged
 
 
@@ -61,7 +63,7 @@ def test_json_has_the_curve_the_promise_and_the_configuration(
     low, high = found["at_threshold"]["ci95"]["recall"]
     assert 0.5 < low < high == 1
     assert {point["threshold"] for point in found["curve"]} == {1, 0.9, 0.2}
-    assert found["configuration"] == "detector:\n  operating_point: 0.9\n"
+    assert found["configuration"].endswith("\n  operating_point: 0.9\n")
     assert found["at_threshold"]["prevalence"][0] == {"prevalence": 0.01, "precision": 1}
 
 

@@ -39,6 +39,8 @@ FORMATS = {
     "bom.jsonl": b"\xef\xbb\xbf" + json_lines(*numbered(3)),
     "packed without saying so.jsonl": gzip.compress(json_lines(*numbered(3))),
     "blank lines.jsonl": b"\n" + b"\n \n".join(json_lines(*numbered(3)).splitlines()),
+    "array after blank lines.json": b"\n" * 5
+    + b"[%s]\n" % b",".join(json_lines(*numbered(3)).splitlines()),
     "no last newline.jsonl": json_lines(*numbered(3)).rstrip(),
     "t.csv": csv_text(numbered(3)),
     "t.csv.gz": csv_text(numbered(3)),

@@ -172,3 +172,16 @@ def test_a_failed_addition_leaves_no_session_that_nobody_knows() -> None:
         with pytest.raises(CallError, match="blank"):
             stores.add(" ", session=None)
     assert stores.add("one", session=None)[0].sid == "S0"
+
+
+def test_if_full_the_evidence_of_sessions_that_are_idle_makes_place() -> None:
+    clock = Clock()
+    stores = Stores(LIMITS, clock=clock)
+    for session in ("one", "two"):
+        stores.add("a text", session=session)
+        clock.now += 50
+    with pytest.raises(CallError, match="2 sessions hold evidence"):
+        stores.add("a text", session="three")
+    clock.now += 21
+    stores.add("a text", session="three")
+    assert (stores.of("one"), stores.of("two") is None) == (None, False)

@@ -6,6 +6,7 @@ import pytest
 
 from groundwire import Gate, Outcome, Reason
 from groundwire.detection.example import Source
+from groundwire.errors import InvalidConversationError
 from groundwire.pipeline import CheckPath, GateStatus
 from groundwire.policy.policy import Action, Overrides, Policy, Request, SourceLimits
 from tests.pipeline.chats import (
@@ -257,6 +258,17 @@ def test_an_answer_without_text_says_why_it_was_not_checked(
     context = pipeline.open(asked(QUESTION, FACTS))
     (checked,) = pipeline.check_response(context, answered(message)).answers
     assert (checked.outcome, checked.reason, checked.detection) == (outcome, reason, None)
+
+
+def test_text_in_an_unknown_field_makes_the_outcome_partial_at_best() -> None:
+    pipeline = piped()
+    context = pipeline.open(asked(QUESTION, FACTS))
+    body = answered(RIGHT)
+    body["choices"][0]["message"]["note"] = "It was built in 1950, as everybody knows."
+    assert pipeline.check_response(context, body).outcome is Outcome.PARTIAL
+    body["choices"][0]["text"] = "It was built in 1950."
+    with pytest.raises(InvalidConversationError, match="outside of its message"):
+        pipeline.check_response(context, body)
 
 
 def test_a_part_of_the_answer_that_is_no_text_makes_the_outcome_partial_at_best() -> None:

@@ -147,6 +147,26 @@ def test_the_index_of_a_variable_is_no_citation() -> None:
     assert cited("It is so if x[0] is set.", claim_split="lines")[0][1] == ()
 
 
+@pytest.mark.parametrize("end", ["", "."])
+def test_a_citation_on_a_new_line_is_one_whatever_letter_is_before(end: str) -> None:
+    (claim,) = read_claims(f"The tower opened in May{end}\n[S7]", span_ids=["S0"])
+    assert claim.unknown == ("S7",)
+
+
+def test_an_address_with_brackets_belongs_to_its_citation() -> None:
+    text = "It is tall [1](https://en.wikipedia.org/wiki/Tower_(Paris)). It is old."
+    found = read_claims(text, span_ids=["1"])
+    assert [(each.text, each.cites) for each in found] == [
+        ("It is tall.", ("1",)),
+        ("It is old.", ()),
+    ]
+
+
+def test_the_index_of_a_list_in_code_is_no_citation() -> None:
+    (claim,) = read_claims("```python\nfirst = items[0]\n```", span_ids=["S0"])
+    assert (claim.text, claim.raw_cites) == ("first = items[0]", ())
+
+
 def test_where_a_span_is_on_the_web_is_no_claim() -> None:
     assert cited("A is so [S1].\n\n[S1]: https://a.org/b") == [("A is so.", ("S1",))]
     assert only("[S9]: https://a.org/b").unknown == ("S9",)

@@ -43,7 +43,7 @@ export function groundedness(settings: GroundednessSettings): LanguageModelMiddl
       const result = await doGenerate();
       const said = new Said();
       result.content.forEach((part) => said.add(part));
-      said.isCutOff = result.finishReason.unified === "length";
+      said.end(result.finishReason);
       const verdict = await judge(settings, params, said);
       if (!verdict) return result;
       if (withholds(settings, verdict)) return replaced(result, verdict, withheld);

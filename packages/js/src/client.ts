@@ -94,9 +94,13 @@ export class Groundwire {
       );
     }
     const data = parsed(text);
-    if (!response.ok || data === undefined) throw refused(response.status, data);
-    return data as Detection | CheckedResponse;
+    if (!response.ok || !isResult(data)) throw refused(response.status, data);
+    return data;
   }
+}
+
+function isResult(data: unknown): data is Detection | CheckedResponse {
+  return typeof data === "object" && data !== null && "outcome" in data;
 }
 
 function parsed(text: string): unknown {

@@ -30,7 +30,12 @@ export class Said {
     if (part.type === "tool-result") {
       this.#results.push(...toolRows(part.toolCallId, part.toolName, JSON.stringify(part.result)));
     }
-    if (part.type === "finish") this.isCutOff = part.finishReason.unified === "length";
+    if (part.type === "finish") this.end(part.finishReason);
+  }
+
+  /** Note why the answer ends: after some reasons it is not complete. */
+  end(reason: Result["finishReason"]): void {
+    this.isCutOff = ["length", "content-filter", "error"].includes(reason.unified);
   }
 
   /** Return the conversation to check. */
@@ -38,8 +43,8 @@ export class Said {
     return {
       request: {
         messages: [...call.prompt.flatMap(rows), ...this.#results],
-        // The fields of a structured answer are checked one by one.
-        ...(call.responseFormat?.type === "json" && { response_format: { type: "json_object" } }),
+        // The fields of a structured answer are checked one by one, by the schema if there is one.
+        ...(call.responseFormat?.type === "json" && { response_format: formatOf(call.responseFormat.schema) }),
         ...(sources && { metadata: { "grounding.sources": sources } }),
       },
       response: {
@@ -53,6 +58,10 @@ export class Said {
       },
     };
   }
+}
+
+function formatOf(schema: unknown): Row {
+  return schema ? { type: "json_schema", json_schema: { name: "answer", schema } } : { type: "json_object" };
 }
 
 function rows(message: Message): Row[] {

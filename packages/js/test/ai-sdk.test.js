@@ -193,6 +193,30 @@ test("the fields of a structured answer are checked", async () => {
   await assert.rejects(async () => (await blocked).output, NoObjectGeneratedError);
 });
 
+test("a value that the schema allows is checked by the schema", async () => {
+  const properties = { height: { type: "string" }, kind: { type: "string", enum: ["LANDMARK", "OTHER"] } };
+  const found = await generateText({
+    model: model([JSON.stringify({ height: "330 metres", kind: "LANDMARK" })], { sources: [TOWER] }),
+    output: Output.object({ schema: jsonSchema({ type: "object", properties }) }),
+    prompt: QUESTION,
+  });
+  assert.equal(verdict(found.steps[0]).status, "passed");
+});
+
+test("an answer that the provider's filter cut off is not judged to its end", async () => {
+  const middleware = groundedness({ client, sources: [TOWER] });
+  const cut = new MockLanguageModelV4({
+    doGenerate: async () => ({
+      content: [{ type: "text", text: "It is 330 metres tall. It was completed in 18" }],
+      finishReason: { unified: "content-filter", raw: "filter" },
+      usage: USAGE,
+      warnings: [],
+    }),
+  });
+  const found = await generateText({ model: wrapLanguageModel({ model: cut, middleware }), prompt: QUESTION });
+  assert.equal(verdict(found.steps[0]).status, "not checked");
+});
+
 test("an annotated stream passes through, with the verdict at its end", async () => {
   const words = WRONG.split(/(?<= )/);
   const found = await streamed(WRONG);

@@ -52,9 +52,11 @@ test("a refusal says what to do", async () => {
 test("a gateway that is not there is an error, and so is a page that is no gateway", async () => {
   const nowhere = new Groundwire({ baseURL: "http://127.0.0.1:9" });
   await assert.rejects(nowhere.check({ sources: [TOWER], answer: RIGHT }), /cannot be reached/);
-  const page = async () => new Response("<html>", { status: 200 });
-  const other = new Groundwire({ baseURL: "http://127.0.0.1", fetch: page });
-  await assert.rejects(other.check({ sources: [TOWER], answer: RIGHT }), /no result in JSON/);
+  for (const body of ["<html>", "{}", "[]", "null"]) {
+    const page = async () => new Response(body, { status: 200 });
+    const other = new Groundwire({ baseURL: "http://127.0.0.1", fetch: page });
+    await assert.rejects(other.check({ sources: [TOWER], answer: RIGHT }), /no result in JSON/);
+  }
 });
 
 test("a check ends when it takes too long, or when its caller aborts it", async () => {

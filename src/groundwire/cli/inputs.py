@@ -155,7 +155,9 @@ def refuse_shared_stdin(paths: Iterable[Path | None]) -> None:
 def refuse_replacing(output: Path | None, inputs: Iterable[Path | None]) -> None:
     """Raise a UsageError if an output would replace one of the inputs."""
     if output is not None and output.resolve() in {path.resolve() for path in inputs if path}:
-        raise click.UsageError(f"{output} is an input, and would be replaced: name another file.")
+        raise click.UsageError(
+            f"{output} is named twice, and would be replaced: name another file."
+        )
 
 
 def _name(path: Path) -> str:

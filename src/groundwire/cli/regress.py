@@ -9,7 +9,7 @@ import click
 
 from groundwire.cli.annotations import github
 from groundwire.cli.console import show
-from groundwire.cli.inputs import READ_FILE
+from groundwire.cli.inputs import READ_FILE, refuse_replacing
 from groundwire.cli.labelled import Labelled
 from groundwire.cli.options import command, option
 from groundwire.cli.status import ExitStatus
@@ -63,6 +63,7 @@ def regress(
     if drops and baseline is None:
         raise click.UsageError("--max-drop is a drop from a baseline: give --baseline.")
     labelled.check(ctx)
+    refuse_replacing(labelled.output.output, [baseline])
     from groundwire.evaluation.regress import AllowedChanges, Baseline, compare
 
     def annotate(messages: Iterable[str]) -> None:

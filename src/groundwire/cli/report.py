@@ -1,12 +1,11 @@
 """``groundwire report``: makes a page, Markdown or JUnit from a file of results."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from groundwire.cli.console import write_text
-from groundwire.cli.inputs import READ_FILE, RESULT_FILE
+from groundwire.cli.inputs import READ_FILE, RESULT_FILE, refuse_replacing
 from groundwire.cli.options import argument, command, option
 from groundwire.text.files.writing import replacing
 
@@ -42,8 +41,9 @@ def report(
         0  the reports are written, whatever they say; groundwire regress fails on bad scores
         2  a report could not be written, or the command was wrong
     """
-    outputs = {"--html": html, "--markdown": markdown, "--junit": junit}
-    _refuse_shared({"RESULTS": results} | outputs)
+    outputs = html, markdown, junit
+    for number, output in enumerate(outputs):
+        refuse_replacing(output, [results, *outputs[:number]])
     from groundwire.evaluation.reports.html import to_html
     from groundwire.evaluation.reports.junit import write_junit
     from groundwire.evaluation.reports.markdown import to_markdown
@@ -59,11 +59,3 @@ def report(
             write_junit(summary, results, stream)
     if html is markdown is junit is None:
         click.echo(to_markdown(summary), nl=False)
-
-
-def _refuse_shared(paths: Mapping[str, Path | None]) -> None:
-    """Refuse to replace the file of results, or to write two reports into one file."""
-    seen: dict[Path, str] = {}
-    for name, path in paths.items():
-        if path is not None and (other := seen.setdefault(path.resolve(), name)) != name:
-            raise click.UsageError(f"{other} and {name} are the same file, {path}: name another.")

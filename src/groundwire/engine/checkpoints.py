@@ -62,8 +62,8 @@ class Task:
         suffix: End of the folder name of exported graphs, different for each task.
     """
 
-    architecture: str
-    what: str
+    architecture: str = "ForSequenceClassification"
+    what: str = "a sequence classifier"
     why: str
     labels: Callable[[Mapping[str, Any]], tuple[int, ...]]
     suffix: str = ""

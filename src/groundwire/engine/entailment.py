@@ -53,8 +53,6 @@ def entailment_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 NLI = Task(
-    architecture="ForSequenceClassification",
-    what="a sequence classifier",
     why="it judges a hypothesis as a whole",
     labels=entailment_labels,
     suffix="-nli",

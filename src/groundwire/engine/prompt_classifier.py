@@ -46,8 +46,6 @@ def needed_label(config: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 PROMPTS = Task(
-    architecture="ForSequenceClassification",
-    what="a sequence classifier",
     why="it judges a prompt as a whole",
     labels=needed_label,
     suffix="-gate",

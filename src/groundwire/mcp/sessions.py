@@ -13,6 +13,9 @@ from groundwire.mcp.store import EvidenceStore, FileRange, HeldSpan, StoreLimits
 #: Prefix of handles, which name the evidence of calls without a session. No session id begins with
 #: this prefix.
 HANDLE = "ev_"
+#: If as many sessions hold evidence as may, that of those idle for this many seconds is deleted:
+#: most of them have ended, and nobody says so.
+_IDLE_IF_FULL_S = 120.0
 
 NO_SESSION = (
     "This connection has no session. Pass the handle that add_span returned, as evidence; without "
@@ -44,7 +47,8 @@ class Stores:
     def of(self, session: str | None, handle: str | None = None) -> EvidenceStore | None:
         """Find the store of a handle or, without a handle, of a session; mark the store as used.
 
-        If :attr:`forgets`, stores that were idle for ``limits.idle_s`` are deleted first.
+        If :attr:`forgets`, stores that were idle for ``limits.idle_s`` are deleted first; those of
+        two minutes too, if there is no place for a new one.
 
         Returns:
             The store; ``None`` if the session has no store, or there is neither session nor handle.
@@ -54,7 +58,7 @@ class Stores:
         """
         key = session if handle is None else handle
         with self._lock:
-            self._forget_idle()
+            self._forget_idle(self.limits.idle_s)
             store = None if key is None else self._stores.get(key)
             # A session id must not work as a handle: another client may know it.
             if handle is not None and (store is None or not handle.startswith(HANDLE)):
@@ -109,6 +113,8 @@ class Stores:
     def _check_room(self, n_bytes: int, *, is_new: bool) -> None:
         total = sum(each.n_bytes for each in self._stores.values())
         if is_new and len(self._stores) >= self.limits.max_sessions:
+            self._forget_idle(_IDLE_IF_FULL_S)
+        if is_new and len(self._stores) >= self.limits.max_sessions:
             full = f"{self.limits.max_sessions:,} sessions hold evidence, and that is the most"
         elif total + n_bytes > self.limits.max_total_bytes:
             full = (
@@ -119,8 +125,8 @@ class Stores:
             return
         raise CallError(f"{full}. Pass the spans with the call, or try again later.")
 
-    def _forget_idle(self) -> None:
-        until = self.clock() - self.limits.idle_s
+    def _forget_idle(self, idle_s: float) -> None:
+        until = self.clock() - idle_s
         while self.forgets and self._stores:
             key, oldest = next(iter(self._stores.items()))
             if oldest.used > until:

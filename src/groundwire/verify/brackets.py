@@ -13,10 +13,10 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from groundwire.text.segment.citations import MAX_CITED_IDS, Citation, written_out
+from groundwire.text.segment.citations import MAX_CITED_IDS, TARGET, Citation, written_out
 from groundwire.verify.citing import IdMap
 
-_BRACKET = re.compile(r"(?<!\\)\[([^\[\]\n\0]{1,2000})\](\([^()\s]{1,200}\))?")
+_BRACKET = re.compile(rf"(?<!\\)\[([^\[\]\n\0]{{1,2000}})\]({TARGET})?")
 _CODE = re.compile(
     r"^[ \t>]*(`{3,}|~{3,})[^\n`]*\n.*?(?:^[ \t>]*\1|\Z)|`[^`\n]*`", re.MULTILINE | re.DOTALL
 )
@@ -68,7 +68,7 @@ def bracketed(
     if "[" not in text:
         return ()
     grammar = _grammar_of(known)
-    outside = masked(_CODE.sub(lambda code: re.sub(r"[^\n]", " ", code.group()), text), taken)
+    outside = masked(without_code(text), taken)
     found = [
         Citation(start=match.start(), end=match.end(), ids=ids)
         for match in _BRACKET.finditer(outside)
@@ -82,6 +82,11 @@ def bracketed(
             found.append(Citation(start=match.start(), end=match.end(), ids=(word,)))
             hidden = masked(hidden, found[-1:])
     return tuple(sorted(found, key=lambda each: each.start))
+
+
+def without_code(text: str) -> str:
+    """Replace code by spaces; lines and offsets stay as they are."""
+    return _CODE.sub(lambda code: re.sub(r"[^\n]", " ", code.group()), text)
 
 
 def masked(text: str, citations: Iterable[Citation], fill: str = "\0") -> str:

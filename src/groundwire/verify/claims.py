@@ -18,8 +18,8 @@ from groundwire.detection.example import Source
 from groundwire.detection.values import AsideKind
 from groundwire.text.keywords import PatternError, compile_pattern
 from groundwire.text.segment import Citation, Segment, parse_citations, segment
-from groundwire.text.segment.citations import round_ids
-from groundwire.verify.brackets import bracketed, masked
+from groundwire.text.segment.citations import TARGET, round_ids
+from groundwire.verify.brackets import bracketed, masked, without_code
 from groundwire.verify.citing import IdMap, Normalization
 from groundwire.verify.errors import invalid_argument
 
@@ -33,8 +33,8 @@ _DEFINITION = re.compile(
 # East Asian brackets are read as square brackets.
 _AS_BRACKETS = str.maketrans("【】［］", "[][]")
 _ROUND_ID = re.compile(r"\b[A-Za-z_]{1,16}[0-9]{1,6}\b")
-_VARIABLE = re.compile(r"(?<!\w)[b-z]$")
-_WRAPS = re.compile(r"\](?:\([^()\s]{1,200}\))?")
+_VARIABLE = re.compile(r"(?<!\w)[b-z]\Z")
+_WRAPS = re.compile(rf"\](?:{TARGET})?")
 _SPACE_BEFORE_MARK = re.compile(r"\s+(?=[.,;:!?…](?:\s|$))")
 _EMPTY_BRACKETS = re.compile(r"\(\s*(?:see|cf\.?|source|sources)?\s*[:,;]?\s*\)", re.IGNORECASE)
 
@@ -182,6 +182,7 @@ def find_citations(
     """
     if citation_regex is not None:
         return tuple(_matches(text, citation_regex))
+    text = without_code(text)
     plain = parse_citations(text, known=_round_ids(text, known))
     found = [*plain, *bracketed(text, known, taken=plain)]
     # The bracket in x[0] is the index of a variable, not a citation.

@@ -420,3 +420,11 @@ def test_the_configuration_of_tenants_has_a_threshold_for_each() -> None:
     wanted = {each.group: each.threshold for each in found.groups[1:]}
     field = tenant_field(READER.score)
     assert {name: getattr(each, field) for name, each in read.tenants.items()} == wanted
+
+
+def test_the_configuration_names_the_reader_that_was_tuned() -> None:
+    info = replace(READER, revision=find_model("reader").revision)
+    read = config.parse(to_yaml(tuned("f1", info=info)), name="tuned", environ={})
+    assert read.detector.name == "reader-small"
+    base = to_yaml(tuned("f1", info=replace(READER, name="reader-base")))
+    assert "name" not in base  # it is the default

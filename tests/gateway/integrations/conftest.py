@@ -19,6 +19,7 @@ _CONFIG = f"""
 tenants:
   acme: {{keys: [{KEY}]}}
   strict: {{keys: [{KEY}2], unverified_action: block}}
+  off: {{keys: [{KEY}3], enabled: false}}
 """
 
 Post = Callable[..., httpx.Response]

@@ -43,12 +43,54 @@ def test_portkey_is_told_whether_a_response_may_pass(
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"text": WRONG}, {"message": {"content": [{"type": "text", "text": WRONG}]}}]
+    "choices",
+    [
+        [{"text": RIGHT}, {"text": WRONG}],
+        [
+            {"message": {"content": RIGHT}},
+            {"message": {"content": [{"type": "text", "text": WRONG}]}},
+        ],
+    ],
 )
-def test_portkey_has_each_choice_checked_whatever_its_form(post: Post, wrong: object) -> None:
+def test_portkey_has_each_choice_checked_whatever_its_form(post: Post, choices: object) -> None:
     body = hook(chat(RIGHT), RIGHT)
-    body["response"]["json"]["choices"].append(wrong)
+    body["response"]["json"]["choices"] = choices
     assert post(PORTKEY, body).json()["data"]["outcome"] == ["grounded", "hallucinated"]
+
+
+@pytest.mark.parametrize(
+    "answered",
+    [
+        {"output": [{"type": "message", "content": [{"type": "output_text", "text": WRONG}]}]},
+        {"content": [{"type": "text", "text": WRONG}]},
+    ],
+)
+def test_portkey_has_answers_of_the_other_apis_checked(
+    post: Post, answered: dict[str, Any]
+) -> None:
+    body = hook(chat(RIGHT), "")
+    body["response"] = {"json": answered, "text": ""}
+    found = post(PORTKEY, body).json()
+    assert (found["verdict"], found["data"]["outcome"]) == (False, ["hallucinated"])
+
+
+@pytest.mark.parametrize(
+    ("answered", "text"),
+    [
+        ({"choices": [{"message": {"content": None, "audio": {"transcript": WRONG}}}]}, None),
+        ({"choices": [{"message": {"content": RIGHT, "note": f"Well, {WRONG}"}}]}, RIGHT),
+        ({"choices": [{"text": WRONG, "message": {"content": RIGHT}}]}, RIGHT),
+        ({"choices": [{"message": {"content": [{"type": "sound"}]}}]}, [{"type": "sound"}]),
+        ({"candidates": []}, ""),
+        (None, " "),
+    ],
+)
+def test_portkey_learns_that_what_could_not_be_read_was_not_checked(
+    post: Post, answered: object, text: object
+) -> None:
+    body = hook(chat(RIGHT), "")
+    body["response"] = {"json": answered, "text": text}
+    assert post(PORTKEY, body).json()["data"]["checked"] is False
 
 
 @pytest.mark.shows("Portkey", unchecked='`"checked": false` in `data`')
@@ -59,6 +101,11 @@ def test_portkey_learns_that_an_answer_without_evidence_was_not_checked(post: Po
     assert strict["verdict"] is False  # the tenant's unverified_action is block
     before = post(PORTKEY, hook(chat(RIGHT), "", "beforeRequestHook")).json()
     assert before == {"verdict": True, "data": {"outcome": "not_checked"}}
+
+
+def test_a_host_learns_that_a_tenant_whose_checks_are_off_was_not_checked(post: Post) -> None:
+    found = post(PORTKEY, hook(chat(RIGHT), WRONG), authorization=f"Bearer {KEY}3").json()
+    assert (found["verdict"], found["data"]["checked"]) == (True, False)
 
 
 def ask(post: Post, call: str, asked: dict[str, Any], **headers: str) -> None:

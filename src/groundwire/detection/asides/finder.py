@@ -16,7 +16,7 @@ from groundwire.text.vocabulary import words
 _SOURCE_TITLES = words(LISTS["source_titles"])
 _MAX_ASIDE_CHARS = 200
 _FENCE = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})", re.MULTILINE)
-_LINK = re.compile(r"\[([^\[\]]*)\]\(([^()\s]+)\)")
+_LINK = re.compile(r"\[([^\[\]]*)\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)")
 _URL = re.compile(r"https?://[^\s<>()\[\]]+")
 _PLACE = re.compile(r"\b(?:pages?|pp?\.|section|chapter|line|no\.) ?\d{1,4}\b", re.IGNORECASE)
 _DEFINITION = re.compile(r"(?:\d{1,2}[.)] )?\[\^?[^\[\]\n]{1,64}\]:?|[¹²³⁴-⁹]")

@@ -137,17 +137,18 @@ def json_lines(path: Path) -> Iterator[Line]:
             is one object whose first line is ``{`` alone.
         OSError: If the file cannot be opened.
     """
-    number = 0
+    number, has_begun = 0, False
     with open_lines(path) as lines:
         try:
             for number, line in enumerate(lines, 1):
-                begins = line.strip(b"\xef\xbb\xbf \t\r\n") if number == 1 else b""
                 if number == 1:
                     _refuse_encoding(path, line)
-                    if begins == b"{" and lines.read().strip():
-                        problem = "it is one JSON object, and read is an object a line"
-                        step = "Make them with: jq -c '.' FILE"
-                        raise DatasetError(path, None, problem, step)
+                begins = b"" if has_begun else line.strip(b"\xef\xbb\xbf \t\r\n")
+                has_begun |= begins != b""
+                if begins == b"{" and lines.read().strip():
+                    problem = "it is one JSON object, and read is an object a line"
+                    step = "Make them with: jq -c '.' FILE"
+                    raise DatasetError(path, None, problem, step)
                 if begins[:1] == b"[":
                     yield from _array_rows(path, line + lines.read())
                 elif line.strip():

@@ -7,10 +7,12 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from groundwire.detection.values import Score
-from groundwire.engine.models import DEFAULT_MODEL, EMBEDDERS, READER_BASE
+from groundwire.engine import models
 from groundwire.evaluation.tuning.tuning import Tuning
 
 _COMMIT = re.compile("[0-9a-f]{40}")
+#: Stands for the folder of a reader that is not shipped, since its name is that of another.
+_FOLDER = "FOLDER-OF-THE-TUNED-READER"
 #: Name of the column whose values are ids of tenants in the configuration.
 TENANT = "tenant"
 
@@ -38,11 +40,14 @@ def _detector(tuning: Tuning) -> dict[str, Any]:
     if threshold is None:
         return {}
     if detector.score is Score.SIMILARITY:
-        embedder = EMBEDDERS.get(detector.name, "neural")
+        embedder = models.EMBEDDERS.get(detector.name, "neural")
         compared = {"threshold": threshold, "embedder": str(embedder)}
         return {"detector": {"name": "similarity"}, "similarity": compared}
     settings: dict[str, Any] = {}
-    if detector.name not in (DEFAULT_MODEL, READER_BASE):
+    if detector.name == models.DEFAULT_MODEL:
+        is_shipped = detector.revision == models.find_model().revision
+        settings["name"] = models.READER_SMALL if is_shipped else _FOLDER
+    elif detector.name != models.READER_BASE:
         settings["name"] = detector.name
         if _COMMIT.fullmatch(detector.revision):
             settings["revision"] = detector.revision

@@ -23,12 +23,12 @@ from groundwire.gateway.chat.chunks import (
     UnreadableChunkError,
     event_data,
 )
-from groundwire.gateway.chat.known_fields import count_unread, is_error_body, without_text
 from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.chat.repairs import holds_more
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import told_of
 from groundwire.gateway.http.sse import ServerSentEvent, encode
+from groundwire.pipeline.conversation.known_fields import count_unread, is_error_body, without_text
 
 _T = TypeVar("_T")
 

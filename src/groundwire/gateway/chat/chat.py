@@ -21,7 +21,6 @@ from groundwire.gateway.chat.buffered_response import (
 from groundwire.gateway.chat.chat_request import ChatRequest
 from groundwire.gateway.chat.dialect import Dialect
 from groundwire.gateway.chat.guarded_stream import ReleasedStream
-from groundwire.gateway.chat.known_fields import headers_without_text
 from groundwire.gateway.chat.marks import DEBUG_HEADER, evidence_headers, outcome_headers
 from groundwire.gateway.chat.observed import ObservedStream
 from groundwire.gateway.chat.opening import open_context
@@ -36,6 +35,7 @@ from groundwire.gateway.middleware.state import caller, services, trace_id
 from groundwire.gateway.services import Services
 from groundwire.gateway.upstream import UpstreamBrokenError, UpstreamReply
 from groundwire.pipeline import DUE, CheckPath, RequestContext
+from groundwire.pipeline.conversation.known_fields import headers_without_text
 from groundwire.pipeline.conversation.response import Answer, AnswerKind
 from groundwire.policy.policy import Action, reach
 
@@ -145,7 +145,12 @@ class Exchange:
             # The body is sent decompressed, so the client's Content-Encoding would be wrong.
             without=b"content-encoding",
         )
-        return await (state.upstream_of(self._request) or self._services.upstreams.send)(ask)
+        reply = await (state.upstream_of(self._request) or self._services.upstreams.send)(ask)
+        if 300 <= reply.status < 400:
+            # A client that followed it would get an unchecked answer, and send its keys there.
+            await reply.close()
+            raise Problem.named("upstream_redirects", upstream=reply.upstream, status=reply.status)
+        return reply
 
     # Requests whose answers are not checked.
 

@@ -8,37 +8,10 @@ from types import NoneType
 from typing import Any
 
 from groundwire.errors import GroundwireError
-from groundwire.gateway.chat.known_fields import count_unread, is_error_body
+from groundwire.pipeline.conversation import known_fields
+from groundwire.pipeline.conversation.known_fields import KNOWN, OF_CHOICE, count_unread, unread_in
 from groundwire.pipeline.conversation.response import Said, ToolCall, has_reasoning
 
-_OURS = "groundwire"
-#: Fields whose values are the same in all chunks of a response.
-HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
-#: Fields that a chunk without choices may have; they hold no text of an answer.
-WITHOUT_ANSWERS = frozenset(
-    (*HEAD, "choices", "usage", "error", "prompt_filter_results", "obfuscation", _OURS)
-)
-#: Known fields of a response or chunk; text in other fields is counted as unchecked. Citations are
-#: known, but are not checked.
-KNOWN = WITHOUT_ANSWERS.union(
-    ("citations", "search_results", "provider", "request_id", "metadata", "timings", "time_info"),
-    ("x_groq", "extra_content", "kv_transfer_params", "prompt_logprobs", "prompt_token_ids"),
-)
-#: Known fields of a choice; text in other fields is counted as unchecked.
-OF_CHOICE = frozenset(
-    ("index", "message", "delta", "text", "finish_reason", "native_finish_reason", "stop_reason")
-).union(
-    ("matched_stop", "logprobs", "token_ids", "content_filter_results", "content_filter_result")
-)
-#: Known fields of a message or delta; text in other fields is counted as unchecked. Reasoning and
-#: citations are known, but are not checked.
-OF_MESSAGE = frozenset(
-    ("role", "content", "refusal", "tool_calls", "function_call", "audio", "name", "annotations")
-).union(
-    ("reasoning", "reasoning_content", "reasoning_details", "thinking_blocks", "citations"),
-    ("context", "extra_content", "provider_specific_fields"),
-)
-_OF_PART = ("type", "text", "refusal", "annotations", "citations", "logprobs")
 #: Fields that hold the text of an answer in some API. If an event has one of them in an unexpected
 #: place, the event counts as unreadable, since this text would not be checked.
 TEXTS = ("content", "text", "delta", "message", "output_text")
@@ -136,14 +109,15 @@ def chunk_of(data: dict[str, Any]) -> Chunk:
             could be overlooked.
     """
     # The client would take the upstream's field ``groundwire`` for the gateway's, so it is removed.
-    own = {key: value for key, value in data.items() if key != _OURS}
-    chunk = Chunk(data=own, parts=(), is_as_sent=_OURS not in data)
-    if is_error_body(own):
+    own = {key: value for key, value in data.items() if key != known_fields.OURS}
+    chunk = Chunk(data=own, parts=(), is_as_sent=known_fields.OURS not in data)
+    if known_fields.is_error_body(own):
         return replace(chunk, is_error=True)
     choices = own.get("choices")
     if not isinstance(choices, (list, NoneType)):
         raise UnreadableChunkError(f"its choices are of type {type(choices).__name__}")
-    if choices is None and not own.get("error") and not WITHOUT_ANSWERS.issuperset(own):
+    is_plain = known_fields.WITHOUT_ANSWERS.issuperset(own)
+    if choices is None and not own.get("error") and not is_plain:
         raise UnreadableChunkError("it has no choices, and more than the usage")
     if any(own.get(name) for name in TEXTS):
         raise UnreadableChunkError("it has text outside of its choices")
@@ -153,14 +127,6 @@ def chunk_of(data: dict[str, Any]) -> Chunk:
         is_error=bool(own.get("error")),
         is_unread=count_unread(own, KNOWN) > 0,
     )
-
-
-def unread_in(message: Mapping[str, Any]) -> int:
-    """Count the unknown fields with text in a message or delta, and in the parts of its content."""
-    content = message.get("content")
-    parts = content if isinstance(content, list) else []
-    in_parts = sum(count_unread(part, _OF_PART) for part in parts)
-    return count_unread(message, OF_MESSAGE) + in_parts
 
 
 def unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -228,14 +194,14 @@ def _read_choice(choice: object, position: int) -> DeltaPart:
     finish = choice.get("finish_reason")
     said = Said.of(delta.get("content"))
     refusal = delta.get("refusal")
-    n_unread = bool(delta.get("audio")) + count_unread(choice, OF_CHOICE) + unread_in(delta)
+    n_unread = count_unread(choice, OF_CHOICE) + unread_in(delta) + bool(delta.get("audio"))
     return DeltaPart(
         index=index,
         text=said.text,
         refusal=said.refusal + (refusal if isinstance(refusal, str) else ""),
         calls_tools=bool(delta.get("tool_calls") or delta.get("function_call")),
         n_skipped=said.n_skipped + n_unread,
-        finish=finish if isinstance(finish, str) else None,
+        finish=finish if isinstance(finish, str) and finish else None,
         choice=choice,
         calls=tuple(_read_calls(delta)),
         has_reasoning=has_reasoning(delta),

@@ -83,7 +83,6 @@ class ReleasedStream:
         self._outbox = Outbox()
         self._answers, answers.on_review = answers, self._reviewed
         self._clear_to: dict[int, int] = {}
-        self._settling: dict[int, asyncio.Task[None]] = {}
         self._kept: list[bytes] = []  # events to send once the audit records are written
         self._passed: set[int] = set()
         self._refusal: RefusalCode | None = None
@@ -112,7 +111,7 @@ class ReleasedStream:
         Call this once, at the end.
         """
         self._outbox.end()
-        for task in (*self._tasks, *self._settling.values()):
+        for task in self._tasks:
             task.cancel()
         if self._recording is None:
             self._record(is_client_gone=not self._outbox.is_drained)
@@ -164,12 +163,6 @@ class ReleasedStream:
         parts = read.chunk.parts
         # The look-up raises an error if there are too many answers, before the event is held.
         answers = [self._answers[part.index] for part in parts]
-        if self._release.withholds and any(
-            (part.text or part.calls) and part.index in self._settling for part in parts
-        ):
-            # The answer had ended and is being checked, so this text or call would go unchecked.
-            self._refuse(refused(RefusalCode.STREAM_ERROR))
-            return
         self._held.take(read.event, read.chunk)
         if self._release is not Release.DEFERRED:
             self._outbox.put(self._held.front())
@@ -179,8 +172,6 @@ class ReleasedStream:
         for part, answer in zip(parts, answers, strict=True):
             answer.take(part)
             self._let_text(part.index)
-            if part.finish is not None and self._release is Release.SENTENCE:
-                self._settle_soon(part.index)
 
     def _is_too_much(self) -> bool:
         """Return whether text is withheld, and more is held than the limits allow."""
@@ -254,10 +245,6 @@ class ReleasedStream:
         self._clear_to[index] = max(self._clear_to.get(index, 0), upto)
         self._let_text(index)
 
-    def _settle_soon(self, index: int) -> None:
-        if index not in self._settling:
-            self._settling[index] = asyncio.create_task(self._settle(index))
-
     async def _settle(self, index: int) -> None:
         """Wait for the result of a complete answer, and release the answer or block it."""
         checked = self._with_edits(index, await self._answers[index].finish())
@@ -298,9 +285,7 @@ class ReleasedStream:
         if self._release is Release.DEFERRED:
             await self._settle_together()
         else:
-            for answer in self._answers:
-                self._settle_soon(answer.index)
-            await asyncio.gather(*self._settling.values())
+            await asyncio.gather(*(self._settle(answer.index) for answer in self._answers))
         if any(each.edits and each.holds_more() for each in self._held.answers.values()):
             self._refuse(refused(RefusalCode.STREAM_ERROR))
         self._finish(self._held.tail(is_done=self._is_done))
@@ -404,6 +389,8 @@ class ReleasedStream:
     async def _report(self, added_s: float | None, *, is_client_gone: bool) -> StreamReport:
         if not self._release.withholds:
             # Text that has been sent is checked to its end, even if the client left.
+            if is_client_gone:
+                self._answers.break_off()
             await self._answers.finish()
         self._answers.close()
         withholds = self._release.withholds
@@ -414,7 +401,10 @@ class ReleasedStream:
             if (edits := tuple(self._sent_edits(index)))
         }
         known = {each.answer.index: each for each in self._answers.checked}
-        known = sent if withholds and is_client_gone else sent | known | self._refused
+        if withholds and is_client_gone:
+            known = sent | {index: each for index, each in known.items() if index in self._passed}
+        else:
+            known = sent | known | self._refused
         checked = tuple(each for _, each in sorted(known.items()))
         return StreamReport(
             answers=checked,

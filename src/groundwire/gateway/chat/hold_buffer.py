@@ -11,18 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from groundwire.explain.repair import Edit, edited
-from groundwire.gateway.chat.chunks import HEAD, Chunk, DeltaPart
-from groundwire.gateway.chat.known_fields import (
-    are_of,
-    has_strings,
-    is_error_body,
-    may_hold_text,
-    without_text,
-)
+from groundwire.gateway.chat.chunks import Chunk, DeltaPart
 from groundwire.gateway.chat.repairs import holds_more, without_spelling
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import told_of
 from groundwire.gateway.http.sse import DONE, ServerSentEvent, encode
+from groundwire.pipeline.conversation import known_fields
+from groundwire.pipeline.conversation.known_fields import HEAD, without_text
 from groundwire.pipeline.conversation.response import Said
 
 #: Fields of a delta that may be sent with its text. While text is withheld, other fields, such as
@@ -249,7 +244,7 @@ class HeldStream:
         head = {key: value for key, value in chunk.data.items() if key in HEAD}
         self.head.update(without_text(head, HEAD) if self.withholds else head)
         usage = chunk.data.get("usage")
-        self.usage = usage if usage and not has_strings(usage) else self.usage
+        self.usage = usage if usage and not known_fields.has_strings(usage) else self.usage
         is_as_sent = chunk.is_as_sent and (event.is_plain or not self.withholds)
         if not chunk.parts:
             data = chunk.data
@@ -288,7 +283,7 @@ class HeldStream:
         """
         is_named = event.raw.startswith(_ERROR_NAME)
         known = chunk.data
-        if not is_error_body(known):
+        if not known_fields.is_error_body(known):
             head = {key: known[key] for key in HEAD if key in known}
             known = {**without_text(head, HEAD), "error": known["error"]}
         plain = ServerSentEvent.of(event.raw.removeprefix(_ERROR_NAME)).is_plain
@@ -335,7 +330,7 @@ def _divided(chunk: Mapping[str, Any], part: DeltaPart) -> tuple[dict[str, Any],
     choice, delta = part.choice, part.choice.get("delta")
     early, rest = _divided_delta(delta or {})
     logprobs, finish = choice.get("logprobs"), choice.get("finish_reason")
-    is_of_text = are_of(logprobs, part.text)
+    is_of_text = known_fields.are_of(logprobs, part.text)
     others = {key: value for key, value in choice.items() if key not in _OF_CHOICE}
     may = without_text(others, _NAMES_IN_CHOICE) | {
         "delta": early if delta else delta,
@@ -350,7 +345,7 @@ def _divided(chunk: Mapping[str, Any], part: DeltaPart) -> tuple[dict[str, Any],
 
 def _divided_delta(delta: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     early = {key: value for key, value in delta.items() if key in _WITH_TEXT or not value}
-    if may_hold_text(early.get("role")):
+    if known_fields.may_hold_text(early.get("role")):
         del early["role"]
     rest = {key: value for key, value in delta.items() if key not in early}
     content = early.get("content")

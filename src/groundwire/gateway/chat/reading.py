@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from groundwire.errors import InvalidConversationError
 from groundwire.gateway.chat.chunks import Chunk, UnreadableChunkError
 from groundwire.gateway.http.coding import Decoder
 from groundwire.gateway.http.sse import EventSplitter, ServerSentEvent
@@ -90,7 +91,7 @@ class ChunkReader:
             return ReadEvent(event, is_unreadable=event.is_foreign)
         try:
             return self._read_data(event)
-        except UnreadableChunkError as error:
+        except (UnreadableChunkError, InvalidConversationError, RecursionError) as error:
             if not self._is_told:  # one warning for each stream is enough
                 self._is_told = True
                 log.warning("A stream of /v1/%s is not checked in full. %s", self._path, error)

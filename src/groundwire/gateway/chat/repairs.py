@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from groundwire.explain.repair import edited
-from groundwire.gateway.chat.known_fields import may_hold_text
 from groundwire.pipeline import Checked
+from groundwire.pipeline.conversation.known_fields import may_hold_text
 from groundwire.text.vocabulary import words
 
 #: Fields of a body that hold the text of an answer; each holds the whole text, or one part of it.

@@ -1,16 +1,14 @@
 """Reads and writes the requests and responses of OpenAI's chat completions."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from time import time
 from typing import Any
 
-from groundwire.errors import InvalidConversationError
-from groundwire.gateway.chat.chunks import KNOWN, OF_CHOICE, Halves, chunk_of, event_data, unread_in
+from groundwire.gateway.chat.chunks import Halves, chunk_of, event_data
 from groundwire.gateway.chat.hold_buffer import HeldStream
-from groundwire.gateway.chat.known_fields import count_unread, is_error_body
 from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.http.sse import ServerSentEvent
+from groundwire.pipeline.conversation.known_fields import KNOWN, is_error_body
 from groundwire.pipeline.conversation.response import Answer, read_response
 
 
@@ -29,13 +27,7 @@ class ChatCompletions:
 
     def answers(self, data: Any) -> tuple[Answer, ...]:  # noqa: ANN401
         """Return the answers in the body of a response, one for each choice."""
-        answers = read_response(data)
-        for choice in data["choices"]:
-            delta = choice.get("delta")
-            if choice.get("text") or (isinstance(delta, dict) and delta.get("content")):
-                # The check reads only the message, so this text would go unchecked.
-                raise InvalidConversationError("choices", "one has text outside of its message", "")
-        return with_unread(answers, data)
+        return read_response(data)
 
     def is_error(self, data: object) -> bool:
         """Return whether a body has an error, and no answer beside the error."""
@@ -67,27 +59,6 @@ class ChatCompletions:
         own = {"id": f"{self._prefix}-{trace_id}", "object": self._object}
         head = {**own, "created": int(time()), "model": model}
         return self._buffer(head, trace_id=trace_id, withholds=withholds)
-
-
-def with_unread(answers: tuple[Answer, ...], data: Mapping[str, Any]) -> tuple[Answer, ...]:
-    """Return answers whose ``n_skipped`` also counts unknown fields of the body that may hold text.
-
-    Raises:
-        InvalidConversationError: If such a field is outside of the choices, and there is no answer.
-    """
-    beside = count_unread(data, KNOWN)
-    if beside and not answers:
-        raise InvalidConversationError("choices", "there are none, and text beside them", "")
-    return tuple(
-        replace(
-            answer,
-            n_skipped=answer.n_skipped
-            + beside
-            + count_unread(choice, OF_CHOICE)
-            + unread_in(choice.get("message") or {}),
-        )
-        for answer, choice in zip(answers, data["choices"], strict=True)
-    )
 
 
 def _warned(choice: Mapping[str, Any], warning: str | None) -> Mapping[str, Any]:

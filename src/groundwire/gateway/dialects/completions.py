@@ -6,7 +6,7 @@ from typing import Any
 from groundwire.errors import InvalidConversationError
 from groundwire.gateway.chat.chunks import UnreadableChunkError
 from groundwire.gateway.chat.hold_buffer import HeldStream
-from groundwire.gateway.dialects.chat_completions import ChatCompletions, with_unread
+from groundwire.gateway.dialects.chat_completions import ChatCompletions
 from groundwire.pipeline.conversation.response import Answer, read_response
 
 _OBJECT = "text_completion"
@@ -56,12 +56,8 @@ class Completions(ChatCompletions):
                 raise InvalidConversationError("choices", "one has text outside of its text", "")
             if not isinstance(choice.get("text"), (str, type(None))):
                 raise InvalidConversationError("choices", "one has a text that is none", "")
-        kept = ("index", "finish_reason")
-        said = [
-            {**{key: each.get(key) for key in kept}, "message": {"content": each.get("text")}}
-            for each in choices
-        ]
-        return with_unread(read_response({"choices": said}), data)
+        said = [{**each, "text": "", "message": {"content": each.get("text")}} for each in choices]
+        return read_response({**data, "choices": said})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
         """Return a body in which each warning stands before the text of its choice."""

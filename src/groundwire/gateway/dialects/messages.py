@@ -18,9 +18,9 @@ from groundwire.gateway.chat.blocks import (
     value_in,
 )
 from groundwire.gateway.chat.chunks import CallPart, UnreadableChunkError
-from groundwire.gateway.chat.known_fields import count_unread, is_error_body, without_text
 from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.http.sse import ServerSentEvent
+from groundwire.pipeline.conversation.known_fields import count_unread, is_error_body, without_text
 from groundwire.pipeline.conversation.response import Answer, ToolCall, answer_of, breaks_off
 
 #: Fields that every message, which is a response of this API, has.

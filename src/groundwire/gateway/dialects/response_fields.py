@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from groundwire.gateway.chat.blocks import only
-from groundwire.gateway.chat.known_fields import are_of, count_unread, without_text
 from groundwire.gateway.dialects.held_output import EVENT
+from groundwire.pipeline.conversation.known_fields import are_of, count_unread, without_text
 
 #: Known fields of a response; most are settings copied from the request. Text in any other field is
 #: counted as unchecked.

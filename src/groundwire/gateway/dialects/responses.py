@@ -16,11 +16,16 @@ from groundwire.gateway.chat.blocks import (
     value_in,
 )
 from groundwire.gateway.chat.chunks import CallPart, UnreadableChunkError
-from groundwire.gateway.chat.known_fields import are_of, count_unread, is_error_body, without_text
 from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.dialects import response_fields as fields
 from groundwire.gateway.dialects.held_output import ENDS, EVENT, HeldOutput, text_part
 from groundwire.gateway.http.sse import ServerSentEvent
+from groundwire.pipeline.conversation.known_fields import (
+    are_of,
+    count_unread,
+    is_error_body,
+    without_text,
+)
 from groundwire.pipeline.conversation.response import Answer, Said, ToolCall, answer_of, breaks_off
 
 

@@ -15,7 +15,8 @@ from groundwire.gateway.http.streamed import until_disconnect
 from groundwire.gateway.middleware.state import caller, services
 from groundwire.gateway.native.recorded import Result, recorded
 from groundwire.gateway.native.route import NativeRoute
-from groundwire.pipeline import Checked, Pipeline, RequestContext
+from groundwire.pipeline import Checked, CheckPath, Pipeline, RequestContext
+from groundwire.pipeline.conversation.response import Answer
 from groundwire.policy.policy import Action, Request
 
 #: Other systems (hosts) ask whether to withhold an answer, so in their checks the policy's action
@@ -63,7 +64,7 @@ async def check_answer(
 
 
 async def check_chat(
-    http: HttpRequest, body: Mapping[str, Any] | None, answers: Sequence[str]
+    http: HttpRequest, body: Mapping[str, Any] | None, answers: Sequence[str | Answer]
 ) -> tuple[Checked, ...]:
     """Check the answers to a chat request; its messages have the question and the evidence.
 
@@ -83,7 +84,9 @@ async def check_chat(
     return (await until_disconnect(http, recorded(http, work))).answers
 
 
-def _checked(pipeline: Pipeline, context: RequestContext, answers: Sequence[str]) -> Result:
+def _checked(
+    pipeline: Pipeline, context: RequestContext, answers: Sequence[str | Answer]
+) -> Result:
     found = tuple(pipeline.check(context, each) for each in answers)
     outcome = worst(each.outcome for each in found) if found else None
     return Result(context=context, answers=found, outcome=outcome)
@@ -100,11 +103,11 @@ def refusal(answers: Sequence[Checked]) -> str:
 
 
 def is_checked(answers: Sequence[Checked]) -> bool:
-    """Return whether each answer was checked, or needs no check.
+    """Return whether each answer was checked or needs no check; false if checks are switched off.
 
     In a hallucinated answer, claims without a finding may be unchecked.
     """
-    return all(each.outcome in _CHECKED for each in answers)
+    return all(e.outcome in _CHECKED and e.context.path is not CheckPath.OFF for e in answers)
 
 
 def doubt(checked: Checked) -> float:

@@ -4,15 +4,18 @@ The call ``afterRequestHook`` has the request and the response. Portkey treats a
 unless the check has ``failOnError``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 from fastapi import Request, Response
 from pydantic import Field
 
+from groundwire.errors import InvalidConversationError
+from groundwire.gateway.dialects import DIALECTS
 from groundwire.gateway.integrations import host_checks as checks
 from groundwire.gateway.native.running import answered
-from groundwire.pipeline.conversation.response import Said
+from groundwire.pipeline.conversation.response import Answer, answer_of
 
 PATH = "/integrations/portkey"
 
@@ -20,9 +23,12 @@ router = checks.host_router()
 
 
 class HookedBody(checks.HostModel):
-    """A request or a response: its text, and its body as the model's API has it."""
+    """A request or a response: its body as the model's API has it, and what Portkey takes from it.
 
-    text: str = ""
+    The text may be a list or null, as the content of a message.
+    """
+
+    text: Any = ""
     body: dict[str, Any] | None = Field(default=None, alias="json")
 
 
@@ -48,7 +54,7 @@ async def webhook(request: Request, body: WebhookRequest) -> Response:
     asked = body.request.body or {}
     is_chat = isinstance(asked.get("messages"), list)
     chat = asked if is_chat else _as_chat(asked, body.request.text)
-    answers = await checks.check_chat(request, chat, _texts(body.response))
+    answers = await checks.check_chat(request, chat, _answers(body.response))
     return answered(
         {
             "verdict": not checks.is_withheld(answers),
@@ -67,22 +73,21 @@ async def webhook(request: Request, body: WebhookRequest) -> Response:
     )
 
 
-def _as_chat(asked: Mapping[str, Any], text: str) -> dict[str, Any]:
+def _as_chat(asked: Mapping[str, Any], text: object) -> dict[str, Any]:
     prompt = asked.get("prompt")
     return {"messages": [{"role": "user", "content": prompt if isinstance(prompt, str) else text}]}
 
 
-def _texts(response: HookedBody) -> list[str]:
-    """Return the texts of a completion's answers, else the text that Portkey extracted."""
-    choices = (response.body or {}).get("choices")
-    texts = map(_text, choices if isinstance(choices, list) else ())
-    return [text for text in texts if text] or [response.text]
+def _answers(response: HookedBody) -> Sequence[str | Answer]:
+    """Return the answers in the body of a response, else the text that Portkey extracted.
 
-
-def _text(choice: object) -> str:
-    match choice:
-        case {"message": {"content": content}}:
-            return Said.of(content).text
-        case {"text": str(text)}:
-            return text
-    return ""
+    If no API has such a body, and there is no text, the result is an answer with an unread part.
+    """
+    body = response.body or {}
+    for dialect in DIALECTS:
+        with suppress(InvalidConversationError):
+            return dialect.answers(body)
+    is_plain = {"choices", "output", "content"}.isdisjoint(body) and isinstance(response.text, str)
+    if is_plain and response.text.strip():
+        return [response.text]
+    return [answer_of(0, text="", refusal="", has_calls=False, n_skipped=1)]

@@ -51,7 +51,7 @@ class HaluGateRoute(NativeRoute):
         return handle_renamed
 
 
-router = APIRouter(route_class=HaluGateRoute)
+router = APIRouter(route_class=HaluGateRoute, tags=["HaluGate"])
 
 _FACT_CHECK, _NLI = "/api/v1/classify/fact-check", "/api/v1/nli"
 _EXAMPLES, _RESPONSES = request_examples(), errors(400, 500)
@@ -61,7 +61,6 @@ _EXAMPLES, _RESPONSES = request_examples(), errors(400, 500)
     _FACT_CHECK,
     operation_id="classify_fact_check",
     summary="Does a prompt call for a check?",
-    tags=["HaluGate"],
     response_model=models.FactCheckResponse,
     responses=_RESPONSES,
 )
@@ -108,7 +107,6 @@ def _gated(needed: bool, confidence: float, label: str, ms: int) -> dict[str, An
     _NLI,
     operation_id="nli",
     summary="What does a premise say of a hypothesis?",
-    tags=["HaluGate"],
     response_model=models.NliResponse,
     responses=_RESPONSES,
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 from groundwire.errors import InvalidConversationError
 from groundwire.pipeline.conversation.content import items_of, type_problem
+from groundwire.pipeline.conversation.known_fields import KNOWN, OF_CHOICE, count_unread, unread_in
 
 
 class AnswerKind(StrEnum):
@@ -123,11 +124,12 @@ def read_response(body: object) -> tuple[Answer, ...]:
         body: The body of the response, as :func:`json.loads` gives it.
 
     Returns:
-        One answer for each choice, in order; empty if there are no choices.
+        One answer for each choice, in order; empty if there are no choices. Unknown fields that may
+        hold text count as skipped parts.
 
     Raises:
-        InvalidConversationError: If the body is not a chat completion, or the arguments of a call
-            are nested too deeply.
+        InvalidConversationError: If the body is not a chat completion, the arguments of a call
+            are nested too deeply, or text stands outside of the messages.
     """
     remedy = 'A completion is an object such as {"choices": [{"message": {"content": "..."}}]}.'
     if not isinstance(body, Mapping):
@@ -136,16 +138,24 @@ def read_response(body: object) -> tuple[Answer, ...]:
     if not isinstance(choices, (list, tuple)):
         problem = type_problem(choices) if "choices" in body else "it is missing"
         raise InvalidConversationError("choices", problem, remedy)
-    answers = []
+    answers, n_beside = [], count_unread(body, KNOWN)
     for i, choice in enumerate(choices):
         if not isinstance(choice, Mapping):
             raise InvalidConversationError(f"choices[{i}]", type_problem(choice), remedy)
         message = choice.get("message")
         if not isinstance(message, Mapping):
             raise InvalidConversationError(f"choices[{i}].message", type_problem(message), remedy)
+        delta = choice.get("delta")
+        if choice.get("text") or (isinstance(delta, Mapping) and delta.get("content")):
+            # The check reads only the message, so this text would go unchecked.
+            raise InvalidConversationError("choices", "one has text outside of its message", "")
         index = choice.get("index")
         answer = _read_message(message, index if type(index) is int else i)
+        n_unread = n_beside + count_unread(choice, OF_CHOICE) + unread_in(message)
+        answer = replace(answer, n_skipped=answer.n_skipped + n_unread)
         answers.append(replace(answer, is_cut=breaks_off(choice.get("finish_reason"))))
+    if n_beside and not answers:
+        raise InvalidConversationError("choices", "there are none, and text beside them", "")
     return tuple(answers)
 
 

@@ -11,6 +11,9 @@ from typing import IO, Any
 from groundwire.errors import InputError
 from groundwire.text.files.reading import GZIP_MAGIC
 
+#: The beginnings of the first line of results.
+_BEGINS = (b'{"row": ', b'{"schema": ')
+
 
 class WrittenError(InputError):
     """A file that a command wrote cannot be read or cannot be continued.
@@ -75,8 +78,12 @@ def replacing(path: Path) -> Iterator[IO[str]]:
     """Open a new file for writing, which replaces the file at ``path`` when it is complete.
 
     If the ``with`` block raises or the process ends before that, the old file stays. The
-    new file gets the permissions of the old one.
+    new file gets the permissions of the old one. A pipe or a device is written to directly.
     """
+    if path.exists() and not path.is_file():  # a pipe or a device
+        with path.open("w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+        return
     path = path.resolve()  # replace the file that a link points to, not the link
     fresh = path.with_name(f".{path.name}.part")
     try:
@@ -105,6 +112,8 @@ def drop_cut_line(path: Path, take: Callable[[int, bytes], None]) -> None:
             if line.startswith(GZIP_MAGIC) and number == 1:
                 raise not_results(path, 1, "it is packed")
             if not line.endswith(b"\n"):
+                if number == 1 and not any(line.startswith(each[: len(line)]) for each in _BEGINS):
+                    raise not_results(path, 1, "it does not begin as results do")
                 break
             take(number, line)
             n_bytes += len(line)

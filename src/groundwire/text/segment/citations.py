@@ -18,8 +18,10 @@ _ROUND = re.compile(
     rf"\((?:(?:see|sources?|refs?|cf\.):? )?([{_INSIDE}]{{1,200}})\)", re.IGNORECASE
 )
 _ROUND_BEGUN = re.compile(rf"\([{_INSIDE}:.]{{0,212}}")
-_TARGET = re.compile(r"\([^()\s]{1,200}\)")
-_TARGET_BEGUN = re.compile(r"\([^()\s]{0,200}")
+#: Pattern of the target of a link; an address may have round brackets, as in ``.../Paris_(Texas)``.
+TARGET = r"\((?!\))[^()\s]{0,500}(?:\([^()\s]{0,200}\)[^()\s]{0,200}){0,5}\)"
+_TARGET = re.compile(TARGET)
+_TARGET_BEGUN = re.compile(r"\((?!\))[^()\s]{0,500}(?:\([^()\s]{0,200}(?:\)[^()\s]{0,200})?){0,5}")
 _CITED = re.compile(
     r"\s*\^?([A-Za-z_]{0,16})([0-9]{1,6})(?:\s*[\-–—]\s*([A-Za-z_]{0,16})([0-9]{1,6}))?\s*"
 )

@@ -8,6 +8,37 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+#: Field of a chunk or event that only the gateway may set.
+OURS = "groundwire"
+#: Fields whose values are the same in all chunks of a response.
+HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
+#: Fields that a chunk without choices may have; they hold no text of an answer.
+WITHOUT_ANSWERS = frozenset(
+    (*HEAD, "choices", "usage", "error", "prompt_filter_results", "obfuscation", OURS)
+)
+#: Known fields of a response or chunk; text in other fields is counted as unchecked. Citations are
+#: known, but are not checked.
+KNOWN = WITHOUT_ANSWERS.union(
+    ("citations", "search_results", "provider", "request_id", "metadata", "timings", "time_info"),
+    ("x_groq", "extra_content", "kv_transfer_params", "prompt_logprobs", "prompt_token_ids"),
+)
+#: Known fields of a choice; text in other fields is counted as unchecked.
+OF_CHOICE = frozenset(
+    ("index", "message", "delta", "text", "finish_reason", "native_finish_reason", "stop_reason")
+).union(
+    ("matched_stop", "logprobs", "token_ids", "content_filter_results", "content_filter_result")
+)
+#: Known fields of a message or delta; text in other fields is counted as unchecked. Reasoning and
+#: citations are known, but are not checked.
+OF_MESSAGE = frozenset(
+    ("role", "content", "refusal", "tool_calls", "function_call", "audio", "name", "annotations")
+).union(
+    ("reasoning", "reasoning_content", "reasoning_details", "thinking_blocks", "citations"),
+    ("context", "extra_content", "provider_specific_fields"),
+)
+_OF_PART = ("type", "text", "refusal", "annotations", "citations", "logprobs")
+#: Types of parts that are read; a part of another type is counted as a whole.
+_READ_PARTS = ("text", "output_text", "refusal")
 #: Known fields of log probabilities: tokens, and their probabilities and offsets.
 _LOGPROBS = frozenset(
     ("content", "refusal", "tokens", "token_logprobs", "top_logprobs", "text_offset")
@@ -66,6 +97,15 @@ def count_unread(data: object, known: Collection[str]) -> int:
     if not isinstance(data, Mapping):
         return 0
     return sum(may_hold_text({key: value}) for key, value in data.items() if key not in known)
+
+
+def unread_in(message: Mapping[str, Any]) -> int:
+    """Count the unknown fields with text in a message or delta, and in its texts and refusals."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    read = (p for p in parts if isinstance(p, Mapping) and p.get("type") in _READ_PARTS)
+    in_parts = sum(count_unread(part, _OF_PART) for part in read)
+    return count_unread(message, OF_MESSAGE) + in_parts
 
 
 def without_text(data: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
