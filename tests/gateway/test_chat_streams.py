@@ -335,17 +335,12 @@ def test_an_empty_answer_passes(tmp_path: Path) -> None:
         assert unmarked(own.stream()) == events_of(role() + end() + DONE)
 
 
-def test_what_comes_once_an_answer_has_passed_and_is_no_text_arrives(tmp_path: Path) -> None:
-    gate, usage = Gate(), {"total_tokens": 3}
+def test_what_comes_after_the_finish_reason_and_is_no_text_arrives(tmp_path: Path) -> None:
+    usage = {"total_tokens": 3}
     late = event({**chunk({"role": "assistant", "content": ""}), "usage": usage})
     with gateway(tmp_path, BLOCK) as own:
-        own.upstream.script(Script.sse([said("It is here."), end(), gate, end(), late, DONE]))
-        with own.asking(request(stream=True)) as response:
-            incoming, seen = response.iter_raw(), b""
-            while b"stop" not in seen:
-                seen += next(incoming)
-            gate.open()
-            events = events_of(seen + b"".join(incoming))
+        own.upstream.script(Script.sse([said("It is here."), end(), end(), late, DONE]))
+        events = own.stream()
     assert [each.get("usage") for each in events[:-1]].count(usage) == 1
     assert (text_of(events), events[-1]) == ("It is here.", "[DONE]")
 

@@ -108,6 +108,7 @@ WHOLE = {
     "The upstream answers with an error": Fault(script=Script.error(500)),
     "It cannot be reached": Fault(script=Script(raw=b"", end=End.RESET)),
     "It sends what is no HTTP": Fault(script=Script(raw=b"220 SMTP\r\n\r\n", end=End.CLOSE)),
+    "It answers with a redirect": Fault(script=Script(status=307)),
     "It says nothing for `upstream.response_timeout_s`": Fault(
         script=Script(hangs_at_once=True), settings={"upstream.response_timeout_s": "0.2"}
     ),

@@ -199,14 +199,7 @@ class ReleasedStream:
     def _let_text(self, index: int) -> None:
         """Send those events of an answer that may be sent by now."""
         held = self._held.answer(index)
-        if index in self._passed:
-            # After the end of an answer, only events without text can follow, such as the usage.
-            if held.edits and held.holds_more():
-                self._refuse(refused(RefusalCode.STREAM_ERROR))
-                return
-            self._outbox.put(held.settle())
-            self._put_last(held.finish())
-        elif self._release is Release.MARK:
+        if self._release is Release.MARK:
             self._outbox.put(held.clear())
         elif self._release is Release.SENTENCE:
             self._outbox.put(held.clear(self._clear_to.get(index, 0)))
