@@ -43,6 +43,13 @@ def test_a_drop_is_exit_status_1_with_what_became_wrong(
     assert "right before and wrong now: 1 (id-1)" in result.stdout
 
 
+def test_of_two_limits_for_a_score_the_stricter_counts(
+    run: CommandLine, before: Path, now: Path
+) -> None:
+    args = ("regress", "--baseline", before, "--results", now, "--max-drop", "recall=19")
+    assert run(*args, "--max-drop", "recall=50").exit_code == 1
+
+
 def test_what_did_not_change_is_no_minus_zero(run: CommandLine, before: Path) -> None:
     args = ("regress", "--baseline", before, "--results", before, "--max-drop", "recall=0")
     assert "+0.00 (- to -)" in run(*args).stdout

@@ -117,7 +117,7 @@ class AllowedChanges:
 
     @classmethod
     def of(cls, drops: Sequence[str], rate: float | None) -> Self:
-        """Read limits from options: drops are texts such as ``f1=1.0``.
+        """Read limits from options: drops are texts such as ``f1=1.0``, the stricter of two counts.
 
         Raises:
             SettingError: If a drop is malformed, negative or names no score, or if the rate is not
@@ -136,7 +136,7 @@ class AllowedChanges:
                     text,
                     f"SCORE=POINTS, such as f1=1.0, with a score among {', '.join(METRICS)}",
                 )
-            read[name] = points
+            read[name] = min(points, read.get(name, points))
         if rate is not None and not 0 <= rate <= 1:
             raise SettingError("max-rate", rate, "a share between 0 and 1, such as 0.05")
         return cls(drops=read, rate=rate)
