@@ -74,18 +74,13 @@ def rows() -> list[tuple[str, ...]]:
     """
     published = json.loads(_BENCHES.read_text(encoding="utf-8"))["ragtruth"]["published"]
     peers = tomllib.loads((ROOT / "docs" / "peers.toml").read_text(encoding="utf-8"))["peer"]
-    test = SMALL.table("grounded answers flagged", _TEST)["all"]
+    base = (f"{BASE.megabytes + SMALL.megabytes:.0f} MB, both models", "a CPU")
     small = (f"{SMALL.megabytes:.0f} MB", "a CPU")
     return [
-        _validated(
-            BASE, "stream_base", f"{BASE.megabytes + SMALL.megabytes:.0f} MB, both models", "a CPU"
-        ),
+        _validated(BASE, "stream_base", *base),
+        (f"**{BASE.name}**", *_tested(BASE), "as above", *base),
         _validated(SMALL, "stream", *small),
-        (
-            *("reader-small, before its rules", f"RAGTruth test, half: {test['n']}"),
-            *(test["F1"], test["characters, F1"], _flagged_of(test, int(test["hallucinated"]))),
-            *("as above", *small),
-        ),
+        ("reader-small, before its rules", *_tested(SMALL), "as above", *small),
         *(_published(peer, {row["system"]: row for row in published}) for peer in peers),
     ]
 
@@ -166,6 +161,12 @@ def _validated(card: Card, stream: str, size: str, needs: str) -> tuple[str, ...
         f"{added['median']:.0f} ms, at most {added['max']:.0f}",
         *(size, needs),
     )
+
+
+def _tested(card: Card) -> tuple[str, ...]:
+    test = card.table("grounded answers flagged", _TEST)["all"]
+    flagged = _flagged_of(test, int(test["hallucinated"]))
+    return f"RAGTruth test, half: {test['n']}", test["F1"], test["characters, F1"], flagged
 
 
 def _published(
