@@ -67,6 +67,13 @@ def test_a_range_stays_if_one_of_its_ends_may_follow_from_other_numbers() -> Non
     assert repair(detector, sources=sources, answer=answer).edits == ()
 
 
+def test_a_word_is_not_replaced_by_another_form_of_it() -> None:
+    detector = FixedDetector(contradicted=["fungi"])
+    source = "The fungus grows in spring."
+    found = repair(detector, sources=[source], answer="The fungi grows in spring.")
+    assert found.edits == ()
+
+
 def test_words_with_combining_marks_stay_whole() -> None:
     detector, town = FixedDetector(contradicted=["Berlin"]), "Poznan\u0301"
     found = repair(detector, sources=[f"It stands in {town}."], answer="It stands in Berlin.")

@@ -9,7 +9,7 @@ checked again as a whole.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from heapq import nlargest
-from itertools import chain, product
+from itertools import chain, product, zip_longest
 from math import inf, isclose, log
 from time import monotonic
 from typing import Any, TypeAlias
@@ -37,7 +37,7 @@ from groundwire.text.quantities import Quantity, QuantityKind, quantities
 #: replacements of each span that the detector reads.
 _MOST_SPANS, _MOST_READ = 3, 9
 #: A replacement is made only if the probability that it is the right one is at least this.
-_SURE = 0.85
+_SURE = 0.86
 #: Least lead in score that a replacement needs over the next one; a lead above the second number
 #: counts as that number.
 _MIN_GAP, _MOST_GAP = 2.0, 6.0
@@ -301,7 +301,7 @@ class Mender:
     def fits(self, claim: Claim) -> list[Fit]:
         """Return the combinations of replacements after which nothing is marked, best first."""
         found_by: dict[str, Fit] = {}
-        ranked = [self._ranked(claim, span)[:_MOST_READ] for span in claim.spans]
+        ranked = [self._ranked(claim, span) for span in claim.spans]
         if not (ranked and all(ranked)):
             return []
         # A range such as "1950 to 1952" may be replaced as a whole, for both of its ends.
@@ -327,15 +327,27 @@ class Mender:
         return odds >= log_odds(_SURE) and seen[1] >= _MIN_GAP
 
     def _ranked(self, claim: Claim, span: Span) -> list[tuple[Replacement, float]]:
-        """Return the replacements of a span that change the claim, best first, with scores."""
+        """Return the best replacements of a span that change the claim, in order, with scores."""
         held = self._lines.held(span, claim, ComparedText(claim.text))
         if _may_follow(held, self._example.question or ""):
             return []
         best: dict[str, tuple[Replacement, float]] = {}
         for change, score in self._ranker().ranked(held, self._example.question or ""):
-            if (text := change.applied(claim.text)).casefold() != claim.text.casefold():
+            text = change.applied(claim.text)
+            if len(best) < _MOST_READ and not _is_same(claim.text, text):
                 best.setdefault(text, (change, score))
         return [*best.values()]
+
+
+def _is_same(old: str, new: str) -> bool:
+    """Return whether claims differ in the forms of words alone, such as "fungi" and "fungus"."""
+    pairs = zip_longest(words_of(old), words_of(new))
+    return all(a and b and (a.lower == b.lower or _are_forms(a.text, b.text)) for a, b in pairs)
+
+
+def _are_forms(one: str, other: str) -> bool:
+    n_same = max(4, len(one) - 2, len(other) - 2)
+    return one[:n_same] == other[:n_same] and (one + other).islower() and not quantities(one)
 
 
 def _may_follow(held: Held, question: str) -> bool:
