@@ -8,7 +8,7 @@ import pytest
 from groundwire import Detector
 from tests.fixed_judge import FixedJudge
 from tests.gateway.chats import WRONG, Gateway, events_of, gateway, request, text_of
-from tests.gateway.wire import DONE, Pause, Script, chunk, event, eventually
+from tests.gateway.wire import DONE, Pause, Piece, Script, chunk, event, eventually
 
 pytestmark = pytest.mark.merge
 
@@ -111,7 +111,7 @@ def test_a_client_that_leaves_at_the_end_of_an_answer_leaves_its_record(tmp_path
 @pytest.mark.parametrize("action", ["log", "header"])
 def test_half_a_word_that_a_leaving_client_got_is_no_finding(tmp_path: Path, action: str) -> None:
     judge = FixedJudge(doubtful={"18": 0.9})
-    pieces = [said("It was built in 18"), Pause(2.0), said("87."), DONE]
+    pieces: list[Piece] = [said("It was built in 18"), Pause(2.0), said("87."), DONE]
     with gateway(tmp_path, f"check: {{action: {action}}}", detector=Detector(judge)) as own:
         own.upstream.script(Script.sse(pieces))
         with own.asking(request(stream=True)) as response:

@@ -1,27 +1,20 @@
 """Upstreams that say things where nobody looks."""
 
 import json
-import threading
-from pathlib import Path
-from time import sleep
-from typing import Any
 
 import pytest
 
-from groundwire import Detector
-from tests.fixed_judge import FixedJudge
 from tests.gateway.chats import (
     WRONG,
     Gateway,
     events_of,
     finish_of,
-    gateway,
     request,
     text_of,
     without_ids,
 )
-from tests.gateway.hostile.modes import EVERY, HELD, MODES, SMUGGLED, end, said, told
-from tests.gateway.wire import DONE, Gate, Piece, Script, chunk, completion, event, eventually
+from tests.gateway.hostile.modes import EVERY, HELD, SMUGGLED, end, said, told
+from tests.gateway.wire import DONE, Pause, Piece, Script, chunk, completion, event
 
 pytestmark = pytest.mark.nightly
 
@@ -99,63 +92,14 @@ def test_what_stands_beside_the_text_does_not_leave_before_the_answer_has_passed
 
 
 @HELD
-@pytest.mark.parametrize("slow", [False, True])
+@pytest.mark.parametrize("pause", [(), (Pause(0.3),)], ids=["at once", "later"])
 def test_text_after_the_end_of_an_answer_does_not_leave_unjudged(
-    tmp_path: Path, mode: str, *, slow: bool
+    running: dict[str, Gateway], mode: str, pause: tuple[Piece, ...]
 ) -> None:
-    gate = Gate()
-    script: list[Piece] = [said("It is here."), end(), *([gate] if slow else [])]
-    script += [said(f" In {WRONG}."), end(), DONE]
-    with gateway(tmp_path, MODES[mode]) as own:
-        own.upstream.script(Script.sse(script))
-        with own.asking(request(stream=True)) as response:
-            incoming = response.iter_raw()
-            got = b""
-            while slow and mode == "sentence" and b'"stop"' not in got:
-                got += next(incoming)
-            gate.open()
-            got += b"".join(incoming)
+    script = [said("It is here."), end(), *pause, said(f" In {WRONG}."), end(), DONE]
+    got = told(running[mode], Script.sse(script))
     assert WRONG.encode() not in without_ids(got)
     assert text_of(events_of(got)) in ("", "It is here.")
-
-
-class WaitingJudge(FixedJudge):
-    """A judge that says when it was asked, and waits."""
-
-    asked, goes_on = threading.Event(), threading.Event()
-
-    def open(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        reading = super().open(*args, **kwargs)
-        read = reading.read
-
-        def read_later(*claims: Any) -> Any:  # noqa: ANN401
-            self.asked.set()
-            assert self.goes_on.wait(10)
-            return read(*claims)
-
-        reading.read = read_later  # type: ignore[assignment, method-assign]
-        return reading
-
-
-@HELD
-def test_text_that_comes_while_the_end_is_judged_does_not_leave_with_it(
-    tmp_path: Path, mode: str
-) -> None:
-    judge, gate = WaitingJudge(doubtful={WRONG: 0.9}), Gate()
-    judge.asked.clear()
-    judge.goes_on.clear()
-    script: list[Piece] = [said("It is here."), end(), gate, said(f" In {WRONG}."), DONE]
-    with gateway(tmp_path, MODES[mode], detector=Detector(judge)) as own:
-        own.upstream.script(Script.sse(script))
-        with own.asking(request(stream=True)) as response:
-            assert mode == "deferred" or judge.asked.wait(10)
-            gate.open()
-            (seen,) = own.upstream.requests
-            eventually(lambda: seen.was_answered.is_set() or seen.was_abandoned.is_set())
-            sleep(0.2)  # until it is read
-            judge.goes_on.set()
-            got = response.read()
-    assert WRONG.encode() not in without_ids(got)
 
 
 @HELD
