@@ -265,6 +265,14 @@ def test_a_doubted_part_in_which_the_model_finds_no_claim_is_an_aside() -> None:
     assert [(span.start, span.text) for span in detection.spans] == [(36, "red")]
 
 
+def test_a_doubted_part_that_says_what_the_sources_lack_is_an_aside() -> None:
+    judge = FixedJudge(doubtful={"lifts": 0.9, "tower": 0.9})
+    lacking, named = "The sources do not mention lifts.", "The sources do not mention the tower."
+    detection = Detector(judge).detect(sources=[TOWER], answer=f"{lacking} {named}")
+    assert [(aside.text, aside.kind) for aside in detection.asides] == [(lacking, AsideKind.REMARK)]
+    assert found(detection) == ["tower"]
+
+
 def test_a_conflict_with_the_evidence_is_no_remark() -> None:
     conflict = Conflict(0, 1, ConflictKind.NEGATION, Label.CONTRADICTED, 0.6)
     text = "Please stay red and happy!"

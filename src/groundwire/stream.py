@@ -271,7 +271,7 @@ class Stream:
         claims = []
         for segment, found in zip(ready, scores, strict=True):
             n_flagged, claim = self._n_flagged, self._claim(segment, found)
-            if _is_remark(claim, found):
+            if self._is_remark(claim, found):
                 self._n_flagged = n_flagged
                 self._add_aside(segment, AsideKind.REMARK)
             else:
@@ -337,6 +337,18 @@ class Stream:
             reason=reason,
             entailment=scores.entailment if is_judged else None,
         )
+
+    def _is_remark(self, claim: Claim, scores: ClaimScores) -> bool:
+        """Return whether a claim is flagged or unrelated, but claims nothing, or an absence.
+
+        A model finds that it claims nothing, or it says that the sources lack something that they
+        do not name. The result is false if a rule finds a conflict other than ``unrelated``.
+        """
+        is_doubted = bool(claim.spans) or claim.reason is Reason.UNRELATED
+        if not is_doubted or {c.kind for c in scores.conflicts} - {ConflictKind.UNRELATED}:
+            return False
+        is_remark = scores.is_remark is not None and scores.is_remark()
+        return is_remark or self._finder.is_absence(claim.text)
 
     def _is_badly_read(self, segment: Segment, scores: ClaimScores) -> bool:
         """Return whether a judged claim or its evidence is in a language the model reads badly."""
@@ -445,13 +457,3 @@ class Stream:
 def _rounded(probability: float) -> float:
     # Float32 has at most six reliable decimals here, and JSON would print more.
     return round(float(probability), 6)
-
-
-def _is_remark(claim: Claim, scores: ClaimScores) -> bool:
-    """Return whether a claim is flagged or unrelated, and a model finds that it claims nothing.
-
-    The result is false if a rule finds a conflict other than ``unrelated``.
-    """
-    is_doubted = bool(claim.spans) or claim.reason is Reason.UNRELATED
-    kinds = {conflict.kind for conflict in scores.conflicts} - {ConflictKind.UNRELATED}
-    return is_doubted and not kinds and scores.is_remark is not None and scores.is_remark()

@@ -21,6 +21,7 @@ def asides(answer: str, question: str | None = None) -> list[tuple[str, str]]:
     ("answer", "kind", "text"),
     [
         ("## Pro plan\n\nIt costs $25.", "heading", "Pro plan"),
+        ("**❌ Not supported**\nIt costs $25.", "heading", "**❌ Not supported**"),
         ("Overview\n========\nIt costs $25.", "heading", "Overview"),
         ("**What is phone support?**\nIt is part of it.", "heading", "**What is phone support?**"),
         ("Here is what the docs say:\nIt costs $25.", "intro", "Here is what the docs say:"),
@@ -37,6 +38,11 @@ def asides(answer: str, question: str | None = None) -> list[tuple[str, str]]:
         ("It costs $25.\n\n_Generated from the plan._", "closing", "_Generated from the plan._"),
         ("It costs $25.\n\n(All prices come from S0.)", "closing", "(All prices come from S0.)"),
         ("It costs $25 [S0].\n\nSource: [S0]", "sources", "Source: [S0]"),
+        (
+            "It costs $25.\n\nNote: only the plans mentioned in the sources are listed.",
+            "closing",
+            "Note: only the plans mentioned in the sources are listed.",
+        ),
         ("It costs $25.[^1]\n\n[^1]: https://a.example", "sources", "[^1]: https://a.example"),
         ("It costs $25.¹\n\n¹ S0", "sources", "¹ S0"),
         (
@@ -148,3 +154,37 @@ def test_asides_do_not_depend_on_how_the_answer_was_cut(shape: shapes.Shape) -> 
 )
 def test_a_phrase_with_a_word_that_no_source_has_is_a_claim(text: str) -> None:
     assert asides(f"It costs $25. {text}") == []
+
+
+def test_a_list_of_sources_goes_on_after_an_entry_with_a_word_that_no_source_has() -> None:
+    answer = "It costs $25 [S0].\n\n**Sources**\n[S0] Price makers\n[S1] Handbook of refunds"
+    assert asides(answer)[-1] == ("sources", "[S1] Handbook of refunds")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_absence"),
+    [
+        ("The sources do not say whether dogs are welcome.", True),
+        ("Unfortunately, the documents don't mention a student discount.", True),
+        ("Opening hours aren't stated.", True),
+        ("Parking is not covered in the context you gave me.", True),
+        ("There is no information about parking in the passages.", True),
+        ("My sources have nothing on that.", True),
+        ("No source names the founder.", True),
+        ("I couldn't find anything about parking.", True),
+        ("The sources do not mention refunds.", False),  # a source has the word
+        ("The documents give no price for the Team plan.", False),
+        ("The sources don't mention dogs, but cats are welcome.", False),
+        ("The sources don't mention dogs although cats are welcome.", False),
+        ("Breakfast is not included.", False),  # says nothing about the sources
+        ("The founder is not welcome.", False),
+    ],
+)
+def test_an_absence_names_nothing_that_a_source_has(text: str, is_absence: bool) -> None:
+    assert AsideFinder(SOURCES, IDS, None).is_absence(text) is is_absence
+
+
+def test_a_word_within_a_longer_word_of_a_source_is_no_absence() -> None:
+    text = "There is no information about take-out."
+    assert AsideFinder(["Nothing else."], (), None).is_absence(text)
+    assert not AsideFinder(['{"RestaurantsTakeOut": true}'], (), None).is_absence(text)

@@ -272,6 +272,17 @@ def test_what_cites_an_unknown_id_is_a_claim_though_the_verifier_finds_none_in_i
     assert [str(detail.status) for detail in report.details] == ["passed", "unknown_citations"]
 
 
+def test_what_the_sources_lack_and_a_yes_without_its_question_are_asides() -> None:
+    judge = ScriptedVerifier(with_evidence(0.97, 0.05))
+    answer = "Yes. The sky is blue [S0]. The sources do not mention rain. No [S0]."
+    report = detect_hallucination(answer, SPANS, verifier=judge).to_dict()
+    assert report["summary"]["asides"] == [
+        {"kind": "remark", "text": "Yes."},
+        {"kind": "remark", "text": "The sources do not mention rain."},
+    ]
+    assert [detail["claim"] for detail in report["details"]] == ["The sky is blue.", "No."]
+
+
 def test_an_answer_of_remarks_alone_is_not_verified() -> None:
     judge = Discerning(with_evidence(0.97, 0.05))
     report = detect_hallucination("No worries, you are not alone.", SPANS, verifier=judge)

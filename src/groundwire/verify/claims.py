@@ -14,6 +14,7 @@ from typing import Self
 
 from groundwire.config.tree import Verify
 from groundwire.detection.asides import AsideFinder
+from groundwire.detection.asides.known_words import words_in
 from groundwire.detection.example import Source
 from groundwire.detection.values import AsideKind
 from groundwire.text.keywords import PatternError, compile_pattern
@@ -142,11 +143,20 @@ def read_answer(answer: str, spans: Sequence[Source], settings: Verify) -> ReadA
         Segment(start=piece.start, end=piece.end, citations=tuple(piece.marks)) for piece in pieces
     ]
     kinds = [kind for _, kind in finder.feed(read, segments, is_end=True)]
-    found = list(zip(pieces, kinds, strict=True))
+    found = [
+        (piece, AsideKind.REMARK if kind is None and _is_remark(piece, finder) else kind)
+        for piece, kind in zip(pieces, kinds, strict=True)
+    ]
     return ReadAnswer(
         claims=_as_claims(answer, [piece for piece, kind in found if kind is None], known),
         asides=tuple((kind, answer[p.start : p.end]) for p, kind in found if kind is not None),
     )
+
+
+def _is_remark(piece: _Piece, finder: AsideFinder) -> bool:
+    # "Yes" or "No" alone says nothing without its question, which is not known here.
+    is_answer = bool(words := words_in(piece.text)) and {"yes", "no"}.issuperset(words)
+    return not piece.marks and (is_answer or finder.is_absence(piece.text))
 
 
 def _as_claims(

@@ -78,6 +78,10 @@ class AsideFinder:
         """
         return self._known.lacks(words_of(claim))
 
+    def is_absence(self, text: str) -> bool:
+        """Return whether a text says that the sources lack something, and no source names it."""
+        return self._phrases.is_absence(text)
+
     def writes_out(self, figure: str) -> bool:
         """Return whether a source spells out the number ``figure`` in non-English words."""
         return any(writes_out(text, figure) for text in self._known.texts)
@@ -112,8 +116,9 @@ class AsideFinder:
                 if self._names(citation.ids)
                 for link in _LINK.finditer(answer, citation.start, citation.end)
             }
+        leads_with_id = any(each.start == segment.start for each in segment.citations)
         self._is_source_list = kind is AsideKind.SOURCES or (
-            self._is_source_list and shape.is_item and kind is not None
+            self._is_source_list and (leads_with_id or (shape.is_item and kind is not None))
         )
         self._is_signed = kind is AsideKind.CLOSING and (self._is_signed or not shape.ends_sentence)
         self._is_in_table = "|" in before or "|" in text

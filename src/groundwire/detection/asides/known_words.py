@@ -33,6 +33,11 @@ class KnownWords:
         """Return whether a source or the question has a word, in any form."""
         return bool(self._places(word))
 
+    def names(self, word: str) -> bool:
+        """Return whether a source has a word in any form, maybe joined to others: "TakesOut"."""
+        forms = [_joined(form) for form in _forms(re.sub("['’]s$", "", word))]
+        return any(form in text for text in map(_joined, self.texts) for form in forms)
+
     def admits(self, word: str) -> bool:
         """Return whether a word is common, or in a source or the question.
 
@@ -88,6 +93,10 @@ def _searched(texts: Iterable[str]) -> Iterator[str]:
 
 def _begins_word(text: str, at: int) -> bool:
     return at == 0 or (at > 0 and not (text[at - 1].isalnum() or text[at - 1] == "_"))
+
+
+def _joined(text: str) -> str:
+    return re.sub("[ _-]", "", text)
 
 
 def words_in(text: str) -> list[str]:

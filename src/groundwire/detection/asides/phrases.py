@@ -65,12 +65,13 @@ _OBJECT = re.compile(
 def _phrases(name: str) -> re.Pattern[str]:
     """Compile the phrases of one list of ``words.txt`` into a pattern.
 
-    In the list, ``@names`` and ``@thing`` stand for the lists with these names, and each ``~``
-    stands for free words, of 1 to 120 characters together.
+    In the list, ``@names`` and the like stand for the lists with these names, and each ``~`` stands
+    for free words, of 1 to 120 characters together.
     """
-    text = re.sub(r"\n\s+", "", LISTS[name])
-    for each in ("names", "thing"):
-        text = text.replace(f"@{each}", f"(?:{LISTS[each]})".replace("[A-Z]", "(?-i:[A-Z])"))
+    text = f"@{name}"
+    while found := re.search(r"@([a-z]+)", text):
+        listed = re.sub(r"\n\s+", "", LISTS[found[1]]).replace("[A-Z]", "(?-i:[A-Z])")
+        text = text.replace(found[0], f"(?:{listed})")
     return re.compile(text.replace("~", "([^,;:—–]{1,120})"), re.IGNORECASE)
 
 
@@ -80,6 +81,11 @@ _PHRASES = (
     (AsideKind.GREETING, _phrases("greetings")),
     (AsideKind.CLOSING, _phrases("closings")),
     (AsideKind.INTRO, _phrases("intros")),
+)
+_ABSENCE = _phrases("absences")
+#: Words that may begin a second statement within the free words of an absence.
+_SECOND = re.compile(
+    r"\b(?:but|although|though|while|whereas|because|since|except|only|so|yet)\b", re.IGNORECASE
 )
 _CLAUSE = re.compile(r"\s*[,;]\s+(?:(?:and|but|so)\s+)?|\s+[—–-]\s+|[.!?…:]+\s+")
 
@@ -164,6 +170,19 @@ class Phrases:
             left.remove(last[1])  # an intro may name a subject that no source names
         return not any(map(asserts, left)) and all(map(self._known.admits, left))
 
+    def is_absence(self, text: str) -> bool:
+        """Return whether a text only says that the sources lack something, and no source names it.
+
+        "The sources do not say whether dogs are allowed" is such a text if no source has one of the
+        words "dogs" and "allowed", in any form.
+        """
+        found = _ABSENCE.fullmatch(text.strip(MARKS + ".!"))
+        topic = " ".join(group for group in found.groups() if group) if found else ""
+        content = [word for word in words_in(topic) if word not in FUNCTION_WORDS]
+        return bool(found) and not (
+            _SECOND.search(topic) or any(self._known.names(word) for word in content)
+        )
+
     def is_question(self, text: str) -> bool:
         """Return whether a text is a question that states nothing.
 
@@ -192,7 +211,9 @@ class Phrases:
             return False
         # The first word is not tested if it is common in titles: "Costs" begins a title, but in
         # "Pro costs" the same word may be a verb.
-        rest = found[1:] if found and found[0] in TITLE_WORDS else found
+        # So may "not" be before a single word: "Not reimbursed" begins a list of what is not.
+        is_denied = not is_bare and len(found) == 2 and found[0] == "not"
+        rest = found[1:] if is_denied or (found and found[0] in TITLE_WORDS) else found
         if any(asserts(word) and not (asks and word in _AUXILIARY) for word in rest):
             return False
         content = [

@@ -93,7 +93,7 @@ def event_data(text: str) -> dict[str, Any]:
         UnreadableChunkError: If the data are not a JSON object, or an object has a key twice.
     """
     try:
-        data = json.loads(text, object_pairs_hook=unambiguous)
+        data = _JSON.decode(text)
     except (ValueError, RecursionError) as error:
         raise UnreadableChunkError(f"it is no JSON ({type(error).__name__})") from None
     if not isinstance(data, dict):
@@ -110,9 +110,9 @@ def chunk_of(data: dict[str, Any]) -> Chunk:
     """
     # The client would take the upstream's field ``groundwire`` for the gateway's, so it is removed.
     own = {key: value for key, value in data.items() if key != known_fields.OURS}
-    chunk = Chunk(data=own, parts=(), is_as_sent=known_fields.OURS not in data)
+    is_as_sent = known_fields.OURS not in data
     if known_fields.is_error_body(own):
-        return replace(chunk, is_error=True)
+        return Chunk(data=own, parts=(), is_as_sent=is_as_sent, is_error=True)
     choices = own.get("choices")
     if not isinstance(choices, (list, NoneType)):
         raise UnreadableChunkError(f"its choices are of type {type(choices).__name__}")
@@ -121,8 +121,9 @@ def chunk_of(data: dict[str, Any]) -> Chunk:
         raise UnreadableChunkError("it has no choices, and more than the usage")
     if any(own.get(name) for name in TEXTS):
         raise UnreadableChunkError("it has text outside of its choices")
-    return replace(
-        chunk,
+    return Chunk(
+        data=own,
+        is_as_sent=is_as_sent,
         parts=tuple(map(_read_choice, choices or (), count())),
         is_error=bool(own.get("error")),
         is_unread=count_unread(own, KNOWN) > 0,
@@ -140,6 +141,10 @@ def unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise ValueError("a key stands there twice")
     return found
+
+
+#: ``json.loads`` would make one for each event.
+_JSON = json.JSONDecoder(object_pairs_hook=unambiguous)
 
 
 class Halves:
@@ -195,15 +200,16 @@ def _read_choice(choice: object, position: int) -> DeltaPart:
     said = Said.of(delta.get("content"))
     refusal = delta.get("refusal")
     n_unread = count_unread(choice, OF_CHOICE) + unread_in(delta) + bool(delta.get("audio"))
+    calls_tools = bool(delta.get("tool_calls") or delta.get("function_call"))
     return DeltaPart(
         index=index,
         text=said.text,
         refusal=said.refusal + (refusal if isinstance(refusal, str) else ""),
-        calls_tools=bool(delta.get("tool_calls") or delta.get("function_call")),
+        calls_tools=calls_tools,
         n_skipped=said.n_skipped + n_unread,
         finish=finish if isinstance(finish, str) and finish else None,
         choice=choice,
-        calls=tuple(_read_calls(delta)),
+        calls=tuple(_read_calls(delta)) if calls_tools else (),
         has_reasoning=has_reasoning(delta),
     )
 

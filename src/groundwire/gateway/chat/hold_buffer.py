@@ -30,7 +30,7 @@ _OF_CHOICE = ("delta", "finish_reason", "logprobs")
 _NAMES_IN_CHOICE = ("content_filter_results",)
 #: Fields of a chunk that may be sent before the answer has passed its check, unless they may hold
 #: prose (see :func:`.may_hold_text`).
-_OF_CHUNK = (*HEAD, "choices", "prompt_filter_results", "obfuscation", "provider")
+_OF_CHUNK = {*HEAD, "choices", "prompt_filter_results", "obfuscation", "provider"}
 #: The first line of an error event of some upstreams.
 _ERROR_NAME = b"event: error\n"
 
@@ -81,8 +81,10 @@ class HeldAnswer:
                 be sent unchanged.
         """
         whole = {**data, "choices": [part.choice]}
-        early, late = _divided(whole, part)
-        if not part.finish and (early == whole or not self.stream.withholds):
+        early = late = whole
+        if part.finish or self.stream.withholds:
+            early, late = _divided(whole, part)
+        if not part.finish and early == whole:
             self._keep(part, raw or self.stream.write(whole), part.choice)
             return
         if part.text:
@@ -242,7 +244,8 @@ class HeldStream:
         text are sent, if it has any.
         """
         head = {key: value for key, value in chunk.data.items() if key in HEAD}
-        self.head.update(without_text(head, HEAD) if self.withholds else head)
+        if not head.items() <= self.head.items():  # they are the same in nearly all chunks
+            self.head.update(without_text(head, HEAD) if self.withholds else head)
         usage = chunk.data.get("usage")
         self.usage = usage if usage and not known_fields.has_strings(usage) else self.usage
         is_as_sent = chunk.is_as_sent and (event.is_plain or not self.withholds)

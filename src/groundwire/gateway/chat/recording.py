@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
@@ -14,6 +15,9 @@ from groundwire.gateway.services import Services
 from groundwire.pipeline import Checked, RequestContext
 from groundwire.policy.policy import Action
 
+#: The most characters of a model's name that are read. Only the first 100 are recorded, but a
+#: secret among them must be read whole.
+_MAX_NAME = 1000
 #: The value of ``source`` in audit events about answers that a client sent to be checked.
 NATIVE = "native"
 
@@ -59,7 +63,7 @@ class Recorder:
         """
         self._services, self._trace_id = services, trace_id
         self._keeping = Keeping.of(services.config.audit)
-        self._named_model = model
+        self._named_model = model[:_MAX_NAME]
         own = services.config.audit
         self._refuses = own.enabled and own.on_failure == "refuse"
         self.settles = own.enabled and own.durability == "before_response"
@@ -154,7 +158,7 @@ class Recorder:
         **origin: Any,  # noqa: ANN401 - JSON data
     ) -> tuple[AuditEvent, ...]:
         """Count the answers of a response, trace them, and return the audit events about them."""
-        model = Quotes(self._keeping, max_chars=0).name(self._named_model)
+        model = _quoted_name(self._keeping, self._named_model)
         self._services.metrics.checked(context, answers, mode=mode, model=model)
         if self._services.telemetry is not None:
             self._services.telemetry.checked(answers, detector=context.detector)
@@ -194,3 +198,8 @@ class Recorder:
         )
         self._services.audit.add(withheld)
         return False
+
+
+@lru_cache(maxsize=64)  # requests name few models, and to look for secrets takes time
+def _quoted_name(keeping: Keeping, name: str) -> str:
+    return Quotes(keeping, max_chars=0).name(name)

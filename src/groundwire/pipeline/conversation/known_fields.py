@@ -68,9 +68,11 @@ def may_hold_text(value: object) -> bool:
     >>> may_hold_text("resp_1a2b"), may_hold_text("It was built"), may_hold_text(["It", "was"])
     (False, True, True)
     """
+    if isinstance(value, str):
+        return not _NAME.fullmatch(value)
+    if value is None or isinstance(value, (int, float)):  # most values: the others cost more
+        return False
     match value:
-        case str():
-            return not _NAME.fullmatch(value)
         case Mapping():
             return any(map(may_hold_text, (*value, *value.values())))
         case list():
@@ -122,8 +124,7 @@ def without_text(data: Mapping[str, Any], names: Collection[str]) -> dict[str, A
     return {
         key: value
         for key, value in data.items()
-        if not may_hold_text(key)
-        and not (may_hold_text(value) if key in names else has_strings(value))
+        if not (may_hold_text(value) if key in names else may_hold_text(key) or has_strings(value))
     }
 
 
