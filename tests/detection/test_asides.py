@@ -174,7 +174,9 @@ def test_a_list_of_sources_goes_on_after_an_entry_with_a_word_that_no_source_has
         ("I couldn't find anything about parking.", True),
         ("The sources do not mention refunds.", False),  # a source has the word
         ("The documents give no price for the Team plan.", False),
+        ("The passages name no dogs, cats or other pets.", True),
         ("The sources don't mention dogs, but cats are welcome.", False),
+        ("The sources don't mention dogs, cats are welcome.", False),
         ("The sources don't mention dogs although cats are welcome.", False),
         ("Breakfast is not included.", False),  # says nothing about the sources
         ("The founder is not welcome.", False),
@@ -182,6 +184,16 @@ def test_a_list_of_sources_goes_on_after_an_entry_with_a_word_that_no_source_has
 )
 def test_an_absence_names_nothing_that_a_source_has(text: str, is_absence: bool) -> None:
     assert AsideFinder(SOURCES, IDS, None).is_absence(text) is is_absence
+
+
+def test_an_absence_may_name_some_of_what_the_sources_have() -> None:
+    finder = AsideFinder(SOURCES, IDS, None)
+    for text, is_absence in {
+        "The documents give no discount for the Team plan.": True,
+        "The documents do not mention phone support.": False,
+    }.items():
+        assert finder.is_absence(text, may_name_some=True) is is_absence
+        assert not finder.is_absence(text)
 
 
 def test_a_word_within_a_longer_word_of_a_source_is_no_absence() -> None:

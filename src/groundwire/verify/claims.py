@@ -156,7 +156,7 @@ def read_answer(answer: str, spans: Sequence[Source], settings: Verify) -> ReadA
 def _is_remark(piece: _Piece, finder: AsideFinder) -> bool:
     # "Yes" or "No" alone says nothing without its question, which is not known here.
     is_answer = bool(words := words_in(piece.text)) and {"yes", "no"}.issuperset(words)
-    return not piece.marks and (is_answer or finder.is_absence(piece.text))
+    return not piece.marks and (is_answer or finder.is_absence(piece.text, may_name_some=True))
 
 
 def _as_claims(

@@ -2,8 +2,8 @@
 
 ``answers.toml`` has right ones: ``«...»`` marks what claims nothing. In ``hostile.toml`` it marks
 wrong facts that stand where usually nothing is claimed. Each has a twin by another author, who had
-not seen how asides are found. ``by_a_third_hand.toml`` and ``by_a_fourth_hand.toml`` were
-counted before anybody read them. ``python -m tests.cases --shapes`` prints what is flagged, and
+not seen how asides are found. ``by_a_third_hand.toml`` and the two after it were counted before
+anybody read them. ``python -m tests.cases --shapes`` prints what is flagged, and
 what fails verification.
 """
 
@@ -19,8 +19,14 @@ from groundwire.engine.sentence import has_statement
 from groundwire.text.segment import segment
 from groundwire.verify.local import LocalVerifier
 
-#: The files with right answers, by four hands.
-RIGHT_FILES = ("answers", "by_another_hand", "by_a_third_hand", "by_a_fourth_hand")
+#: The files with right answers, by five hands.
+RIGHT_FILES = (
+    "answers",
+    "by_another_hand",
+    "by_a_third_hand",
+    "by_a_fourth_hand",
+    "by_a_fifth_hand",
+)
 #: The files with wrong facts in the places of what claims nothing.
 HOSTILE_FILES = ("hostile", "hostile_by_another_hand")
 _MARK = re.compile("[«»]")

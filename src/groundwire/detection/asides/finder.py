@@ -78,9 +78,9 @@ class AsideFinder:
         """
         return self._known.lacks(words_of(claim))
 
-    def is_absence(self, text: str) -> bool:
-        """Return whether a text says that the sources lack something, and no source names it."""
-        return self._phrases.is_absence(text)
+    def is_absence(self, text: str, *, may_name_some: bool = False) -> bool:
+        """Return whether a text says what the sources lack; see :meth:`.Phrases.is_absence`."""
+        return self._phrases.is_absence(text, may_name_some=may_name_some)
 
     def writes_out(self, figure: str) -> bool:
         """Return whether a source spells out the number ``figure`` in non-English words."""

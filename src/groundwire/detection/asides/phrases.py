@@ -65,14 +65,15 @@ _OBJECT = re.compile(
 def _phrases(name: str) -> re.Pattern[str]:
     """Compile the phrases of one list of ``words.txt`` into a pattern.
 
-    In the list, ``@names`` and the like stand for the lists with these names, and each ``~`` stands
-    for free words, of 1 to 120 characters together.
+    In the list, ``@names`` and the like stand for the lists with these names, each ``~`` stands for
+    free words, of 1 to 120 characters together, and each ``^`` for such words with commas.
     """
     text = f"@{name}"
     while found := re.search(r"@([a-z]+)", text):
         listed = re.sub(r"\n\s+", "", LISTS[found[1]]).replace("[A-Z]", "(?-i:[A-Z])")
         text = text.replace(found[0], f"(?:{listed})")
-    return re.compile(text.replace("~", "([^,;:—–]{1,120})"), re.IGNORECASE)
+    text = re.sub(r"(?<!\[)\^", "([^;:—–]{1,120})", text.replace("~", "([^,;:—–]{1,120})"))
+    return re.compile(text, re.IGNORECASE)
 
 
 _COURTESY = _phrases("courtesies")
@@ -83,9 +84,11 @@ _PHRASES = (
     (AsideKind.INTRO, _phrases("intros")),
 )
 _ABSENCE = _phrases("absences")
-#: Words that may begin a second statement within the free words of an absence.
+#: A second statement within what the sources lack: "dogs, but cats are welcome".
 _SECOND = re.compile(
-    r"\b(?:but|although|though|while|whereas|because|since|except|only|so|yet)\b", re.IGNORECASE
+    r"\b(?:but|although|though|whereas|because|since|except|only|so|yet)\b|"
+    r",(?! (?:nor|(?:or|and) whether)\b)[^,]*\b(?:is|are|was|were|has|have|can|will|must)\b",
+    re.IGNORECASE,
 )
 _CLAUSE = re.compile(r"\s*[,;]\s+(?:(?:and|but|so)\s+)?|\s+[—–-]\s+|[.!?…:]+\s+")
 
@@ -170,18 +173,18 @@ class Phrases:
             left.remove(last[1])  # an intro may name a subject that no source names
         return not any(map(asserts, left)) and all(map(self._known.admits, left))
 
-    def is_absence(self, text: str) -> bool:
-        """Return whether a text only says that the sources lack something, and no source names it.
+    def is_absence(self, text: str, *, may_name_some: bool = False) -> bool:
+        """Return whether a text only says that the sources lack something, and they do.
 
         "The sources do not say whether dogs are allowed" is such a text if no source has one of the
-        words "dogs" and "allowed", in any form.
+        words "dogs" and "allowed", in any form. With ``may_name_some``, it is one unless the
+        sources have both.
         """
         found = _ABSENCE.fullmatch(text.strip(MARKS + ".!"))
         topic = " ".join(group for group in found.groups() if group) if found else ""
-        content = [word for word in words_in(topic) if word not in FUNCTION_WORDS]
-        return bool(found) and not (
-            _SECOND.search(topic) or any(self._known.names(word) for word in content)
-        )
+        named = [self._known.names(w) for w in words_in(topic) if w not in FUNCTION_WORDS]
+        does_name = bool(named) and (all if may_name_some else any)(named)
+        return bool(found) and not (does_name or _SECOND.search(topic))
 
     def is_question(self, text: str) -> bool:
         """Return whether a text is a question that states nothing.
