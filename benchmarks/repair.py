@@ -1,8 +1,9 @@
 """What repair makes of answers with exactly one wrong slot, and of right ones.
 
 DATA is a file of slot-annotated answers: ``{{supported||hallucinated||kind}}``. Of each drawn
-record one slot of kind ``conflict`` gets its hallucinated wording; the answer with none is right.
-How a repaired conflict compares with the right answer, by words without inflection, and by values:
+record one slot gets its hallucinated wording: one of kind ``conflict`` or, with ``--slots
+sentence``, one that is a sentence of its own. The answer with none is right. How a repaired answer
+compares with the right one, by words without inflection, and by values:
 
 * ``equal``: the same words and values, whatever their order;
 * ``equivalent``: all that the supported wording has and the wrong one lacks is there, all that only
@@ -20,7 +21,7 @@ import gzip
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -33,6 +34,7 @@ from groundwire.detection.comparison.words import is_negation, words_of
 from groundwire.evaluation.datasets.slots import MarkedAnswer, n_slots, render_slots
 from groundwire.evaluation.intervals import wilson
 from groundwire.text.quantities import quantities
+from groundwire.text.segment import segment
 
 KINDS = ("equal", "equivalent", "removed", "other", "kept", "nothing")
 
@@ -90,8 +92,25 @@ def words(text: str) -> Counter[object]:
     return found
 
 
-def cases(path: Path, rng: random.Random) -> Iterator[Case]:
-    """Yield a case of each record with a conflict, in random order."""
+def is_conflict(made: MarkedAnswer) -> bool:
+    """Whether the wrong slot of an answer contradicts the sources."""
+    return bool(made.spans) and made.spans[0][2] == 2
+
+
+def is_sentence(made: MarkedAnswer) -> bool:
+    """Whether the wrong slot of an answer is most of a sentence that the sources do not support."""
+    return any(
+        min(end, part.end) - max(start, part.start) > 0.8 * (part.end - part.start)
+        for start, end, label in made.spans
+        for part in segment(made.text)
+        if label == 1
+    )
+
+
+def cases(
+    path: Path, rng: random.Random, is_wanted: Callable[[MarkedAnswer], bool]
+) -> Iterator[Case]:
+    """Yield a case of each record with a slot of the wanted kind, in random order."""
     data = path.read_bytes()
     text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
     records = [json.loads(line) for line in text.splitlines()]
@@ -99,10 +118,9 @@ def cases(path: Path, rng: random.Random) -> Iterator[Case]:
     for record in records:
         answer = record["answer"]
         made = [render_slots(answer, frozenset({slot})) for slot in range(n_slots(answer))]
-        conflicts = [each for each in made if each.spans and each.spans[0][2] == 2]
-        if conflicts:
+        if wanted := [each for each in made if is_wanted(each)]:
             right = render_slots(answer, frozenset()).text
-            yield Case(record=record, wrong=rng.choice(conflicts), right=right)
+            yield Case(record=record, wrong=rng.choice(wanted), right=right)
 
 
 def share(n: int, of: int) -> str:
@@ -117,6 +135,7 @@ def main() -> None:
     """Print the counts and each change, and write them as JSON where asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path, help="a file of slot-annotated answers")
+    parser.add_argument("--slots", choices=("conflict", "sentence"), default="conflict")
     parser.add_argument("--n", type=int, default=1_000_000, help="records to draw")
     parser.add_argument("--minutes", type=float, default=1e9, help="draw no more after this time")
     parser.add_argument("--seed", type=int, default=1)
@@ -128,7 +147,8 @@ def main() -> None:
     kinds: Counter[str] = Counter()
     changes: list[dict[str, Any]] = []
     n_drawn = n_right = n_marked = n_changed = 0
-    for case in cases(options.data, random.Random(options.seed)):
+    is_wanted = is_sentence if options.slots == "sentence" else is_conflict
+    for case in cases(options.data, random.Random(options.seed), is_wanted):
         if n_drawn == options.n or monotonic() - began > 60 * options.minutes:
             break
         n_drawn += 1
@@ -158,7 +178,7 @@ def main() -> None:
     n_flagged = kinds.total()
     n_sent = n_flagged - kinds["nothing"]
     rows = {
-        "flagged conflicts": share(n_flagged, n_drawn),
+        f"flagged, of slots of kind {options.slots}": share(n_flagged, n_drawn),
         "repaired to the supported text or an equivalent, by words": share(
             kinds["equal"] + kinds["equivalent"], n_flagged
         ),
@@ -172,6 +192,7 @@ def main() -> None:
         "benchmark": "repair",
         "machine": machine,
         "data": options.data.name,
+        "slots": options.slots,
         "seed": options.seed,
         "detector": detector.info.to_dict(),
         "rows": rows,

@@ -118,6 +118,23 @@ def test_a_sentence_is_repaired_before_the_next_one_arrives(running: dict[str, G
     assert pieces == ["The tower was", " opened in 1889", ".", " It is", " 330 m tall."]
 
 
+@EACH
+@pytest.mark.parametrize("mode", MODES)
+def test_a_sentence_that_nothing_supports_is_taken_out(
+    running: dict[str, Gateway], mode: str, spoken: Spoken
+) -> None:
+    own, lost = running[mode], " The architect Nora Feld won three prizes for her drawings in Oslo."
+    right = ["The tower was opened in 1889.", " The tower is 330 m tall."]
+    own.upstream.script(Script.json(spoken.body(f"{right[0]}{lost}{right[1]}")))
+    assert own.post_to(spoken.path, spoken.request(**SOURCED)).json() == spoken.body("".join(right))
+    got = streamed(own, spoken, spoken.events([right[0], lost[:30], lost[30:], right[1]]))
+    if isinstance(spoken, Responses):  # its last events repeat the whole text
+        assert spoken.is_refused(data_of(got))
+    else:
+        assert spoken.text_of(got) == "".join(right)
+    assert "Oslo" not in without_ids(got.decode())
+
+
 def test_one_answer_of_several_is_repaired(running: dict[str, Gateway]) -> None:
     own, body = running["sentence"], CHAT.body("".join(BAD))
     right = {**body["choices"][0], "index": 1, "logprobs": {"content": []}}

@@ -1,4 +1,4 @@
-"""Repairs an answer: wrong words are replaced by words of the evidence.
+"""Repairs an answer: wrong words are replaced by words of the evidence, or their sentence goes.
 
 No language model writes anything. The words of the evidence are ranked by how well they fit in the
 place of a marked span (:mod:`groundwire.explain.ranking`), and the detector reads the claim
@@ -30,6 +30,7 @@ from groundwire.detection.values import (
 from groundwire.errors import GroundwireError
 from groundwire.explain.nearby import SourceLines
 from groundwire.explain.ranking import Ranker, shipped_ranker
+from groundwire.explain.removal import removable, stands_after
 from groundwire.explain.replacements import Replacement
 from groundwire.text.quantities import Quantity, QuantityKind, quantities
 
@@ -251,7 +252,8 @@ class Mender:
     ) -> tuple[Edit, ...]:
         """Return the changes after which no claim has marks; none if one cannot be repaired.
 
-        The changed answer is not checked as a whole.
+        A claim without a replacement is taken out, if it surely has no support and the rest stands
+        (:mod:`groundwire.explain.removal`). The changed answer is not checked as a whole.
 
         Args:
             detection: The detection of the answer as it was, or of its beginning.
@@ -263,16 +265,21 @@ class Mender:
         if is_unknown or detection.outcome is not Outcome.HALLUCINATED:
             return ()
         found: list[Edit] = []
+        removed: Claim | None = None
         for claim in detection.claims:
+            if removed and not stands_after(removed, claim, detection.answer):
+                return ()
+            removed = None
             if asks(claim):
                 key = claim.start, claim.text
                 if key not in self._known:
                     if monotonic() > end:
                         return ()
-                    self._known[key] = self.edits(claim)
+                    self._known[key] = self.edits(claim) or _removal(detection, claim)
                 if not self._known[key]:
                     return ()
                 found += self._known[key]
+                removed = None if found[-1].new else claim
         return tuple(found)
 
     def edits(self, claim: Claim) -> list[Edit]:
@@ -337,6 +344,13 @@ class Mender:
             if len(best) < _MOST_READ and not _is_same(claim.text, text):
                 best.setdefault(text, (change, score))
         return [*best.values()]
+
+
+def _removal(detection: Detection, claim: Claim) -> list[Edit]:
+    if (taken := removable(detection, claim)) is None:
+        return []
+    start, end = taken
+    return [Edit(start=start, end=end, old=detection.answer[start:end], new="")]
 
 
 def _is_same(old: str, new: str) -> bool:

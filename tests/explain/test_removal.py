@@ -1,0 +1,144 @@
+"""Which sentences a repair takes out of an answer, and after which the rest stands."""
+
+import pytest
+
+from groundwire import repair
+from groundwire.detection.example import Example
+from groundwire.detection.values import Aside, AsideKind, Claim, Detection, Label, Outcome, Span
+from groundwire.engine.models import BASE_PACKAGE
+from groundwire.explain.removal import removable, stands_after
+from groundwire.text.segment import segment
+from tests.fakes import FixedDetector
+
+LOST = "Ann Bell founded it for sailors."
+
+
+def detection(
+    answer: str,
+    *,
+    label: Label = Label.UNSUPPORTED,
+    probability: float = 0.95,
+    marked: str = LOST,
+    kinds: dict[str, AsideKind] | None = None,
+) -> Detection:
+    """A detection in which the words of ``marked`` are marked, and ``kinds`` names the asides."""
+    claims, asides = [], []
+    for part in segment(answer):
+        text = answer[part.start : part.end]
+        if kinds and text in kinds:
+            asides.append(Aside(start=part.start, end=part.end, text=text, kind=kinds[text]))
+            continue
+        spans = (_span(part.start + text.find(marked), marked),) if marked in text else ()
+        claims.append(
+            Claim(
+                start=part.start,
+                end=part.end,
+                text=text,
+                label=label if spans else Label.SUPPORTED,
+                probability=probability if spans else 0.1,
+                spans=spans,
+            )
+        )
+    whole = FixedDetector().detect(sources=["A tower."], answer=answer)
+    return Detection(
+        answer=answer,
+        outcome=Outcome.HALLUCINATED,
+        claims=tuple(claims),
+        asides=tuple(asides),
+        coverage=whole.coverage,
+        detector=whole.detector,
+    )
+
+
+def _span(start: int, text: str) -> Span:
+    return Span(
+        start=start,
+        end=start + len(text),
+        text=text,
+        label=Label.UNSUPPORTED,
+        probability=0.95,
+        severity=2,
+    )
+
+
+def rest(found: Detection) -> list[str]:
+    """The answer without each of the claims that can be taken out."""
+    ranges = [removable(found, claim) for claim in found.claims]
+    return [found.answer[: r[0]] + found.answer[r[1] :] for r in ranges if r is not None]
+
+
+def test_a_sentence_goes_with_the_space_before_it() -> None:
+    assert rest(detection(f"It is high. {LOST} It is red.")) == ["It is high. It is red."]
+    assert rest(detection(f"It is high. {LOST}")) == ["It is high."]
+    assert rest(detection(f"It is high. **{LOST}** It is red.")) == ["It is high. It is red."]
+    assert rest(detection(f"It is high.\n\n{LOST}\n\nIt is red.")) == ["It is high.\n\nIt is red."]
+
+
+def test_a_list_item_goes_with_its_mark() -> None:
+    assert rest(detection(f"- It is high.\n- {LOST}\n- It is red.")) == [
+        "- It is high.\n- It is red."
+    ]
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        detection(f"It is high. {LOST}", label=Label.CONTRADICTED),
+        detection(f"It is high. {LOST}", probability=0.89),
+        detection(f"It is high. {LOST}", marked="Ann Bell"),
+        detection(f"{LOST} It is high."),
+        detection(f"1. It is high.\n2. {LOST}\n3. It is red."),
+        detection(f"It is high.\n\n| Who |\n| --- |\n| {LOST} |"),
+        detection(f'It is high. "{LOST} It is red."'),
+        detection(f"It is high. **{LOST} It is red.**"),
+        detection(f"It is high.\n\n```\n# {LOST}\n```"),
+        detection(
+            f"It is high.\n\n## Who built it\n\n{LOST}",
+            kinds={"Who built it": AsideKind.HEADING},
+        ),
+    ],
+    ids=lambda found: found.answer[:40].replace("\n", " "),
+)
+def test_what_may_be_right_or_is_needed_stays(found: Detection) -> None:
+    assert rest(found) == []
+
+
+@pytest.mark.parametrize(
+    ("after", "stands"),
+    [
+        ("The tower is red.", True),
+        ("There is a lift.", True),
+        ("It is red.", False),
+        ("However, the tower is red.", False),
+        ("\n- The tower is red.", True),
+        ("\n  - The tower is red.", False),
+    ],
+)
+def test_what_refers_to_a_sentence_does_not_stand_without_it(after: str, stands: bool) -> None:
+    answer = f"- It is high.\n- {LOST} {after}"
+    _, removed, claim = detection(answer).claims
+    assert stands_after(removed, claim, answer) is stands
+
+
+@pytest.mark.merge
+@pytest.mark.parametrize(
+    ("answer", "repaired"),
+    [
+        (f"The tower is high. {LOST} The tower is red.", "The tower is high. The tower is red."),
+        (f"The tower is high. {LOST} It is red.", None),
+        (f"{LOST} The tower is high.", None),
+    ],
+)
+def test_a_repair_takes_out_what_nothing_replaces(answer: str, repaired: str | None) -> None:
+    pytest.importorskip(BASE_PACKAGE, reason="pip install ./models/reader-base")
+
+    class Finding(FixedDetector):
+        def _judge(self, example: Example) -> Detection:
+            found = detection(example.answer)
+            return found if LOST in example.answer else super()._judge(example)
+
+    found = repair(Finding(), sources=["Red towers are high."], answer=answer)
+    assert found.answer == (repaired or answer)
+    assert [(edit.old.strip(), edit.new) for edit in found.edits] == (
+        [(LOST, "")] if repaired else []
+    )
