@@ -84,7 +84,7 @@ def test_a_list_item_goes_with_its_mark() -> None:
     "found",
     [
         detection(f"It is high. {LOST}", label=Label.CONTRADICTED),
-        detection(f"It is high. {LOST}", probability=0.89),
+        detection(f"It is high. {LOST}", probability=0.92),
         detection(f"It is high. {LOST}", marked="Ann Bell"),
         detection(f"{LOST} It is high."),
         detection(f"1. It is high.\n2. {LOST}\n3. It is red."),
@@ -110,6 +110,7 @@ def test_what_may_be_right_or_is_needed_stays(found: Detection) -> None:
         ("There is a lift.", True),
         ("It is red.", False),
         ("However, the tower is red.", False),
+        ("\n- and the tower is red.", False),
         ("\n- The tower is red.", True),
         ("\n  - The tower is red.", False),
     ],

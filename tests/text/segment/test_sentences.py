@@ -43,6 +43,7 @@ def test_a_full_stop_white_space_and_a_new_word_end_a_sentence(
         "El Sr. García vive en la pág. 5.",
         "Smith et al. Nature 2020.",
         "He met U. S. Grant.",
+        "The court ruled in Ramos v. Louisiana and in Acme, Inc. v. Doe.",
         "Yahoo! is a company. it has a mark.",
         "Yahoo! Japan grew.",
     ],

@@ -10,7 +10,8 @@ from groundwire.text.word_lists import read_word_sets
 #: The most characters of a word that can be an abbreviation.
 MAX_WORD_CHARS = 24
 _LAST_TOKEN = re.compile(r"[^\W_]+(?:\.[^\W_]+)*\Z")
-
+#: Matches a name before "v.", as in the names of cases: "Roe v. Wade".
+_PARTY = re.compile(r"[A-Z][\w'’-]*[.,]? \Z")
 
 _LISTS = read_word_sets(Path(__file__).with_suffix(".txt"))
 #: Names that end in "!".
@@ -82,7 +83,7 @@ def _stop_after(before: str, *, is_whole: bool) -> Stop:
             return Stop.NEVER  # the letter of an option: "A. The first option"
         return Stop.UNLESS_INITIAL if token == "I" else Stop.IF_STARTER
     spellings = {token, token.lower()}
-    if spellings & _LISTS["never_last"]:
+    if spellings & _LISTS["never_last"] or (token == "v" and _PARTY.search(rest)):
         return Stop.NEVER
     if spellings & _LISTS["before_number"]:
         return Stop.UNLESS_NUMBER
