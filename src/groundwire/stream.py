@@ -347,6 +347,8 @@ class Stream:
         is_doubted = bool(claim.spans) or claim.reason is Reason.UNRELATED
         if not is_doubted or {c.kind for c in scores.conflicts} - {ConflictKind.UNRELATED}:
             return False
+        if scores.similarity is not None:
+            return False  # it compares words, and judges all that has words
         is_remark = scores.is_remark is not None and scores.is_remark()
         return is_remark or self._finder.is_absence(claim.text)
 
