@@ -81,6 +81,32 @@ def test_a_list_item_goes_with_its_mark() -> None:
 
 
 @pytest.mark.parametrize(
+    ("answer", "left"),
+    [
+        ("It is red, with a clock by Ann Bell.", "It is red."),
+        ("It is red – with a clock by Ann Bell!", "It is red!"),
+        ("It is red, and has a clock by Ann Bell. It is high.", "It is red. It is high."),
+    ],
+)
+def test_a_clause_goes_with_its_comma(answer: str, left: str) -> None:
+    marked = next(m for m in ("with a clock by Ann Bell", "has a clock by Ann Bell") if m in answer)
+    assert rest(detection(answer, marked=marked)) == [left]
+
+
+@pytest.mark.parametrize(
+    ("answer", "marked"),
+    [
+        ("It is red, with a clock by Ann Bell, and high.", "with a clock by Ann Bell"),
+        ("It is red with a clock by Ann Bell.", "with a clock by Ann Bell"),
+        ("It is high and wide and very red, in short.", "in short"),
+        ('It is high "and red, with a clock by Ann."', 'with a clock by Ann."'),
+    ],
+)
+def test_other_words_of_a_sentence_stay(answer: str, marked: str) -> None:
+    assert rest(detection(answer, marked=marked)) == []
+
+
+@pytest.mark.parametrize(
     "found",
     [
         detection(f"It is high. {LOST}", label=Label.CONTRADICTED),

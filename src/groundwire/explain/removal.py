@@ -1,15 +1,19 @@
-"""Finds the sentences that a repair takes out of an answer, since no evidence supports them."""
+"""Finds the sentences and clauses that a repair takes out, since no evidence supports them."""
 
 import re
 
 from groundwire.detection.asides.known_words import words_in
-from groundwire.detection.values import AsideKind, Claim, Detection, Label
+from groundwire.detection.values import Aside, AsideKind, Claim, Detection, Label
 from groundwire.text.vocabulary import words
 
-#: A sentence is taken out only if its P(not supported) is at least ``_SURE``, and at least
-#: ``_MOST_MARKED`` of its characters are marked. Of 158 sentences of validation answers
-#: (``slots/validation``) that nothing supports, 62 are, and none of 1,846 right ones.
-_SURE, _MOST_MARKED = 0.93, 0.7
+#: The least P(not supported) of what is taken out.
+_SURE = 0.93
+#: The least share of a sentence's characters that must be marked.
+_MOST_MARKED = 0.7
+#: The least number of words of a clause. It is marked whole, after a comma or dash, and ends the
+#: sentence.
+_CLAUSE_WORDS = 3
+_SEPARATOR = re.compile(r"(?:\s*[,;]|\s+[–—-])\s+(?:(?:and|which|with|who|where)\s+)?\Z")
 #: The gap that is taken out with the sentence after it: white space, and the mark of a list item
 #: that is not numbered.
 _GAP = re.compile(r"\s+|\s*\n[ \t]*[-*+•][ \t]+")
@@ -26,34 +30,58 @@ _LEADS = (AsideKind.HEADING, AsideKind.INTRO, AsideKind.TABLE_HEADER, AsideKind.
 
 
 def removable(detection: Detection, claim: Claim) -> tuple[int, int] | None:
-    """Return the range of the answer to take out, so that a claim is gone and the rest stands.
+    """Return the range of the answer to take out, so that nothing is marked and the rest stands.
 
-    The range has the claim, the white space before it, and the mark of its list item.
+    The range is a clause at the end of the claim, with the comma before it; or the whole claim,
+    with the white space before it and the mark of its list item.
 
     Returns:
-        The range; ``None`` if the claim may be right in part, if it is the answer's first claim, if
-        it is the first one below a heading or an intro, or if it is part of a table, of a numbered
-        list, or of text in quotes or brackets that goes on.
+        The range; ``None`` if what is marked may be right in part, or the rest may need it.
     """
+    if claim.label is not Label.UNSUPPORTED or (claim.probability or 0) < _SURE:
+        return None
     marked = sum(span.end - span.start for span in claim.spans)
-    if (
-        claim.label is not Label.UNSUPPORTED
-        or (claim.probability or 0) < _SURE
-        or marked < _MOST_MARKED * (claim.end - claim.start)
-    ):
+    if marked < _MOST_MARKED * (claim.end - claim.start):
+        found = _clause(claim)
+    else:
+        found = _sentence(detection, claim)
+    return found if found and _is_closed(detection.answer[slice(*found)]) else None
+
+
+def _clause(claim: Claim) -> tuple[int, int] | None:
+    """Return the range of the only marked words, if they are a clause at the end of the claim."""
+    (span, *others), text = claim.spans, claim.text
+    start, end = span.start - claim.start, len(text[: span.end - claim.start].rstrip(".!?"))
+    before = _SEPARATOR.search(text[:start])
+    begin = before.start() if before else start
+    is_last = not text[end:].strip(" .!?")
+    is_clause = (before or text[start] in ",;") and len(words_in(text[start:end])) >= _CLAUSE_WORDS
+    return (
+        (claim.start + begin, claim.start + end) if is_clause and is_last and not others else None
+    )
+
+
+def _sentence(detection: Detection, claim: Claim) -> tuple[int, int] | None:
+    """Return the range of a claim that is a sentence or an item of a list, but not the first one.
+
+    It is none either below a heading or an intro, or in a table, a numbered list or code.
+    """
+    parts: tuple[Claim | Aside, ...] = (*detection.claims, *detection.asides)
+    before = (part for part in parts if part.start < claim.start)
+    last = max(before, key=lambda part: part.start, default=None)
+    is_led = isinstance(last, Aside) and last.kind in _LEADS
+    if last is None or is_led or "|" in claim.text:
         return None
-    parts = [part for part in (*detection.claims, *detection.asides) if part.start < claim.start]
-    last = max(parts, key=lambda part: part.start, default=None)
-    if last is None or getattr(last, "kind", None) in _LEADS:
-        return None
-    text, whole = claim.text, detection.answer[: claim.start]
-    is_closed = all(text.count(mark) % 2 == 0 for mark in _PAIRED) and all(
+    is_code = detection.answer[: claim.start].count("```") % 2
+    is_apart = _GAP.fullmatch(detection.answer, last.end, claim.start)
+    return (last.end, claim.end) if is_apart and not is_code else None
+
+
+def _is_closed(text: str) -> bool:
+    """Return whether all quotes, brackets and marks that begin in a text end there too."""
+    return all(text.count(mark) % 2 == 0 for mark in _PAIRED) and all(
         text.count(one) == text.count(other) for one, other in ("()", "[]", "“”")
     )
-    is_apart = _GAP.fullmatch(detection.answer, last.end, claim.start) and "|" not in text
-    if not is_apart or not is_closed or whole.count("```") % 2:
-        return None
-    return last.end, claim.end
 
 
 def stands_after(removed: Claim, claim: Claim, answer: str) -> bool:

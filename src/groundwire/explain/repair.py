@@ -279,7 +279,7 @@ class Mender:
                 if not self._known[key]:
                     return ()
                 found += self._known[key]
-                removed = None if found[-1].new else claim
+                removed = claim if found[-1].start < claim.start else None
         return tuple(found)
 
     def edits(self, claim: Claim) -> list[Edit]:
