@@ -90,8 +90,9 @@ def check(
     Args:
         as_json: Print the result as JSON.
         html: Also write the result as a page of its own; with --repair, for the repaired answer.
-        repairs: Replace wrong words by words of the sources, and show the changes and the repaired
-            answer. Nothing is changed unless the repaired answer is grounded.
+        repairs: Replace wrong words by words of the sources, take out what surely nothing supports,
+            and show the changes and the repaired answer. Nothing is changed unless the repaired
+            answer is grounded.
         conversation: Check a chat as the gateway would, through all stages. FILE is JSON:
             {"request": ..., "response": ...} in the format of the OpenAI API, or only a request,
             whose last message is the answer.

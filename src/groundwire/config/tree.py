@@ -79,8 +79,8 @@ class Check:
         enabled: Whether answers are checked.
         action: The action on a hallucinated answer: none, log and flag deliver it unchanged (log
             records it, flag also counts it apart), header adds response headers, body puts a
-            warning before the text, repair replaces wrong words by words of the evidence and else
-            withholds the answer, block withholds it.
+            warning before the text, repair replaces wrong words by words of the evidence, or takes
+            them out, and else withholds the answer, block withholds it.
         contradicted_action: The action on an answer that the evidence contradicts, if it is
             stronger than action; null: as action.
         unverified_action: The action if there is no evidence; null: as action, at most header.
