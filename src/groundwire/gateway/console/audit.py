@@ -236,13 +236,11 @@ async def _show(visit: Visit) -> Response:
     found = await visit.control.trail.get(visit.part("event"))
     if found is None:
         raise Problem.named("unknown_event")
-    assert visit.person is not None
     detail = found.detail or {}
     back = visit.query.get("back", "")  # the filters of the list to go back to
-    can_judge = visit.person.may(AccountRole.REVIEWER) and doubt_of(found.detail) is not None
+    can_judge = visit.who.may(AccountRole.REVIEWER) and doubt_of(found.detail) is not None
     reviews = await visit.own.labels.of(visit.part("event"))
     event = found.event if await _may_see_verdicts(visit, found) else _without_verdicts(found)
-    view = stored_view(detail) if detail else None
     return visit.page(
         "event",
         title=f"{found.event['type']} of {found.event['tenant']}",
@@ -250,12 +248,12 @@ async def _show(visit: Visit) -> Response:
         back=back if back.startswith("?") else "",
         payload=found.event["payload"],
         detail=detail,
-        view=view,
+        view=stored_view(detail) if detail else None,
         recorded=json.dumps(event, indent=2, ensure_ascii=False),
         path_in_words=PATHS.get(str(detail.get("path")), ""),
         can_judge=can_judge,
         reviews=sorted(reviews.values(), key=lambda each: each.labelled_at),
-        is_mine=visit.person.name in reviews,
+        is_mine=visit.who.name in reviews,
         in_full=json.dumps(detail, indent=2, ensure_ascii=False) if detail else "",
     )
 
@@ -266,16 +264,15 @@ async def _may_see_verdicts(visit: Visit, found: FoundRecord) -> bool:
     Verdicts of other people are hidden from a reviewer who has not judged the answer yet, but still
     can.
     """
-    assert visit.person is not None
     payload = found.event["payload"]
     if found.event["type"] != EventType.ANSWER_LABELLED or not isinstance(payload, Mapping):
         return True
     answer = str(payload.get("event_id"))
-    if not visit.person.may(AccountRole.REVIEWER) or visit.person.actor == payload.get("actor"):
+    if not visit.who.may(AccountRole.REVIEWER) or visit.who.actor == payload.get("actor"):
         return True
     labelled = await visit.control.trail.get(answer)
     can_judge = labelled is not None and doubt_of(labelled.detail) is not None
-    return not can_judge or visit.person.name in await visit.own.labels.of(answer)
+    return not can_judge or visit.who.name in await visit.own.labels.of(answer)
 
 
 def _without_verdicts(found: FoundRecord) -> dict[str, Any]:
