@@ -125,8 +125,7 @@ def check(
     of_answer = (*names_of(AnswerOptions), "html", "repairs")
     if conversation is not None:
         # The file has a question, sources and an answer, so options for these are refused.
-        others = ("batch", *of_batch, *of_answer)
-        refuse_options(ctx, others, "cannot be used with --conversation.")
+        refuse_options(ctx, ("batch", *of_batch, *of_answer), "cannot be used with --conversation.")
         from groundwire.cli.conversation import check_conversation
 
         check_conversation(ctx, choice, conversation, config, as_json=as_json, color=color)

@@ -322,8 +322,7 @@ class _Reader:
             if url is None or url.value is None:
                 continue
             if not is_encrypted(url.value, plain_host=host.value if host else None):
-                wrong = KindError(ENCRYPTED)
-                self.problems.wrong(url.origin.source, url.written, url.value, wrong)
+                self.problems.wrong(url.origin.source, url.written, url.value, KindError(ENCRYPTED))
 
     def choose_upstreams(self) -> None:
         """Drop the listed upstreams if a variable sets ``upstream.url``.

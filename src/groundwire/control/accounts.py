@@ -257,8 +257,7 @@ class Accounts:
             is_new = await connection.scalar(making.returning(accounts.c.name)) is not None
             found = _account((await connection.execute(select(accounts).where(is_theirs))).one())
             if found.role is not role:
-                own = sessions.c.account == found.name
-                await connection.execute(delete(sessions).where(own))
+                await connection.execute(delete(sessions).where(sessions.c.account == found.name))
                 await connection.execute(update(accounts).where(is_theirs).values(role=role))
             token = await _begin(connection, found.name)
         saved = SavedAccount(

@@ -62,10 +62,9 @@ def of_answers(answers: Columns, bootstrap: Bootstrap) -> dict[str, Replicates]:
     """Compute the scores of whole answers, such as F1 and AUROC, with their resamples."""
     sums = bootstrap.sums(answer_sums(answers.flagged, answers.hallucinated, answers.failed))
     ranks = rankings(answers)
-    drawn = bootstrap.of_weights(*ranks.values())
     return {
         **{name: score(name, sums) for name in STATISTICS},
-        **dict(zip(ranks, drawn, strict=True)),
+        **dict(zip(ranks, bootstrap.of_weights(*ranks.values()), strict=True)),
     }
 
 

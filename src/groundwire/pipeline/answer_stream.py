@@ -273,5 +273,4 @@ def _start_of_last_word(text: str) -> int:
 
 def read_answer(text: str) -> Answer:
     """Make an answer of the kind ``text`` from a text, or ``empty`` if the text is blank."""
-    kind = AnswerKind.TEXT if text.strip() else AnswerKind.EMPTY
-    return Answer(index=0, kind=kind, text=text)
+    return Answer(index=0, kind=AnswerKind.TEXT if text.strip() else AnswerKind.EMPTY, text=text)

@@ -124,8 +124,7 @@ class StructuredText:
 
     def of(self, answer: Answer) -> Answer:
         """Return the answer with the kind ``structured``, and with :attr:`raw` as its text."""
-        kind = AnswerKind.STRUCTURED
-        return replace(answer, kind=kind, text=self.raw, n_prose=self.n_prose)
+        return replace(answer, kind=AnswerKind.STRUCTURED, text=self.raw, n_prose=self.n_prose)
 
     def place(self, checked: Checked, found: Detection) -> Checked:
         """Move the findings in the text to the raw answer, and give each its JSON Pointer.

@@ -57,8 +57,7 @@ class EventType(StrEnum):
 
 def moment_text(moment: datetime) -> str:
     """Format a moment as events write it: in UTC, with milliseconds."""
-    text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
-    return text.replace("+00:00", "Z")
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _new_id() -> str:

@@ -259,8 +259,7 @@ class Registry:
         async with self._changes.begin() as change:
             stored = () if tenant is None else await self._put_bare(change, tenant)
             wanted = KeyRecord(tenant=tenant, role=role, name=key_name, expires_at=ends)
-            made = await change.make_key(wanted)
-            return replace(made, tenants=stored)
+            return replace(await change.make_key(wanted), tenants=stored)
 
     async def revoke_key(self, key_id: str, *, tenant: str | None) -> Revoked:
         """Revoke a key of a tenant, or with ``None`` of the admin plane, if it is not revoked yet.

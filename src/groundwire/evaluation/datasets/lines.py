@@ -147,8 +147,7 @@ def json_lines(path: Path) -> Iterator[Line]:
                 has_begun |= begins != b""
                 if begins == b"{" and lines.read().strip():
                     problem = "it is one JSON object, and read is an object a line"
-                    step = "Make them with: jq -c '.' FILE"
-                    raise DatasetError(path, None, problem, step)
+                    raise DatasetError(path, None, problem, "Make them with: jq -c '.' FILE")
                 if begins[:1] == b"[":
                     yield from _array_rows(path, line + lines.read())
                 elif line.strip():

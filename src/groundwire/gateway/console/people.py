@@ -80,8 +80,7 @@ def _role(visit: Visit) -> AccountRole:
     try:
         return AccountRole(visit.form.get("role", ""))
     except ValueError:
-        known = ", ".join(AccountRole)
-        raise Problem.named("unknown_role", known=known) from None
+        raise Problem.named("unknown_role", known=", ".join(AccountRole)) from None
 
 
 routes = [

@@ -131,8 +131,7 @@ def _provider(request: Request) -> "Provider":
 def _entered(request: Request, token: str, *, after: str) -> Response:
     """Return the response that begins a session, and redirects to the page ``after``."""
     response = RedirectResponse(_inside(after), 303)
-    max_age_s = int(SESSION.total_seconds())
-    _set_cookie(request, response, COOKIE, token, max_age_s=max_age_s, path=HOME)
+    _set_cookie(request, response, COOKIE, token, max_age_s=int(SESSION.total_seconds()), path=HOME)
     return response
 
 
