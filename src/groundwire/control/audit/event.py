@@ -55,6 +55,10 @@ class EventType(StrEnum):
     RETENTION_APPLIED = "RETENTION_APPLIED"
 
 
+#: The types of events about a hallucinated answer.
+FOUND = (EventType.HALLUCINATION_DETECTED, EventType.HALLUCINATION_DETECTED_STREAMING)
+
+
 def moment_text(moment: datetime) -> str:
     """Format a moment as events write it: in UTC, with milliseconds."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from typing import Self
 
-from sqlalchemy import text
+from sqlalchemy import Table, text
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects import sqlite as sqlite_dialect
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.config import Config
@@ -168,6 +170,10 @@ class Store:
                     await connection.execute(text("BEGIN IMMEDIATE"))
                 yield connection
                 await connection.commit()
+
+    def insert(self, table: Table) -> postgresql.Insert | sqlite_dialect.Insert:
+        """Return an insert statement of the database's dialect, which may say ``ON CONFLICT``."""
+        return (sqlite_dialect if self.is_sqlite else postgresql).insert(table)
 
     def _ready(self) -> Engine:
         if self._engine is None:
