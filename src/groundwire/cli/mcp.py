@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from groundwire.cli.check import refuse_options
-from groundwire.cli.config import read_config
+from groundwire.cli.config import environ_with, read_config
 from groundwire.cli.console import say
 from groundwire.cli.inputs import NAME, TEXT_FILE, in_url
 from groundwire.cli.options import command, given_options, given_settings, names_of, option
@@ -124,9 +124,7 @@ class ServerOptions:
         from groundwire.verify.backends import KEY_VARIABLE, URL_VARIABLES
 
         given = given_settings(self)
-        chosen = given.get("verify.verifier")
-        environ = os.environ | ({"GROUNDWIRE_VERIFY_VERIFIER": chosen} if chosen else {})
-        config = with_values(read_config(ctx, self.file, environ=environ), given)
+        config = with_values(read_config(ctx, self.file, environ=environ_with(given)), given)
         values, secret = dict[str, str](), None
         for path, origin in config.origins.items():
             if path.partition(".")[0] in _SECTIONS and origin.source in os.environ:
