@@ -114,8 +114,7 @@ class Trail:
                 names = _PLACE[1:] if order["by_chain"] else _PLACE
                 by = [found.c[name].desc() if newest_first else found.c[name] for name in names]
                 places = select(*(found.c[name] for name in _PLACE)).order_by(*by)
-                last = places.offset(SEARCHED - 1)
-                end = (await connection.execute(last)).mappings().first()
+                end = (await connection.execute(places.offset(SEARCHED - 1))).mappings().first()
                 own = and_(found.c.writer == _RECORDS.writer, found.c.seq == _RECORDS.seq)
                 query = select(audit_records).join(found, own).where(_containing(filter))
                 query = query.order_by(*by).limit(limit + 1)
