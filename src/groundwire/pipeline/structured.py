@@ -204,8 +204,7 @@ def read_structured(
     if not calls:
         return None
     prose = f"{answer.text}{_BREAK}" if answer.kind is AnswerKind.TEXT else ""
-    documents = [(each.arguments, form.final_tools[each.name]) for each in calls]
-    return _read(prose, documents, sources)
+    return _read(prose, [(each.arguments, form.final_tools[each.name]) for each in calls], sources)
 
 
 def _read(
