@@ -45,8 +45,7 @@ def _read_point(text: str) -> str | float:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the command-line option ``--groundwire-operating-point``."""
-    group = parser.getgroup("groundwire", "answers of LLMs (groundwire)")
-    group.addoption(
+    parser.getgroup("groundwire", "answers of LLMs (groundwire)").addoption(
         "--groundwire-operating-point",
         type=_read_point,
         metavar="POINT",

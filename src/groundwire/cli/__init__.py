@@ -18,6 +18,7 @@ from groundwire.cli.detectors import Setup
 from groundwire.cli.options import SuggestingGroup
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import GroundwireError
+from groundwire.text.screen import visible
 
 #: Name of a command → its line in the list of commands. The lines are here, so that
 #: ``groundwire --help`` need not import the commands.
@@ -63,8 +64,7 @@ class FailedError(click.ClickException):
 
     def show(self, file: Any = None) -> None:  # noqa: ANN401  # the type that click declares
         """Print ``error: message`` on standard error."""
-        from groundwire.render import visible  # the message may quote untrusted names and paths
-
+        # The message may quote untrusted names and paths.
         click.echo(f"error: {visible(self.format_message())}", file=file, err=True)
 
 

@@ -6,16 +6,9 @@ from pathlib import Path
 
 import click
 
+from groundwire.cli import inputs
 from groundwire.cli.console import COLOR, ColorChoice, show_colored
 from groundwire.cli.detectors import DetectorChoice, Setup
-from groundwire.cli.inputs import (
-    RESULT_FILE,
-    TEXT_FILE,
-    read_sources,
-    read_text_option,
-    refuse_replacing,
-    refuse_shared_stdin,
-)
 from groundwire.cli.options import command, is_given, names_of, option
 from groundwire.cli.progress import waiting
 from groundwire.cli.status import exit_status
@@ -39,11 +32,11 @@ class AnswerOptions:
     """
 
     source: tuple[str, ...] = option("--source", "TEXT")
-    source_file: tuple[Path, ...] = option("--source-file", type=TEXT_FILE)
+    source_file: tuple[Path, ...] = option("--source-file", type=inputs.TEXT_FILE)
     question: str | None = option("--question", "TEXT")
-    question_file: Path | None = option("--question-file", type=TEXT_FILE)
+    question_file: Path | None = option("--question-file", type=inputs.TEXT_FILE)
     answer: str | None = option("--answer", "TEXT")
-    answer_file: Path | None = option("--answer-file", type=TEXT_FILE)
+    answer_file: Path | None = option("--answer-file", type=inputs.TEXT_FILE)
 
     def example(self) -> Example:
         """Read the texts that the options name, and make an example of them."""
@@ -53,12 +46,12 @@ class AnswerOptions:
                 "a request and its response with --conversation FILE, or a file of answers with "
                 "--batch FILE."
             )
-        refuse_shared_stdin([*self.source_file, self.question_file, self.answer_file])
-        answer = read_text_option(self.answer, self.answer_file, "--answer")
+        inputs.refuse_shared_stdin([*self.source_file, self.question_file, self.answer_file])
+        answer = inputs.read_text_option(self.answer, self.answer_file, "--answer")
         assert answer is not None
         return Example.of(
-            sources=read_sources(self.source, self.source_file),
-            question=read_text_option(self.question, self.question_file, "--question"),
+            sources=inputs.read_sources(self.source, self.source_file),
+            question=inputs.read_text_option(self.question, self.question_file, "--question"),
             answer=answer,
         )
 
@@ -70,15 +63,15 @@ def check(
     *,
     single: AnswerOptions,
     as_json: bool = option("--json"),
-    html: Path | None = option("--html", type=RESULT_FILE),
+    html: Path | None = option("--html", type=inputs.RESULT_FILE),
     repairs: bool = option("--repair"),
     color: ColorChoice = COLOR,
     choice: DetectorChoice,
-    conversation: Path | None = option("--conversation", type=TEXT_FILE),
-    config: Path | None = option("--config", type=TEXT_FILE),
-    batch: Path | None = option("--batch", type=TEXT_FILE),
+    conversation: Path | None = option("--conversation", type=inputs.TEXT_FILE),
+    config: Path | None = option("--config", type=inputs.TEXT_FILE),
+    batch: Path | None = option("--batch", type=inputs.TEXT_FILE),
     columns: tuple[str, ...] = option("--column", "FIELD=COLUMN"),
-    output: Path | None = option("--output", type=RESULT_FILE),
+    output: Path | None = option("--output", type=inputs.RESULT_FILE),
     resume: bool = option("--resume"),
     force: bool = option("--force"),
 ) -> None:
@@ -126,8 +119,7 @@ def check(
     of_answer = (*names_of(AnswerOptions), "html", "repairs")
     if conversation is not None:
         # The file has a question, sources and an answer, so options for these are refused.
-        others = ("batch", *of_batch, *of_answer)
-        refuse_options(ctx, others, "cannot be used with --conversation.")
+        refuse_options(ctx, ("batch", *of_batch, *of_answer), "cannot be used with --conversation.")
         from groundwire.cli.conversation import check_conversation
 
         check_conversation(ctx, choice, conversation, config, as_json=as_json, color=color)
@@ -151,7 +143,7 @@ def check(
     refuse_options(ctx, of_batch, "needs --batch.")
     from groundwire import render
 
-    refuse_replacing(html, [*single.source_file, single.question_file, single.answer_file])
+    inputs.refuse_replacing(html, [*single.source_file, single.question_file, single.answer_file])
     example = single.example()
     detector, detection = detected(setup, choice, example)
     repaired = None

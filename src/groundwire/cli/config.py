@@ -3,15 +3,17 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from groundwire.cli.console import say
 from groundwire.cli.console import show as show_result
 from groundwire.cli.inputs import TEXT_FILE, name_of, read_text
 from groundwire.cli.options import argument, command, commands, option
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import ConfigError
+from groundwire.text.screen import visible
 
 if TYPE_CHECKING:
     from groundwire.config import Config
@@ -41,8 +43,6 @@ def check(ctx: click.Context, /, *, file: Path = argument(type=TEXT_FILE)) -> No
         2  FILE cannot be used
     """
     read = read_config(ctx, file)
-    from groundwire.render import visible
-
     formats = ", ".join(read.formats) or "nobody: it is empty"
     click.echo(f"{visible(name_of(file))} can be used. It has the names of {formats}.")
     warn_of_findings(read)
@@ -79,24 +79,32 @@ def read_config(
     """
     # Importing YAML takes a tenth of a second, and --help does not need it.
     from groundwire.config import parse
-    from groundwire.render import visible
 
     try:
         text = "" if file is None else read_text(file)
         read = parse(text, name="" if file is None else name_of(file), environ=environ)
     except ConfigError as error:
         for problem in error.problems:
-            click.echo(f"error: {visible(problem)}", err=True)
+            say(f"error: {problem}")
         ctx.exit(ExitStatus.FAILED)
     for warning in read.warnings:
-        click.echo(f"warning: {visible(warning)}", err=True)
+        say(f"warning: {warning}")
     return read
+
+
+def environ_with(given: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the environment, with the verifier that an option names as one more variable.
+
+    Variables such as ``OPENAI_BASE_URL`` count only if the verifier is not local, and an option may
+    choose such a verifier.
+    """
+    chosen = given.get("verify.verifier")
+    return os.environ | ({"GROUNDWIRE_VERIFY_VERIFIER": chosen} if chosen else {})
 
 
 def warn_of_findings(config: "Config") -> None:
     """Print warnings about a configuration on standard error, such as settings without effect."""
     from groundwire.config.findings import findings
-    from groundwire.render import visible
 
     for finding in findings(config):
-        click.echo(f"warning: {visible(str(finding))}", err=True)
+        say(f"warning: {finding}")

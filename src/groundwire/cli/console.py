@@ -10,6 +10,7 @@ import click
 
 from groundwire.cli.options import option
 from groundwire.text.files.writing import replacing, to_json
+from groundwire.text.screen import visible
 
 ColorChoice = Literal["auto", "always", "never"]
 
@@ -64,8 +65,6 @@ def write_text(path: Path, text: str) -> None:
 
 def say(*lines: str) -> None:
     """Print lines on standard error, with control characters shown as escapes."""
-    from groundwire.render import visible
-
     for line in lines:
         click.echo(visible(line), err=True)
 

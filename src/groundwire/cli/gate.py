@@ -8,6 +8,7 @@ from groundwire.cli.inputs import NAME, FiniteRange, read_text
 from groundwire.cli.options import argument, command, option
 from groundwire.text.files.reading import STDIN
 from groundwire.text.files.writing import to_json
+from groundwire.text.screen import one_line
 
 
 @command()
@@ -36,7 +37,6 @@ def gate(
         groundwire gate --json < prompts.txt
     """
     from groundwire.policy.gate import Gate
-    from groundwire.render import visible
 
     opened = Gate.load(model, threshold=threshold, revision=revision)
     for text in texts or read_text(STDIN).splitlines():
@@ -45,6 +45,5 @@ def gate(
             click.echo(to_json({"prompt": text, **found.to_dict()}))
         else:
             decision = "needs check" if found.needs_fact_check else "no check   "
-            shown = visible(" ".join(text.split()))
-            click.echo(f"{decision}  {found.confidence:.2f}  {shown}")
+            click.echo(f"{decision}  {found.confidence:.2f}  {one_line(text)}")
         sys.stdout.flush()

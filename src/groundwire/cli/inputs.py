@@ -141,7 +141,7 @@ def unique_names(paths: Sequence[Path], *, taken: Sequence[str] = ()) -> list[st
 
     If a file name is repeated or is in ``taken``, all files are named by their paths.
     """
-    names = [_name(path) for path in paths]
+    names = ["stdin" if path == STDIN else path.name for path in paths]
     is_unique = len({*taken, *names}) == len(taken) + len(names)
     return names if is_unique else [path.as_posix() for path in paths]
 
@@ -158,7 +158,3 @@ def refuse_replacing(output: Path | None, inputs: Iterable[Path | None]) -> None
         raise click.UsageError(
             f"{output} is named twice, and would be replaced: name another file."
         )
-
-
-def _name(path: Path) -> str:
-    return "stdin" if path == STDIN else path.name

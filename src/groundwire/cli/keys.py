@@ -16,6 +16,7 @@ from groundwire.cli.inputs import NAME, FiniteRange
 from groundwire.cli.options import argument, command, commands, option
 from groundwire.cli.settings import StoreOptions
 from groundwire.cli.store_change import end, run
+from groundwire.text.screen import visible
 
 if TYPE_CHECKING:
     from groundwire.config import Config
@@ -145,11 +146,8 @@ def _registry(config: "Config") -> "Callable[[Store], Registry]":
 
 
 def _line(record: "KeyRecord") -> str:
-    from groundwire.render import visible  # names of keys are untrusted
-
     whose = record.tenant if record.role is None else str(record.role)
     created = "configured" if record.created_at is None else f"{record.created_at:%Y-%m-%d}"
     used = "never used" if record.last_used_at is None else f"used {record.last_used_at:%Y-%m-%d}"
-    status = str(record.status)
-    line = f"{record.id:<12}  {status:<8}  {created:<10}  {used:<15}  {whose}"
-    return visible(f"{line}  {record.name}" if record.name else line)
+    line = f"{record.id:<12}  {record.status!s:<8}  {created:<10}  {used:<15}  {whose}"
+    return visible(f"{line}  {record.name}" if record.name else line)  # names are untrusted

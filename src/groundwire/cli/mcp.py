@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from groundwire.cli.check import refuse_options
-from groundwire.cli.config import read_config
+from groundwire.cli.config import environ_with, read_config
 from groundwire.cli.console import say
 from groundwire.cli.inputs import NAME, TEXT_FILE, in_url
 from groundwire.cli.options import command, given_options, given_settings, names_of, option
@@ -21,6 +21,7 @@ from groundwire.text.files.reading import STDIN
 if TYPE_CHECKING:
     from groundwire.mcp.backend import Backend
     from groundwire.mcp.http import Access
+    from groundwire.mcp.server import ToolServer
 
 #: Packages that the server needs beyond the base installation. ``mcp_types`` is missing if the
 #: installed version of ``mcp`` is 1, which is too old.
@@ -123,9 +124,7 @@ class ServerOptions:
         from groundwire.verify.backends import KEY_VARIABLE, URL_VARIABLES
 
         given = given_settings(self)
-        chosen = given.get("verify.verifier")
-        environ = os.environ | ({"GROUNDWIRE_VERIFY_VERIFIER": chosen} if chosen else {})
-        config = with_values(read_config(ctx, self.file, environ=environ), given)
+        config = with_values(read_config(ctx, self.file, environ=environ_with(given)), given)
         values, secret = dict[str, str](), None
         for path, origin in config.origins.items():
             if path.partition(".")[0] in _SECTIONS and origin.source in os.environ:
@@ -250,37 +249,38 @@ def describe(backend: "Backend") -> list[str]:
     return render_text("mcp_start.txt", backend=backend, environ=os.environ).split("\n")
 
 
-def run_stdio(ctx: click.Context, start: ServerOptions) -> None:
-    """Serve the client that started this process, over standard input and output."""
+def started(backend: "Backend") -> "ToolServer":
+    """Begin the log, print the description of the server, and return the server with its tools."""
     from groundwire.config.tree import Log
     from groundwire.gateway.logs import log_to_stderr
     from groundwire.mcp.server import ToolServer
-    from groundwire.mcp.stdio import serve_stdio
     from groundwire.mcp.toolbox import tools_of
 
+    log_to_stderr(Log(level="warning"))
+    say(*describe(backend))
+    return ToolServer(tools_of(backend))
+
+
+def run_stdio(ctx: click.Context, start: ServerOptions) -> None:
+    """Serve the client that started this process, over standard input and output."""
+    from groundwire.mcp.stdio import serve_stdio
+
     with start.opened(ctx, has_sessions=True) as backend:
-        log_to_stderr(Log(level="warning"))
-        say(*describe(backend))
-        serve_stdio(ToolServer(tools_of(backend)), says=say)
+        serve_stdio(started(backend), says=say)
 
 
 def run_http(ctx: click.Context, start: ServerOptions, own: HttpOptions) -> None:
     """Serve several clients over HTTP, until SIGTERM or Ctrl-C."""
-    from groundwire.config.tree import Log
-    from groundwire.gateway.logs import log_to_stderr
     from groundwire.mcp.http import app_of, listen, serve_http
-    from groundwire.mcp.server import ToolServer
     from groundwire.mcp.store import StoreLimits
-    from groundwire.mcp.toolbox import tools_of
 
     access = read_access(own)
-    with start.opened(ctx, has_sessions=False) as backend:
-        app = app_of(ToolServer(tools_of(backend)), access, path=ENDPOINT, limits=StoreLimits())
-        with closing(listen(own.host, own.port)) as sock:
-            log_to_stderr(Log(level="warning"))
-            say(*describe(backend))
-            address = own.url(sock.getsockname()[1])
-            serve_http(app, sock, address=address, says=say)
+    with (
+        start.opened(ctx, has_sessions=False) as backend,
+        closing(listen(own.host, own.port)) as sock,
+    ):
+        app = app_of(started(backend), access, path=ENDPOINT, limits=StoreLimits())
+        serve_http(app, sock, address=own.url(sock.getsockname()[1]), says=say)
 
 
 def read_access(own: HttpOptions) -> "Access":

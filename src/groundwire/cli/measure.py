@@ -84,8 +84,7 @@ def evaluate_command(
     from groundwire.evaluation.measure.rates import rates
     from groundwire.evaluation.measure.table import to_text
 
-    setup = with_explainer(ctx.ensure_object(Setup))
-    with labelled.judged(ctx, setup) as path:
+    with labelled.judged(ctx, with_explainer(ctx.ensure_object(Setup))) as path:
         found = rates(path)
     show(found, lambda: to_text(found), as_json=as_json)
     ctx.exit(_status(found))

@@ -79,8 +79,7 @@ def option(
             option are parsed like values of this setting.
         settings: Further arguments of :func:`click.option`.
     """
-    given = {"metavar": metavar, "type": type, **settings}
-    return Declared((names,), given, setting)
+    return Declared((names,), {"metavar": metavar, "type": type, **settings}, setting)
 
 
 def argument(metavar: str | None = None, type: Any = None, **settings: Any) -> Any:  # noqa: ANN401

@@ -48,8 +48,7 @@ def playground(
     }
     config = parse("", name="playground", environ=environ)
     sockets = listen(config)
-    bound = sockets[0].getsockname()[1]
-    address = f"http://{in_url(host)}:{bound}/"
+    address = f"http://{in_url(host)}:{sockets[0].getsockname()[1]}/"
     is_local = not is_reachable(sockets)
     if not is_local:
         say(f"warning: other machines may reach {address}, and it needs no key.")

@@ -196,8 +196,7 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
             admin_app = AdminPlane(
                 control, readiness=app.state.readiness, metrics=app.state.metrics
             )
-            where = _address(config.admin.host, admins)
-            beside = Beside(admin_app, config, admins, address=where)
+            beside = Beside(admin_app, config, admins, address=_address(config.admin.host, admins))
         server = Server(app, config, says=tell, address=address, beside=beside)
         # Imported modules are never freed. The garbage collector holds up all requests while it
         # runs, so it should not look at these objects again.

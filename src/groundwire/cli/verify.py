@@ -1,6 +1,5 @@
 """``groundwire verify``: verifies each claim of an answer against the evidence that it cites."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,16 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from groundwire.cli.config import read_config
-from groundwire.cli.console import COLOR, ColorChoice, show_colored
+from groundwire.cli import inputs
+from groundwire.cli.config import environ_with, read_config
+from groundwire.cli.console import COLOR, ColorChoice, say, show_colored
 from groundwire.cli.evidence import Named, NamedType, read_evidence
-from groundwire.cli.inputs import (
-    RESULT_FILE,
-    TEXT_FILE,
-    read_text_option,
-    refuse_replacing,
-    refuse_shared_stdin,
-)
 from groundwire.cli.options import command, given_settings, option
 from groundwire.cli.settings import is_of_file, with_values
 from groundwire.cli.status import ExitStatus
@@ -84,16 +77,16 @@ def verify(
     /,
     *,
     answer: str | None = option("--answer", "TEXT"),
-    answer_file: Path | None = option("--answer-file", type=TEXT_FILE),
-    span: tuple[Named, ...] = option("--span", "ID=FILE", NamedType(TEXT_FILE)),
+    answer_file: Path | None = option("--answer-file", type=inputs.TEXT_FILE),
+    span: tuple[Named, ...] = option("--span", "ID=FILE", NamedType(inputs.TEXT_FILE)),
     span_text: tuple[Named, ...] = option("--span-text", "ID=TEXT", NamedType()),
-    listed: Path | None = option("--spans", type=TEXT_FILE),
+    listed: Path | None = option("--spans", type=inputs.TEXT_FILE),
     citations: bool = option("--citations"),
     as_json: bool = option("--json"),
-    html: Path | None = option("--html", type=RESULT_FILE),
+    html: Path | None = option("--html", type=inputs.RESULT_FILE),
     color: ColorChoice = COLOR,
     given: VerifySettings,
-    config: Path | None = option("--config", type=TEXT_FILE),
+    config: Path | None = option("--config", type=inputs.TEXT_FILE),
 ) -> None:
     r"""Verify an answer claim by claim: does each follow from what it cites?
 
@@ -135,16 +128,15 @@ def verify(
             "There is no evidence. Give --span ID=FILE, --span-text ID=TEXT or --spans FILE."
         )
     files = [Path(file) for _, file in span]
-    refuse_shared_stdin([answer_file, listed, config, *files])
-    refuse_replacing(html, [answer_file, listed, config, *files])
+    inputs.refuse_shared_stdin([answer_file, listed, config, *files])
+    inputs.refuse_replacing(html, [answer_file, listed, config, *files])
     settings = read_settings(ctx, config, given_settings(given))
     from groundwire.render.verification import report_to_terminal
-    from groundwire.text.screen import visible
     from groundwire.verify.run import run
     from groundwire.verify.settings import arguments_of
     from groundwire.verify.subject import AnswerSubject
 
-    subject = AnswerSubject(read_text_option(answer, answer_file, "--answer"))
+    subject = AnswerSubject(inputs.read_text_option(answer, answer_file, "--answer"))
     spans = read_evidence(listed, [*span, *span_text])
     arguments = arguments_of(settings)
     verifier = arguments.pop("verifier")
@@ -156,7 +148,7 @@ def verify(
         shown = () if report.error else read_spans(spans)
         html.write_text(report_to_html(report, shown), encoding="utf-8")
     if report.error is not None and not as_json:
-        click.echo(f"error: {visible(report.error)}", err=True)
+        say(f"error: {report.error}")
     else:
         show_colored(report, report_to_terminal, as_json=as_json, color=color)
     ctx.exit(status_of(report))
@@ -168,11 +160,7 @@ def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any
     If an option names another server than the configuration, an API key of the file is not used,
     and a warning is printed.
     """
-    # Variables such as OPENAI_BASE_URL count only if the verifier is not local. An option may
-    # choose such a verifier, so the parser gets the option as a variable too.
-    chosen = given.get("verify.verifier")
-    environ = os.environ | ({"GROUNDWIRE_VERIFY_VERIFIER": chosen} if chosen else {})
-    config = read_config(ctx, file, environ=environ)
+    config = read_config(ctx, file, environ=environ_with(given))
     changed = with_values(config, given)
     is_elsewhere = any(
         given.get(path) not in (None, config.value(path))

@@ -1,7 +1,7 @@
 """Reads a file and environment variables into one configuration, or reports the errors in them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -166,18 +166,19 @@ def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> 
         one, other = map(repr, shared)
         where = config.origins.get(f"tenants.{shared[1]}", config.origins["gateway.api_key"])
         raise ConfigError([f"{where}: a key of tenant {other} is also one of {one}. Remove one."])
-    if wrong := (*_wrong_detectors(config), *_missing_settings(config)):
+    if wrong := (*wrong_tenants(config, config.detectors.choose), *_missing_settings(config)):
         raise ConfigError(wrong)
     return config
 
 
-def _wrong_detectors(config: Config) -> Iterator[str]:
-    """Yield the errors of tenants whose detector is unknown, or does not fit their threshold."""
+def wrong_tenants(config: Config, check: Callable[[Overrides], object]) -> Iterator[str]:
+    """Yield the errors that ``check`` raises for the own settings of tenants in a configuration."""
     for id_, own in config.tenants.items():
         try:
-            config.detectors.choose(own)
+            check(own)
         except ConfigError as error:
-            yield f"{config.origins[f'tenants.{id_}']}: tenant {id_!r}: {error}"
+            origin = config.origins.get(f"tenants.{id_}", "tenants")
+            yield f"{origin}: tenant {id_!r}: {error}"
 
 
 def _missing_settings(config: Config) -> Iterator[str]:
@@ -322,8 +323,7 @@ class _Reader:
             if url is None or url.value is None:
                 continue
             if not is_encrypted(url.value, plain_host=host.value if host else None):
-                wrong = KindError(ENCRYPTED)
-                self.problems.wrong(url.origin.source, url.written, url.value, wrong)
+                self.problems.wrong(url.origin.source, url.written, url.value, KindError(ENCRYPTED))
 
     def choose_upstreams(self) -> None:
         """Drop the listed upstreams if a variable sets ``upstream.url``.

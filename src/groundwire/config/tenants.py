@@ -126,8 +126,7 @@ def read_tenants(
     tenant_keys: dict[str, tuple[Secret, ...]] = {}
     fields = [TableField(name, kind) for name, kind in (KINDS | {"keys": KEYS}).items()]
     for each in entries_of(entry.part, where="tenants", problems=problems):
-        where = f"tenant {each.key!r}"
-        values = read_fields(each.part, fields, where=where, problems=problems)
+        values = read_fields(each.part, fields, where=f"tenant {each.key!r}", problems=problems)
         if values is not None:
             problems.places[f"tenants.{each.key}"] = each.place
             if keys := values.pop("keys", ()):

@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 from sqlalchemy import ColumnElement, Row, delete, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.config.keys import key_hash
@@ -250,15 +249,13 @@ class Accounts:
         is_theirs = _is_of(identity)
         values = {"name": identity.account, "password": "", "created_at": now(), "role": role}
         values |= {"issuer": identity.issuer, "subject": identity.subject}
-        making = (sqlite.insert if self._store.is_sqlite else postgresql.insert)(accounts)
         # Nothing is inserted if an earlier or simultaneous sign-in has made the account already.
-        making = making.values(values).on_conflict_do_nothing()
+        making = self._store.insert(accounts).values(values).on_conflict_do_nothing()
         async with self._store.writing() as connection:
             is_new = await connection.scalar(making.returning(accounts.c.name)) is not None
             found = _account((await connection.execute(select(accounts).where(is_theirs))).one())
             if found.role is not role:
-                own = sessions.c.account == found.name
-                await connection.execute(delete(sessions).where(own))
+                await connection.execute(delete(sessions).where(sessions.c.account == found.name))
                 await connection.execute(update(accounts).where(is_theirs).values(role=role))
             token = await _begin(connection, found.name)
         saved = SavedAccount(

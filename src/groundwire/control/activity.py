@@ -14,7 +14,6 @@ from math import ceil, log
 from typing import Any, TypeAlias
 
 from sqlalchemy import BigInteger, Select, Table, and_, cast, delete, func, literal, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.control.store import Store, StoreError
@@ -138,7 +137,7 @@ class Activity:
     async def _add(
         self, connection: AsyncConnection, table: Table, found: Mapping[_Key, int]
     ) -> None:
-        adding = (sqlite.insert if self._store.is_sqlite else postgresql.insert)(table)
+        adding = self._store.insert(table)
         names = [column.name for column in table.primary_key]
         both = {"n": table.c.n + adding.excluded.n}
         # All processes write rows in the same order, so that they cannot deadlock.

@@ -315,8 +315,7 @@ class Coverage:
     reasons: Mapping[Reason, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        ordered = dict(sorted(self.reasons.items()))
-        object.__setattr__(self, "reasons", FrozenMapping(ordered))
+        object.__setattr__(self, "reasons", FrozenMapping(dict(sorted(self.reasons.items()))))
 
     @property
     def indexed(self) -> float:

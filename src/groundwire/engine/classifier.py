@@ -146,6 +146,25 @@ class Classifier:
                 f"it with a max_length under {self.max_length}."
             ) from error
 
+    def class_logits(
+        self, ids: Sequence[int], types: Sequence[int], *, kind: str, n: int
+    ) -> NDArray[np.float32]:
+        """Return the logits of the ``n`` classes of a text, ``(1, n)``.
+
+        ``kind`` says what kind of model the classifier is, for messages: ``a gate``.
+
+        Raises:
+            DetectionError: If the model failed.
+            ModelError: If the graph does not return ``n`` logits.
+        """
+        logits = self.logits(ids, types)
+        if logits.shape != (1, n):
+            raise ModelError(
+                f"The graph of {self.name} returned shape {logits.shape}, and {kind} returns "
+                f"(1, {n}). Check that id2label in its config.json belongs to this graph."
+            )
+        return logits
+
 
 def shares_of(logits: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the softmax over the last axis; a logit of +inf or NaN makes its whole row NaN."""

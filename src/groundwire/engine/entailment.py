@@ -106,12 +106,7 @@ class EntailmentModel:
 
     def _read(self, premise: Sequence[int], hypothesis: Sequence[int]) -> Entailment:
         ids, types, _ = self._classifier.frame.join(premise, (), hypothesis)
-        logits = self._classifier.logits(ids, types)
-        if logits.shape != (1, 3):
-            raise ModelError(
-                f"The graph of {self.name} returned shape {logits.shape}, and an NLI model returns "
-                "(1, 3). Check that id2label in its config.json belongs to this graph."
-            )
+        logits = self._classifier.class_logits(ids, types, kind="an NLI model", n=3)
         shares = shares_of(logits.astype(np.float64))[0, list(self._classifier.labels)].tolist()
         if not np.isfinite(shares).all():
             raise DetectionError("The model's output is not a number.")

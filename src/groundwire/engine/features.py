@@ -190,8 +190,7 @@ def _switch_codes(ids: NDArray[np.int32], passages: Sequence[Passage]) -> NDArra
     codes = np.zeros(len(ids), np.int64)
     switches = [passage.switches for passage in passages]
     for value in (1, 2, 4):
-        named = [names[values == value] for names, values in switches]
-        codes += value * _is_in(ids, named)
+        codes += value * _is_in(ids, [names[values == value] for names, values in switches])
     return np.where(codes == 0, 8, codes) if any(len(names) for names, _ in switches) else codes
 
 

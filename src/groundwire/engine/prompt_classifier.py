@@ -86,12 +86,7 @@ class PromptClassifier:
 
     def _read(self, window: Sequence[int]) -> float:
         ids = [*self._frame.before, *window, *self._frame.after]
-        logits = self._classifier.logits(ids, [0] * len(ids))
-        if logits.shape != (1, 2):
-            raise ModelError(
-                f"The graph of {self.name} returned shape {logits.shape}, and a gate returns "
-                "(1, 2). Check that id2label in its config.json belongs to this graph."
-            )
+        logits = self._classifier.class_logits(ids, [0] * len(ids), kind="a gate", n=2)
         share = float(shares_of(logits)[0, self._needed])
         if not np.isfinite(share):
             raise DetectionError(f"The output of {self.name} is not a number.")

@@ -100,9 +100,8 @@ class SimilarityBackend:
         cuts: list[tuple[Source, CutSource]] = []
 
         def cut(source: Source) -> CutSource:
-            owner = (tenant, self.revision)
             found = self.shared.cut(
-                source, pieces=self.pieces, owner=owner, reads=self.embedder.reads
+                source, pieces=self.pieces, owner=(tenant, self.revision), reads=self.embedder.reads
             )
             cuts.append((source, found))
             return found

@@ -188,8 +188,7 @@ def requiring_results(
     except InputError:
         raise
     except UNLIKE_RESULTS as error:
-        text = f"{problem} ({type(error).__name__}: {error})"
-        raise ResultsError(path, line, text) from error
+        raise ResultsError(path, line, f"{problem} ({type(error).__name__}: {error})") from error
 
 
 def require_same(path: Path, before: Header, now: Header) -> None:

@@ -179,8 +179,7 @@ class Ranking:
         if not self.order.size:
             return weights, weights
         sorted_ = weights[..., self.order]
-        marked = np.where(self.hallucinated, sorted_, 0.0)
-        wrong = np.add.reduceat(marked, self.starts, axis=-1)
+        wrong = np.add.reduceat(np.where(self.hallucinated, sorted_, 0.0), self.starts, axis=-1)
         return wrong, np.add.reduceat(sorted_, self.starts, axis=-1) - wrong
 
 

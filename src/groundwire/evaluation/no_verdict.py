@@ -80,8 +80,7 @@ class RowCounts:
         Raises:
             KeyError: If a count or ``failures`` is missing.
         """
-        counts = {name: data[name] for name in _COUNTS}
-        return cls(**counts, _failures=list(data["failures"]))
+        return cls(**{name: data[name] for name in _COUNTS}, _failures=list(data["failures"]))
 
     def add(self, row: JudgedRow, *, is_unchecked: bool) -> None:
         """Count a row; ``is_unchecked`` says whether its check judged nothing without failing."""

@@ -170,8 +170,7 @@ class Baseline:
         else:
             return cls(scores=Evaluation.read(path).to_dict(), results=path)
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-            scores = Evaluation.from_dict(data).to_dict()
+            scores = Evaluation.from_dict(json.loads(path.read_text(encoding="utf-8"))).to_dict()
         except (OSError, LookupError, *UNLIKE_RESULTS) as error:
             raise RegressError(
                 f"{path} is no baseline ({type(error).__name__}: {error}). Give what groundwire "

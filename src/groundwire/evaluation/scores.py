@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from groundwire.evaluation.columns import Columns
 from groundwire.evaluation.intervals import N_RESAMPLES, Bootstrap, Replicates, ScoreInterval
-from groundwire.evaluation.metrics import AnswerCounts, Floats, Overlap, Ranking, ratio, ratios
-from groundwire.evaluation.sums import STATISTICS, answer_sums, score
+from groundwire.evaluation.metrics import AnswerCounts, Floats, Overlap, Ranking, ratio
+from groundwire.evaluation.sums import STATISTICS, answer_sums, score, share_of
 
 #: Default shares of hallucinated answers for which the precision is computed. In production,
 #: usually fewer answers are hallucinated than in labelled data.
@@ -62,10 +62,9 @@ def of_answers(answers: Columns, bootstrap: Bootstrap) -> dict[str, Replicates]:
     """Compute the scores of whole answers, such as F1 and AUROC, with their resamples."""
     sums = bootstrap.sums(answer_sums(answers.flagged, answers.hallucinated, answers.failed))
     ranks = rankings(answers)
-    drawn = bootstrap.of_weights(*ranks.values())
     return {
         **{name: score(name, sums) for name in STATISTICS},
-        **dict(zip(ranks, drawn, strict=True)),
+        **dict(zip(ranks, bootstrap.of_weights(*ranks.values()), strict=True)),
     }
 
 
@@ -88,12 +87,11 @@ def _spans(answers: Columns, n_resamples: int) -> dict[str, Any]:
     if not len(marked):
         return {"span": None, "span_lettucedetect": None}
     bootstrap = Bootstrap.of(marked.contexts, n_resamples=n_resamples)
-    overlap = Overlap(*marked.characters.sum(axis=0, dtype=np.int64).tolist())
     return {
         "span": {
             "n_answers": len(marked),
             **_with_ends(of_spans(marked.characters, bootstrap)),
-            "iou": defined(overlap.iou),
+            "iou": defined(Overlap(*marked.characters.sum(axis=0, dtype=np.int64).tolist()).iou),
             "mean_iou": float(marked.ious.mean()),
         },
         "span_lettucedetect": _with_ends(of_spans(marked.pairs, bootstrap)),
@@ -112,7 +110,7 @@ def of_spans(counts: ArrayLike, bootstrap: Bootstrap) -> dict[str, Replicates]:
 def _claims(answers: Columns, bootstrap: Bootstrap) -> dict[str, Any]:
     passed, n = answers.claims.sum(axis=0, dtype=np.int64).tolist()
     sums = bootstrap.sums(answers.claims)
-    found = sums.of_share(lambda each: ratios(each[..., 0], each[..., 1]))
+    found = sums.of_share(share_of)
     return {"n_unmarked": n, "passed": defined(ratio(passed, n)), **_ends({"passed": found})}
 
 

@@ -31,7 +31,8 @@ def answer_sums(flagged: Bools, hallucinated: Bools, failed: Bools) -> Floats:
     return np.column_stack([column & counts for column in columns]).astype(np.float64)
 
 
-def _precision(sums: Floats) -> Floats:
+def share_of(sums: Floats) -> Floats:
+    """Return the share of the first column in the second: shape ``(..., n)`` in, ``(...)`` out."""
     return ratios(sums[..., 0], sums[..., 1])
 
 
@@ -54,7 +55,7 @@ def _balanced_accuracy(sums: Floats) -> Floats:
 #: Name of a score → function that computes it from the sums of the columns of :func:`answer_sums`:
 #: shape ``(..., 4)`` in, ``(...)`` out.
 STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
-    "precision": _precision,
+    "precision": share_of,
     "recall": _recall,
     "f1": _f1,
     "fpr": _false_positive_rate,

@@ -55,8 +55,7 @@ class TextLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return a record as one line of text, without API keys and control characters."""
         moment = datetime.fromtimestamp(record.created, UTC)
-        data = _fields_of(record)
-        rest = "".join(f" {name}={value}" for name, value in data.items())
+        rest = "".join(f" {name}={value}" for name, value in _fields_of(record).items())
         text = f"{moment:%Y-%m-%d %H:%M:%S} {record.levelname} {record.name}: "
         return one_line(hide_keys(f"{text}{record.getMessage()}{rest}"))
 

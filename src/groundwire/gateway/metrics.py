@@ -217,8 +217,7 @@ class Metrics:
         """Count the end of a request to the admin plane; its duration is not kept."""
         del seconds
         endpoint = admin_endpoint_of(path)
-        status_class = _STATUS_CLASSES.get(status // 100, _OTHER)
-        self._admin_requests.labels(endpoint, status_class).inc()
+        self._admin_requests.labels(endpoint, _STATUS_CLASSES.get(status // 100, _OTHER)).inc()
 
     # Methods that count responses and failures of upstreams.
 

@@ -13,7 +13,6 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     SkipValidation,
     ValidationError,
@@ -137,10 +136,8 @@ AnswerText: TypeAlias = Annotated[
 ]
 
 
-class ToolInput(BaseModel):
+class ToolInput(BaseModel, extra="forbid", strict=True):
     """Base class for the arguments of a tool; unknown arguments are refused."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class HandleInput(ToolInput):

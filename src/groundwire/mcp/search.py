@@ -50,5 +50,4 @@ def search(
             )
         if len(found) == most:
             break
-    every = [replace(each, sid=sid) for text, each in found.items() for sid in alike[text]]
-    return every[:most]
+    return [replace(each, sid=sid) for text, each in found.items() for sid in alike[text]][:most]

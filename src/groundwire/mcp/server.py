@@ -10,20 +10,11 @@ from typing import Any, TypeAlias
 import anyio
 import anyio.from_thread
 import anyio.to_thread
+import mcp_types as types
 from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
-from mcp_types import (
-    INVALID_PARAMS,
-    CallToolRequestParams,
-    CallToolResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    TextContent,
-    ToolAnnotations,
-)
-from mcp_types import Tool as ListedTool
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from groundwire import __version__
@@ -71,16 +62,18 @@ class ToolServer:
         )
 
     async def _list_tools(
-        self, context: Context, params: PaginatedRequestParams | None
-    ) -> ListToolsResult:
-        return ListToolsResult(tools=[_listed(tool) for tool in self._tools.values()])
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_listed(tool) for tool in self._tools.values()])
 
-    async def _call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
+    async def _call_tool(
+        self, context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         tool = self._tools.get(params.name)
         if tool is None:
             known, name = ", ".join(self._tools), visible(params.name[:60])
             text = f"There is no tool {name!r}. Tools: {known}."
-            raise MCPError(code=INVALID_PARAMS, message=text)
+            raise MCPError(code=types.INVALID_PARAMS, message=text)
         arguments, session = params.arguments or {}, session_of(context)
         watch = Watch(tell=partial(_report, context), is_over=_is_cancelled)
         call = Call(session=session, tenant=_tenant(session, arguments), watch=watch)
@@ -88,8 +81,8 @@ class ToolServer:
         # also limits the threads of cancelled calls.
         slots = context.lifespan_context if tool.is_long else None
         result = await anyio.to_thread.run_sync(answer, tool, arguments, call, limiter=slots)
-        return CallToolResult(
-            content=[TextContent(type="text", text=visible(result.text))],
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=visible(result.text))],
             structured_content=result.data,
             is_error=result.is_error,
         )
@@ -137,14 +130,14 @@ def _is_cancelled() -> bool:
     return False
 
 
-def _listed(tool: Tool) -> ListedTool:
-    return ListedTool(
+def _listed(tool: Tool) -> types.Tool:
+    return types.Tool(
         name=tool.name,
         title=tool.title,
         description=tool.description,
         input_schema=tool.input_schema,
         output_schema=tool.output_schema,
-        annotations=ToolAnnotations(
+        annotations=types.ToolAnnotations(
             title=tool.title,
             read_only_hint=tool.is_read_only,
             destructive_hint=False,

@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING
 
 from groundwire.detection.values import Detection
 from groundwire.mcp.store import HeldSpan, SearchHit
-from groundwire.render.descriptions import (
-    describe_coverage,
-    describe_reasons,
-    explain_outcome,
-    unchecked,
-)
+from groundwire.render import descriptions
 from groundwire.render.verification import STATUSES, amount, describe_passing
 from groundwire.text.screen import one_line
 from groundwire.verify.citations import CitationFinding
@@ -112,7 +107,7 @@ def _finding_line(found: CitationFinding) -> str:
 def answer_text(explained: "Explained") -> str:
     """Write the text of a check: outcome, each marked span with its reason, and what was unread."""
     detection = explained.detection
-    head = f"{detection.outcome}: {explain_outcome(detection)}."
+    head = f"{detection.outcome}: {descriptions.explain_outcome(detection)}."
     marked = [
         f'{span.label}: "{quoted(span.text)}" - {quoted(why.text)}'
         for span, why in zip(detection.spans, explained.explanations, strict=True)
@@ -121,11 +116,11 @@ def answer_text(explained: "Explained") -> str:
 
 
 def _unread_lines(detection: Detection) -> Iterable[str]:
-    for claim in unchecked(detection):
+    for claim in descriptions.unchecked(detection):
         yield f'not read ({claim.reason}): "{quoted(claim.text)}"'
     if not detection.coverage.is_complete:
-        yield f"coverage: {describe_coverage(detection.coverage)}"
-        yield from describe_reasons(detection.coverage)
+        yield f"coverage: {descriptions.describe_coverage(detection.coverage)}"
+        yield from descriptions.describe_reasons(detection.coverage)
 
 
 def span_line(span: HeldSpan) -> str:

@@ -259,19 +259,16 @@ def _without_last(detection: Detection, text: str, end: int) -> Detection:
     left out, the probability of the detection is left out too, because it depends on that claim.
     """
     claims = tuple(claim for claim in detection.claims if claim.start < end)
-    is_same = len(claims) == len(detection.claims)
-    probability = detection.probability if is_same else None
+    probability = detection.probability if len(claims) == len(detection.claims) else None
     return replace(detection, answer=text, claims=claims, probability=probability)
 
 
 def _start_of_last_word(text: str) -> int:
     """Return the start of the word at the end of a text; without a word, the end of the text."""
-    first = max(0, len(text) - _MAX_WORD)
-    found = _LAST_WORD.search(text, first)
+    found = _LAST_WORD.search(text, max(0, len(text) - _MAX_WORD))
     return len(text) if found is None else found.start()
 
 
 def read_answer(text: str) -> Answer:
     """Make an answer of the kind ``text`` from a text, or ``empty`` if the text is blank."""
-    kind = AnswerKind.TEXT if text.strip() else AnswerKind.EMPTY
-    return Answer(index=0, kind=kind, text=text)
+    return Answer(index=0, kind=AnswerKind.TEXT if text.strip() else AnswerKind.EMPTY, text=text)

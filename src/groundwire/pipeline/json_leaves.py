@@ -41,8 +41,7 @@ def leaves_of(document: str) -> list[Leaf] | None:
         # The data is neither an object nor a list; or an object has a key twice, and parsers differ
         # in the value that they use.
         return None
-    pairs = zip(places, values, strict=True)
-    return [Leaf(place, path, value) for place, (path, value) in pairs]
+    return [Leaf(place, path, value) for place, (path, value) in zip(places, values, strict=True)]
 
 
 def _walk(data: object) -> Iterator[tuple[Path, Any]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from groundwire.config import Config
 from groundwire.config.findings import ConfigWarning, findings
+from groundwire.config.read import wrong_tenants
 from groundwire.detector import Detector
 from groundwire.engine.models import DEFAULT_MODEL, EMBEDDERS
 from groundwire.engine.reader import Reader
@@ -67,7 +68,8 @@ def load_stages(
         policy = config.policy
         for action in (policy.action, policy.contradicted_action, *(p.action for p in plugins)):
             judges.check(Overrides(action=action))
-        _check_tenants(config, judges)
+        if wrong := [*wrong_tenants(config, judges.check)]:
+            raise ConfigError(wrong)
         explainer = _explainer(config, judges, tenants=tenants, may_change=may_change)
     except Exception:
         detector.close()  # otherwise its threads would keep running
@@ -120,19 +122,6 @@ def _load_beside(config: Config, first: Detector, name: str) -> Detector:
     if not known.is_comparing(name):
         common |= {"min_probability": own.min_probability, "min_pieces": own.min_pieces}
     return first.beside(name, **common)
-
-
-def _check_tenants(config: Config, judges: Judges) -> None:
-    """Raise a :class:`.ConfigError` if tenants in the configuration have impossible settings."""
-    wrong = []
-    for id_, own in config.tenants.items():
-        try:
-            judges.check(own)
-        except ConfigError as error:
-            origin = config.origins.get(f"tenants.{id_}", "tenants")
-            wrong.append(f"{origin}: tenant {id_!r}: {error}")
-    if wrong:
-        raise ConfigError(wrong)
 
 
 def _load_gate(config: Config) -> Gate | None:

@@ -124,8 +124,7 @@ class StructuredText:
 
     def of(self, answer: Answer) -> Answer:
         """Return the answer with the kind ``structured``, and with :attr:`raw` as its text."""
-        kind = AnswerKind.STRUCTURED
-        return replace(answer, kind=kind, text=self.raw, n_prose=self.n_prose)
+        return replace(answer, kind=AnswerKind.STRUCTURED, text=self.raw, n_prose=self.n_prose)
 
     def place(self, checked: Checked, found: Detection) -> Checked:
         """Move the findings in the text to the raw answer, and give each its JSON Pointer.
@@ -205,8 +204,7 @@ def read_structured(
     if not calls:
         return None
     prose = f"{answer.text}{_BREAK}" if answer.kind is AnswerKind.TEXT else ""
-    documents = [(each.arguments, form.final_tools[each.name]) for each in calls]
-    return _read(prose, documents, sources)
+    return _read(prose, [(each.arguments, form.final_tools[each.name]) for each in calls], sources)
 
 
 def _read(

@@ -196,8 +196,7 @@ def _panels(
     """
     for source in sorted(sources, key=lambda source: source.id not in evidence)[:MAX_SOURCES]:
         lines = [line for line in evidence.get(source.id, ()) if line.end <= len(source.text)]
-        parts = tuple(_parts(source, lines, numbers))
-        yield Panel(id=source.id, title=source.title, parts=parts)
+        yield Panel(id=source.id, title=source.title, parts=tuple(_parts(source, lines, numbers)))
     for id_, lines in {} if sources else evidence.items():
         shown: list[SourcePart] = []
         for line in lines:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from enum import StrEnum
+from typing import Any
 
 from groundwire.config.tree import Verify
 from groundwire.render.descriptions import MarkedStretch
@@ -75,24 +76,31 @@ def report_to_terminal(report: VerificationReport, *, color: bool) -> str:
     return render_text(
         "verification.txt",
         color=color,
-        report=report,
+        **shared_values(report),
         claims=claims,
         outcome=describe_outcome(report),
         has_failed=report.error is not None or any(e.status in _GRAVE for e in report.details),
-        statuses=describe_statuses(report),
         asides=sorted(Counter(kind for kind, _ in report.setup.asides).items()),
-        settings=describe_settings(report),
-        verifier=describe_verifier(report),
         is_read=lambda judged: isinstance(judged, Readout),
-        describe_citations=describe_citations,
-        probability=probability,
-        amount=amount,
         short=short,
         counted=_counted,
         excerpt=excerpt,
         GRAVE=_GRAVE,
         MAX_UNSCORED_SHOWN=MAX_UNSCORED_SHOWN,
     )
+
+
+def shared_values(report: VerificationReport) -> dict[str, Any]:
+    """Return the variables that the templates of text and page share."""
+    return {
+        "report": report,
+        "statuses": describe_statuses(report),
+        "settings": describe_settings(report),
+        "verifier": describe_verifier(report),
+        "describe_citations": describe_citations,
+        "probability": probability,
+        "amount": amount,
+    }
 
 
 def describe_outcome(report: VerificationReport) -> str:

@@ -216,8 +216,7 @@ class LocalVerifier:
         return Looked(claim, scores, measured, self._judged(scores, is_bare=measured.is_bare))
 
     def _judged(self, scores: ClaimScores, *, is_bare: bool) -> ClaimScores:
-        logits = np.log(np.clip(scores.labels, 1e-7, 1.0))
-        labels = self._reader.calibration.labels(logits)
+        labels = self._reader.calibration.labels(np.log(np.clip(scores.labels, 1e-7, 1.0)))
         if is_bare:
             # Without evidence, nothing can conflict with the claim.
             return replace(scores, labels=labels, conflicts=(), settled=())

@@ -209,5 +209,4 @@ def _by_service(job: _Job, setup: VerificationSetup) -> VerificationReport:
         return VerificationReport(setup=setup)
     from groundwire.verify.service import ask_service
 
-    read = ask_service(job.subject, job.spans, job.scored, setup)
-    return replace(read, unscored=job.unscored)
+    return replace(ask_service(job.subject, job.spans, job.scored, setup), unscored=job.unscored)

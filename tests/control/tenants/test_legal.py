@@ -14,8 +14,8 @@ from groundwire.control.tenants.errors import InvalidKeyError, InvalidTenantErro
 from groundwire.control.tenants.legal import (
     MAX_METADATA_KEYS,
     is_id,
+    merge,
     merge_metadata,
-    merge_policy,
     read_expiry,
     read_id,
     read_metadata,
@@ -132,7 +132,7 @@ POLICIES = st.fixed_dictionaries(
 
 @given(POLICIES)
 def test_a_policy_is_stored_as_json_that_reads_back_the_same(policy: dict[str, Any]) -> None:
-    stored = json.loads(json.dumps(merge_policy({}, read_policy(policy))))
+    stored = json.loads(json.dumps(merge({}, read_policy(policy))))
     assert stored == policy
     assert read_overrides(stored) == read_overrides(policy)
 
@@ -146,7 +146,7 @@ def test_other_spellings_are_stored_as_ours() -> None:
 
 
 def test_a_field_that_is_null_is_unset() -> None:
-    assert merge_policy({"action": "log", "explain": True}, read_policy({"action": None})) == {
+    assert merge({"action": "log", "explain": True}, read_policy({"action": None})) == {
         "explain": True
     }
 

@@ -115,8 +115,7 @@ class ControlEvents:
 
     def login(self, role: StrEnum, address: str) -> AuditEvent:
         """Return the event of a login to the admin plane, with the role of the account or key."""
-        payload = {"role": str(role), "address": address}
-        return self._event(EventType.ADMIN_LOGIN, None, payload)
+        return self._event(EventType.ADMIN_LOGIN, None, {"role": str(role), "address": address})
 
     def signed_in_by_provider(self, saved: SavedAccount, address: str) -> tuple[AuditEvent, ...]:
         """Return the event of a sign-in at an OpenID Connect provider.

@@ -55,10 +55,13 @@ class EventType(StrEnum):
     RETENTION_APPLIED = "RETENTION_APPLIED"
 
 
+#: The types of events about a hallucinated answer.
+FOUND = (EventType.HALLUCINATION_DETECTED, EventType.HALLUCINATION_DETECTED_STREAMING)
+
+
 def moment_text(moment: datetime) -> str:
     """Format a moment as events write it: in UTC, with milliseconds."""
-    text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
-    return text.replace("+00:00", "Z")
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _new_id() -> str:

@@ -111,8 +111,7 @@ def summary_event(summary: StreamSummary, *, tenant: str, trace_id: str) -> Audi
     """Build the last event of a stream, with its summary."""
     optional = ("code", "scan_incomplete", "scan_failed", "truncated")
     counts = {name: each for name, each in asdict(summary).items() if each or name not in optional}
-    type_ = EventType.STREAMING_ENFORCEMENT_SUMMARY
-    return _event(type_, tenant, trace_id, {**STREAMED, **counts})
+    return _event(EventType.STREAMING_ENFORCEMENT_SUMMARY, tenant, trace_id, {**STREAMED, **counts})
 
 
 def unchecked_endpoint_event(

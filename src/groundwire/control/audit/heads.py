@@ -28,8 +28,7 @@ class HeadRow(Head):
     def signed(cls, key: bytes, head: Head, *, started_at: int, ended_at: int | None) -> "HeadRow":
         """Make the row for the end of a chain, and sign the row with ``key``."""
         signature = head_mac(key, head, started_at=started_at, ended_at=ended_at)
-        place = head.to_dict()
-        return cls(**place, started_at=started_at, ended_at=ended_at, signature=signature)
+        return cls(**head.to_dict(), started_at=started_at, ended_at=ended_at, signature=signature)
 
     @classmethod
     def read(cls, row: Mapping[Any, Any]) -> "HeadRow | None":

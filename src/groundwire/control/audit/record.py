@@ -200,5 +200,4 @@ def storable(text: object, max_chars: int) -> str:
         raise TypeError
     if len(text) <= max_chars and text.isascii() and "\0" not in text:
         return text
-    clean = text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
-    return clean[:max_chars]
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")[:max_chars]

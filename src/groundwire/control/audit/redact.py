@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice, takewhile
-from typing import Any, Self
+from typing import Self
 
 from groundwire.config.tree import SETTINGS
 from groundwire.control.audit import shapes
+from groundwire.detection.values import JsonRecord
 
 
 class RedactionKind(StrEnum):
@@ -45,16 +46,12 @@ _FINDERS: dict[RedactionKind, shapes.Finder] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Redacted:
+class Redacted(JsonRecord):
     """A redacted range of a text: ``[start, end)``, in characters."""
 
     start: int
     end: int
     kind: RedactionKind
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the range as JSON data."""
-        return {"start": self.start, "end": self.end, "kind": str(self.kind)}
 
 
 @dataclass(frozen=True, slots=True)

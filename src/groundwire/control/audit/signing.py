@@ -41,8 +41,7 @@ def existing_keys(config: Config, *, more: Iterable[Path] = ()) -> Sequence[byte
         SettingError: If there is no key.
         ConfigError: If a key cannot be read or used.
     """
-    own = known_keys(config)
-    if keys := [*own, *(key for path in more for key in read_keys(path))]:
+    if keys := [*known_keys(config), *(key for path in more for key in read_keys(path))]:
         return keys
     raise SettingError(
         "audit.key",

@@ -101,9 +101,8 @@ class StoreSink:
         if first.seq == 1:
             self._started_at = first.moment
         ended_at = last.moment if last.type == EventType.CHAIN_ENDED else None
-        started_at = self._started_at
         row = asdict(
-            HeadRow.signed(self._keys[0], last.head, started_at=started_at, ended_at=ended_at)
+            HeadRow.signed(self._keys[0], last.head, started_at=self._started_at, ended_at=ended_at)
         )
         own = update(audit_writers).where(audit_writers.c.writer == last.writer)
         if (await connection.execute(own.values(row))).rowcount == 0:

@@ -15,7 +15,7 @@ from groundwire.control.audit.cursor import read_cursor, to_cursor
 from groundwire.control.audit.event import EventType
 from groundwire.control.audit.found import FoundRecord, line_of
 from groundwire.control.store import Store, moments
-from groundwire.control.store.tables import audit_details, audit_records
+from groundwire.control.store.tables import OWN_DETAIL, audit_details, audit_records
 
 #: The most records in which one page searches for a text, since no index helps to find texts.
 SEARCHED = 4_000
@@ -27,12 +27,8 @@ _UUID_CHARS = 36
 #: The columns by which records are sorted in the order of time.
 _PLACE = ("moment", "writer", "seq")
 
-_RECORDS, _DETAILS = audit_records.c, audit_details.c
-_DETAIL = (
-    select(_DETAILS.detail)
-    .where(and_(_DETAILS.writer == _RECORDS.writer, _DETAILS.seq == _RECORDS.seq))
-    .scalar_subquery()
-)
+_RECORDS = audit_records.c
+_DETAIL = select(audit_details.c.detail).where(OWN_DETAIL).scalar_subquery()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,8 +114,7 @@ class Trail:
                 names = _PLACE[1:] if order["by_chain"] else _PLACE
                 by = [found.c[name].desc() if newest_first else found.c[name] for name in names]
                 places = select(*(found.c[name] for name in _PLACE)).order_by(*by)
-                last = places.offset(SEARCHED - 1)
-                end = (await connection.execute(last)).mappings().first()
+                end = (await connection.execute(places.offset(SEARCHED - 1))).mappings().first()
                 own = and_(found.c.writer == _RECORDS.writer, found.c.seq == _RECORDS.seq)
                 query = select(audit_records).join(found, own).where(_containing(filter))
                 query = query.order_by(*by).limit(limit + 1)

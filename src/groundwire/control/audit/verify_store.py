@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from sqlalchemy import RowMapping, Select, Table, and_, select
+from sqlalchemy import RowMapping, Select, Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.control.audit.heads import HeadRow
@@ -13,7 +13,7 @@ from groundwire.control.audit.statements import TELLING
 from groundwire.control.audit.verdict import TamperKind, TrailVerdict
 from groundwire.control.audit.verify import TrailVerifier
 from groundwire.control.store import Store
-from groundwire.control.store.tables import audit_details, audit_records, audit_writers
+from groundwire.control.store.tables import OWN_DETAIL, audit_details, audit_records, audit_writers
 
 #: The number of rows of the trail that are read from the database at a time.
 _BATCH = 1000
@@ -50,12 +50,10 @@ async def telling(connection: AsyncConnection) -> Sequence[AuditRecord]:
 
 def _records() -> Select[Any]:
     """Select all records with their details, chain by chain."""
-    one, other = audit_records.c, audit_details.c
-    is_of = and_(one.writer == other.writer, one.seq == other.seq)
-    records = select(audit_records, other.detail).outerjoin_from(
-        audit_records, audit_details, is_of
+    records = select(audit_records, audit_details.c.detail).outerjoin_from(
+        audit_records, audit_details, OWN_DETAIL
     )
-    return records.order_by(one.writer, one.seq)
+    return records.order_by(audit_records.c.writer, audit_records.c.seq)
 
 
 async def _batches(

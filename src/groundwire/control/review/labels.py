@@ -9,17 +9,15 @@ from typing import Any
 
 from pydantic import TypeAdapter
 from sqlalchemy import ColumnElement, Select, and_, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
-from groundwire.control.audit.event import EventType
+from groundwire.control.audit.event import FOUND, EventType
 from groundwire.control.audit.found import FoundRecord
 from groundwire.control.review.answers import labelled_row
 from groundwire.control.store import Store
-from groundwire.control.store.tables import audit_details, audit_records, labels
+from groundwire.control.store.tables import OWN_DETAIL, audit_details, audit_records, labels
 from groundwire.control.verdicts import AnswerReview, Progress, by_answer
 from groundwire.detection.values import Outcome
 
-_FOUND = (EventType.HALLUCINATION_DETECTED, EventType.HALLUCINATION_DETECTED_STREAMING)
 _INCOMPLETE = (EventType.CHECK_INCOMPLETE,)
 _DRAWN = (EventType.ANSWER_SAMPLED,)
 _PARTIAL = f'"outcome":"{Outcome.PARTIAL}"'
@@ -43,11 +41,8 @@ PROMISED = 20_000
 # Validates rows of the table ``labels``, and turns them into reviews.
 _REVIEWS = TypeAdapter(list[AnswerReview])
 
-_OWN_DETAIL = and_(
-    audit_details.c.writer == audit_records.c.writer, audit_details.c.seq == audit_records.c.seq
-)
 # Selects recorded answers with their details: only events about answers have details.
-_WITH_DETAILS = select(audit_records, audit_details.c.detail).join(audit_details, _OWN_DETAIL)
+_WITH_DETAILS = select(audit_records, audit_details.c.detail).join(audit_details, OWN_DETAIL)
 # The time of the first event whose detail is kept.
 _FIRST_DETAIL = select(func.min(audit_details.c.moment)).scalar_subquery()
 
@@ -61,8 +56,8 @@ class Labels:
     async def save(self, review: AnswerReview) -> AnswerReview:
         """Store the labels of a reviewer for an answer, in place of earlier ones."""
         values = asdict(review)
-        saving = (sqlite.insert if self._store.is_sqlite else postgresql.insert)(labels)
-        saving = saving.values(values).on_conflict_do_update(
+        saving = self._store.insert(labels).values(values)
+        saving = saving.on_conflict_do_update(
             index_elements=[labels.c.event_id, labels.c.account], set_=values
         )
         async with self._store.writing() as connection:
@@ -114,14 +109,14 @@ class Labels:
         # Most incomplete checks had no evidence or failed, which leaves nothing to judge. So of the
         # incomplete checks, only those of answers that were read in part are returned.
         partial = await self._latest(_INCOMPLETE, tenant, account=account, contains=_PARTIAL)
-        return [*await self._latest(_FOUND, tenant, account=account), *partial]
+        return [*await self._latest(FOUND, tenant, account=account), *partial]
 
     async def latest_of_each_kind(self, tenant: str) -> list[FoundRecord]:
         """Return a tenant's latest answers: with findings, incompletely checked, and sampled.
 
         At most :data:`REPLAYED` answers of each kind are returned.
         """
-        kinds = (_FOUND, _INCOMPLETE, _DRAWN)
+        kinds = (FOUND, _INCOMPLETE, _DRAWN)
         found = [await self._latest(kind, tenant, limit=REPLAYED) for kind in kinds]
         return [*chain(*found)]
 
@@ -159,7 +154,7 @@ class Labels:
                 event = records
                 # Events from before the first kept detail have no detail. Without this bound, all
                 # events of the type would be read if fewer than the limit have a detail.
-                query = select(event.moment, event.event_id).join(audit_details, _OWN_DETAIL)
+                query = select(event.moment, event.event_id).join(audit_details, OWN_DETAIL)
                 query = query.where(*of_type, event.moment >= _FIRST_DETAIL)
             query = query.where(*_unlabelled(account, event.event_id))
             async with self._store.reading() as connection:

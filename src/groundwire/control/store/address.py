@@ -39,8 +39,7 @@ class DatabaseAddress:
             # The first slash belongs to the URL: sqlite:///a is a relative path, sqlite:////a an
             # absolute one.
             return cls.of_file(Path(unquote(urlsplit(url).path[1:])))
-        dsn = urlsplit(url)._replace(scheme="postgresql").geturl()
-        return cls(dsn=dsn, shown=repr(secret))
+        return cls(dsn=urlsplit(url)._replace(scheme="postgresql").geturl(), shown=repr(secret))
 
     @classmethod
     def of_file(cls, path: Path) -> Self:

@@ -14,23 +14,17 @@ from typing import Any
 
 from sqlalchemy import exc
 
-from groundwire.control.store.errors import (
-    StoreBusyError,
-    StoreError,
-    StoreFullError,
-    StoreUnavailableError,
-    StoreUnusableError,
-)
+from groundwire.control.store import errors
 
 #: Name of a fault → its kind, problem, remedy, and the codes of errors that mean it.
 _FAULTS: Mapping[str, Mapping[str, Any]] = tomllib.loads(
     resources.files(__package__).joinpath("faults.toml").read_text("utf-8")
 )
 _KINDS = {
-    "busy": StoreBusyError,
-    "full": StoreFullError,
-    "unavailable": StoreUnavailableError,
-    "unusable": StoreUnusableError,
+    "busy": errors.StoreBusyError,
+    "full": errors.StoreFullError,
+    "unavailable": errors.StoreUnavailableError,
+    "unusable": errors.StoreUnusableError,
 }
 
 
@@ -61,7 +55,7 @@ def as_store_errors() -> Iterator[None]:
         raise ours.with_traceback(error.__traceback__) from None
 
 
-def of(error: Exception) -> StoreError | None:
+def of(error: Exception) -> errors.StoreError | None:
     """Return the store's error for an error of a driver, SQLAlchemy's pool, the network or a file.
 
     For any other error, return ``None``.
@@ -76,9 +70,9 @@ def of(error: Exception) -> StoreError | None:
     return _error(fault, f" ({names})")
 
 
-def _error(fault: str, names: str = "") -> StoreError:
+def _error(fault: str, names: str = "") -> errors.StoreError:
     own = _FAULTS[fault]
-    kind = _KINDS.get(own.get("kind", ""), StoreError)
+    kind = _KINDS.get(own.get("kind", ""), errors.StoreError)
     return kind(own["problem"] + names, own.get("remedy", ""))
 
 

@@ -5,19 +5,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from typing import Self
 
-from sqlalchemy import text
+from sqlalchemy import Table, text
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects import sqlite as sqlite_dialect
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from groundwire.config import Config
 from groundwire.control.folder import data_folder
-from groundwire.control.store import sqlite
+from groundwire.control.store import errors, sqlite
 from groundwire.control.store.address import DatabaseAddress
 from groundwire.control.store.engines import Engine
-from groundwire.control.store.errors import (
-    StoreBusyError,
-    StoreUnavailableError,
-    StoreUnusableError,
-)
 from groundwire.control.store.faults import as_store_errors
 from groundwire.control.store.migrate import make_ready, require_current
 
@@ -169,12 +166,16 @@ class Store:
                 yield connection
                 await connection.commit()
 
+    def insert(self, table: Table) -> postgresql.Insert | sqlite_dialect.Insert:
+        """Return an insert statement of the database's dialect, which may say ``ON CONFLICT``."""
+        return (sqlite_dialect.insert if self.is_sqlite else postgresql.insert)(table)
+
     def _ready(self) -> Engine:
         if self._engine is None:
-            raise StoreUnavailableError("it is not open", "Try again once it is")
+            raise errors.StoreUnavailableError("it is not open", "Try again once it is")
         if self._file_id() != self._file:
             # Data that is written to a deleted file is lost when the file is closed.
-            raise StoreUnusableError(
+            raise errors.StoreUnusableError(
                 "its file was moved, removed or replaced while it was in use",
                 "Put it back, or start again",
             )
@@ -196,7 +197,7 @@ async def holding(lock: asyncio.Lock, patience_s: float) -> AsyncIterator[None]:
             await lock.acquire()
     except TimeoutError:
         problem = f"others of this process have held it for {patience_s:g} s"
-        raise StoreBusyError(problem, "Try again") from None
+        raise errors.StoreBusyError(problem, "Try again") from None
     try:
         yield
     finally:

@@ -176,6 +176,11 @@ audit_details = sa.Table(
     sa.Index(None, "moment"),
 )
 
+#: The condition under which a detail belongs to a record.
+OWN_DETAIL = sa.and_(
+    audit_details.c.writer == audit_records.c.writer, audit_details.c.seq == audit_records.c.seq
+)
+
 #: The end of each chain, which shows whether the last records are missing; ``writer`` is the
 #: chain's id.
 audit_writers = sa.Table(

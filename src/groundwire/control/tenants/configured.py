@@ -49,8 +49,7 @@ class ConfiguredTenants:
                 raise ConfigError(
                     [f"{where}: admin.api_key is also a key of tenant {owner!r}. Use another."]
                 )
-            admin = KeyRecord(sha256=digest, role=Role.ADMIN, name=_ADMIN, is_configured=True)
-            keys.append(admin)
+            keys.append(KeyRecord(sha256=digest, role=Role.ADMIN, name=_ADMIN, is_configured=True))
         return cls(tenants=FrozenMapping(own | dict(config.tenants)), keys=tuple(keys))
 
     def keys_of(self, tenant: str | None) -> tuple[KeyRecord, ...]:

@@ -80,8 +80,7 @@ def merge_metadata(before: Mapping[str, str], changes: Mapping[str, str | None])
     Raises:
         InvalidTenantError: If the merged metadata has too many keys.
     """
-    merged = {**before, **changes}
-    kept = {key: value for key, value in merged.items() if value is not None}
+    kept = merge(before, changes)
     if len(kept) > MAX_METADATA_KEYS:
         raise InvalidTenantError(
             "metadata", f"it would have {len(kept):,} keys and may have {MAX_METADATA_KEYS}"
@@ -102,12 +101,11 @@ def read_policy(raw: Mapping[str, object]) -> dict[str, Any]:
         )
     given = {name: value for name, value in raw.items() if value is not None or name not in KINDS}
     own = read_overrides(given)
-    data = {name: written(getattr(own, name)) for name in given}
-    return {name: data.get(name) for name in raw}
+    return {name: written(getattr(own, name)) if name in given else None for name in raw}
 
 
-def merge_policy(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge changes into a policy; ``None`` unsets a field."""
+def merge(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge changes into a policy or metadata; ``None`` unsets a field."""
     return {name: value for name, value in {**before, **changes}.items() if value is not None}
 
 

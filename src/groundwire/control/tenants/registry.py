@@ -111,7 +111,7 @@ class Registry:
             id=id_,
             name=legal.read_name(name),
             metadata=legal.merge_metadata({}, legal.read_metadata(metadata)),
-            policy=legal.merge_policy({}, legal.read_policy(policy)),
+            policy=legal.merge({}, legal.read_policy(policy)),
         )
         async with self._changes.begin() as change:
             if id_ in self._configured.tenants or await change.tenant(id_) is not None:
@@ -197,7 +197,7 @@ class Registry:
         async with self._changes.begin() as change:
             before = await self._changeable(change, id_, if_version)
             old = before or TenantRecord(id=id_)
-            own = legal.merge_policy(old.policy if merges else {}, changes)
+            own = legal.merge(old.policy if merges else {}, changes)
             wanted = replace(old, policy=own, metadata=legal.merge_metadata(old.metadata, texts))
             self._check(over(wanted.overrides, self._configured.tenants.get(id_)))
             return await self._put(change, before, wanted)
@@ -259,8 +259,7 @@ class Registry:
         async with self._changes.begin() as change:
             stored = () if tenant is None else await self._put_bare(change, tenant)
             wanted = KeyRecord(tenant=tenant, role=role, name=key_name, expires_at=ends)
-            made = await change.make_key(wanted)
-            return replace(made, tenants=stored)
+            return replace(await change.make_key(wanted), tenants=stored)
 
     async def revoke_key(self, key_id: str, *, tenant: str | None) -> Revoked:
         """Revoke a key of a tenant, or with ``None`` of the admin plane, if it is not revoked yet.

@@ -194,8 +194,7 @@ def _inside(word: Word, name: Word) -> bool:
 
 
 def _beside(claim: ComparedText, wrong: Word, line: ComparedText, other: Word) -> _Candidate:
-    score = alike(claim, wrong, line, other)
-    return _Candidate(line, other.start, other.end, round(score, 6))
+    return _Candidate(line, other.start, other.end, round(alike(claim, wrong, line, other), 6))
 
 
 def alike(claim: ComparedText, place: Word, line: ComparedText, other: Word) -> float:

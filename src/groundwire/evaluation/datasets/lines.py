@@ -12,15 +12,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 from groundwire.detection.rows import RowError, as_row, parse_row, refuse_constant
 from groundwire.errors import DatasetError, GroundwireError, InputError, needs_extra
-from groundwire.text.files.reading import (
-    DAMAGE,
-    conversion,
-    count_lines,
-    decode,
-    no_text,
-    open_lines,
-    other_encoding,
-)
+from groundwire.text.files import reading
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 
@@ -103,7 +95,7 @@ def count_rows(path: Path) -> int | None:
     """
     try:
         counts = [_count(file) for file in files_of(path)]
-    except (*DAMAGE, GroundwireError):
+    except (*reading.DAMAGE, GroundwireError):
         return None
     return None if None in counts else sum(filter(None, counts))
 
@@ -115,7 +107,7 @@ def _count(path: Path) -> int | None:
     if suffix == ".parquet":
         with _parquet_file(path) as table:
             return int(table.metadata.num_rows)
-    return count_lines(path)
+    return reading.count_lines(path)
 
 
 def content_of(values: Mapping[str, Any] | str) -> bytes:
@@ -138,7 +130,7 @@ def json_lines(path: Path) -> Iterator[Line]:
         OSError: If the file cannot be opened.
     """
     number, has_begun = 0, False
-    with open_lines(path) as lines:
+    with reading.open_lines(path) as lines:
         try:
             for number, line in enumerate(lines, 1):
                 if number == 1:
@@ -147,30 +139,29 @@ def json_lines(path: Path) -> Iterator[Line]:
                 has_begun |= begins != b""
                 if begins == b"{" and lines.read().strip():
                     problem = "it is one JSON object, and read is an object a line"
-                    step = "Make them with: jq -c '.' FILE"
-                    raise DatasetError(path, None, problem, step)
+                    raise DatasetError(path, None, problem, "Make them with: jq -c '.' FILE")
                 if begins[:1] == b"[":
                     yield from _array_rows(path, line + lines.read())
                 elif line.strip():
                     yield number, line.strip(), _json_object(line)
-        except DAMAGE as error:
+        except reading.DAMAGE as error:
             yield number + 1, b"", f"the file breaks off here ({error})"
 
 
 def _refuse_encoding(path: Path, line: bytes) -> None:
-    if what := no_text(line):
+    if what := reading.no_text(line):
         problem, _, step = what.partition(". ")
         raise DatasetError(path, None, f"it is {problem}", f"{step}.")
     # UTF-16 and UTF-32 cannot be split into lines at the byte of a line end.
-    if encoding := other_encoding(line):
+    if encoding := reading.other_encoding(line):
         problem = f"it is {encoding} and must be UTF-8"
-        raise DatasetError(path, None, problem, f"{conversion(encoding)}.")
+        raise DatasetError(path, None, problem, f"{reading.conversion(encoding)}.")
 
 
 def _array_rows(path: Path, content: bytes) -> Iterator[Line]:
     """Yield the rows of a file that is one JSON array."""
     try:
-        rows = json.loads(decode(content, "the array"), parse_constant=refuse_constant)
+        rows = json.loads(reading.decode(content, "the array"), parse_constant=refuse_constant)
     except (ValueError, RecursionError, InputError) as error:
         problem = f"it begins as a JSON array and is none ({error})"
         raise DatasetError(path, None, problem, "Mend it, or write an object a line.") from error
@@ -183,7 +174,7 @@ def _array_rows(path: Path, content: bytes) -> Iterator[Line]:
 
 def _json_object(line: bytes) -> Mapping[str, Any] | str:
     try:
-        return parse_row(decode(line, "The row"))
+        return parse_row(reading.decode(line, "The row"))
     except InputError as error:
         return str(error)
 
@@ -194,11 +185,11 @@ def _json_object(line: bytes) -> Mapping[str, Any] | str:
 def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
     # The whole file is parsed once before the first row is yielded, so that an open quote or a
     # wrong encoding anywhere is an error before any row is judged.
-    with suppress(*DAMAGE):
+    with suppress(*reading.DAMAGE):
         for number, (first, _, fields) in enumerate(_csv_records(path, delimiter)):
             if _NOT_UTF8.search("".join(fields)):
                 problem = f"{f'row {number:,}' if number else 'its header'} is not UTF-8"
-                step = f"Save it as CSV UTF-8. {conversion('WINDOWS-1252')}."
+                step = f"Save it as CSV UTF-8. {reading.conversion('WINDOWS-1252')}."
                 raise DatasetError(path, first, problem, step)
     header: Sequence[str] | None = None
     last = 0
@@ -211,7 +202,7 @@ def _csv_lines(path: Path, delimiter: str) -> Iterator[Line]:
                     raise DatasetError(path, 1, problem)
             else:
                 yield first, json.dumps(fields).encode(), _csv_row(header, fields, first, last)
-    except DAMAGE as error:
+    except reading.DAMAGE as error:
         yield last + 1, b"", f"the file breaks off here ({error})"
 
 
@@ -220,12 +211,12 @@ def _csv_records(path: Path, delimiter: str) -> Iterator[tuple[int, int, list[st
 
     Blank lines are left out.
     """
-    with open_lines(path) as stream:
+    with reading.open_lines(path) as stream:
         header = next(iter(stream), b"")
     _refuse_encoding(path, header)
     if b";" in header and delimiter.encode() not in header:
         delimiter = ";"  # as Excel writes it where a comma is the decimal sign
-    with open_lines(path) as stream, _csv_text(stream) as text:
+    with reading.open_lines(path) as stream, _csv_text(stream) as text:
         rows = csv.reader(text, delimiter=delimiter, strict=True)
         first = 1
         try:

@@ -191,8 +191,7 @@ def generate(
                 elif isinstance(reply, ModelReply):
                     n_failed = 0
                 done.add(model, reply)
-                row = _row(question, model, reply, is_named=is_named)
-                stream.write(to_json(row) + "\n")
+                stream.write(to_json(_row(question, model, reply, is_named=is_named)) + "\n")
                 on_row(done.n)
     finally:
         asker.close()

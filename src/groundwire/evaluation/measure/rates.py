@@ -15,8 +15,8 @@ import numpy as np
 
 from groundwire.evaluation.intervals import Bootstrap, ScoreInterval, wilson
 from groundwire.evaluation.measure.verdicts import OUTCOMES, VERDICTS, JudgedAnswer, read_verdicts
-from groundwire.evaluation.metrics import ratios
 from groundwire.evaluation.scores import defined
+from groundwire.evaluation.sums import share_of
 
 MAX_SEVERITY = 4
 
@@ -84,7 +84,7 @@ def share(which: Sequence[bool], contexts: Sequence[int]) -> ScoreInterval:
     if bootstrap.n_contexts == n:
         return wilson(sum(which), n)
     sums = bootstrap.sums(np.column_stack([which, np.ones(n)]))
-    return sums.of_share(lambda each: ratios(each[..., 0], each[..., 1])).interval()
+    return sums.of_share(share_of).interval()
 
 
 def _share(

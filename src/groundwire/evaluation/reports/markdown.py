@@ -48,14 +48,13 @@ def to_markdown(summary: Summary) -> str:
 
     The report has at most :data:`MAX_TEXT` characters; it says if parts are left out.
     """
-    wrong = [each for each in summary.examples if each.kind.is_wrong]
     text = render(
         "report.md",
         summary=summary,
         scores=summary.scores,
         detector=describe_detector(summary.header.detector),
         sentence=sentence(summary),
-        wrong=wrong[:N_ERRORS],
+        wrong=[each for each in summary.examples if each.kind.is_wrong][:N_ERRORS],
         files=_files([*summary.header.data]),
         part=Markup(_PART),
         tables=tables,

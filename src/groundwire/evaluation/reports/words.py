@@ -39,8 +39,7 @@ def marked(example: ReportRow) -> Iterator[tuple[str, WordMark | None]]:
     predicted = [] if detection is None else [(span.start, span.end) for span in detection.spans]
     if example.row.known != Known.SPANS and example.row.hallucinated is not False:
         return cut(answer, [], predicted, alone=WordMark.FLAGGED)
-    gold = [(mark["start"], mark["end"]) for mark in example.row.gold]
-    return cut(answer, gold, predicted)
+    return cut(answer, [(mark["start"], mark["end"]) for mark in example.row.gold], predicted)
 
 
 def cut(

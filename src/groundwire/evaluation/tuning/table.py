@@ -4,16 +4,10 @@ from collections.abc import Iterator
 from math import ceil, floor
 
 from groundwire.detection.values import Score
+from groundwire.evaluation import table
 from groundwire.evaluation.intervals import MIN_CONTEXTS
 from groundwire.evaluation.no_verdict import RowCounts, counts_without_verdict
 from groundwire.evaluation.scores import PREVALENCES
-from groundwire.evaluation.table import (
-    aligned,
-    failures_to_text,
-    interval_text,
-    percent,
-    why_no_interval,
-)
 from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS
 from groundwire.evaluation.tuning.snippet import to_yaml
 from groundwire.evaluation.tuning.target import LOW, Aim
@@ -31,20 +25,20 @@ BEFOREHAND = (
 def to_text(tuning: Tuning) -> str:
     """Describe tuned thresholds: a table of scores, the guarantees, and configuration lines."""
     cost, snippet = tuning.groups[0].reported, to_yaml(tuning).rstrip()
-    table = _table(tuning)
+    shown = _table(tuning)
     text = render_text(
         "tuning.txt",
         tuning=tuning,
         detector=tuning.header.detector,
-        table=table,
-        gaps=why_no_interval(table),
+        table=shown,
+        gaps=table.why_no_interval(shown),
         promises=[promise(tuning, each) for each in tuning.groups],
         notes=[*_rows(tuning.rows)],
         proviso="" if tuning.target.aim is Aim.F1 else BEFOREHAND,
         shares=""
         if cost is None
         else ", ".join(
-            f"{100 * share:g} %: {percent(cost.counts.precision_at(share))}"
+            f"{100 * share:g} %: {table.percent(cost.counts.precision_at(share))}"
             for share in PREVALENCES
         ),
     )
@@ -71,13 +65,13 @@ def _table(tuning: Tuning) -> str:
         rows.append((name, *counts, *_cells(each.threshold, each.reported)))
         if tuning.default is not None:
             rows.append(("  by default", *[""] * 3, *_cells(tuning.default, each.default)))
-    return "\n".join(aligned(rows))
+    return "\n".join(table.aligned(rows))
 
 
 def _cells(threshold: float | None, cost: FlaggedCost | None) -> tuple[str, ...]:
     if threshold is None or cost is None:
         return ("-",) * 6
-    scores = (interval_text(each.value, each.low, each.high) for each in cost.scores.values())
+    scores = (table.interval_text(each.value, each.low, each.high) for each in cost.scores.values())
     return (f"{threshold:g}", f"{cost.counts.n_flagged:,}", *scores)
 
 
@@ -86,7 +80,7 @@ def _rows(rows: RowCounts) -> Iterator[str]:
     if n := rows.n_unlabelled:
         yield f"{n:,} {'row has' if n == 1 else 'rows have'} no label (in no score)"
     yield from counts_without_verdict(rows.to_dict())
-    yield from failures_to_text(rows.to_dict())
+    yield from table.failures_to_text(rows.to_dict())
 
 
 def promise(tuning: Tuning, tuned: Tuned) -> str:
@@ -105,7 +99,7 @@ def promise(tuning: Tuning, tuned: Tuned) -> str:
         unit=UNITS.get(target.aim),
         level=f"{100 * tuning.confidence:g} %",
         best=best,
-        every="" if held is None else percent(held.answers_lost),
+        every="" if held is None else table.percent(held.answers_lost),
         detector=tuning.header.detector,
         DRAWN=DRAWN,
         LOW=LOW,

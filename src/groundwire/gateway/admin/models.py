@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import Body, Path
-from pydantic import AwareDatetime, ConfigDict, Field, WithJsonSchema
+from pydantic import AwareDatetime, Field, WithJsonSchema
 
 from groundwire.config.tenants import KINDS
 from groundwire.control.keys import Role
@@ -68,14 +68,12 @@ Policy = Annotated[
 PolicyBody = Annotated[Policy, Body(openapi_examples=_EXAMPLES["policy"])]
 
 
-class NewTenant(ApiModel):
+class NewTenant(ApiModel, extra="forbid"):
     """A tenant to make.
 
     Attributes:
         id: The id of the tenant, which never changes.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     id: Annotated[Any, WithJsonSchema({"type": "string", "pattern": _ID})]
     name: Name = None
@@ -83,13 +81,11 @@ class NewTenant(ApiModel):
     policy: Policy = Field({})
 
 
-class TenantChange(ApiModel):
+class TenantChange(ApiModel, extra="allow"):
     """A change of a tenant, as DVARA's clients send it.
 
     Other fields are ignored, and named in the `warnings` of the response.
     """
-
-    model_config = ConfigDict(extra="allow")
 
     metadata: Metadata = Field({})
     name: Name = None
@@ -99,22 +95,18 @@ class TenantChange(ApiModel):
 ChangeBody = Annotated[TenantChange, Body(openapi_examples=_EXAMPLES["change"])]
 
 
-class Renaming(ApiModel):
+class Renaming(ApiModel, extra="forbid"):
     """A new name for a tenant."""
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Name
 
 
-class NewTenantKey(ApiModel):
+class NewTenantKey(ApiModel, extra="forbid"):
     """A key to make for a tenant.
 
     Attributes:
         expires_at: The moment at which the key expires; null: never.
     """
-
-    model_config = ConfigDict(extra="forbid")
 
     name: Name = None
     expires_at: AwareDatetime | None = None

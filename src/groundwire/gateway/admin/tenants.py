@@ -1,12 +1,15 @@
 """``/v1/admin/tenants``: tenants, their policies, and the settings that hold for them."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Annotated
 
-from fastapi import Response
+from fastapi import Depends, Response
 
 from groundwire.control.audit.cursor import to_cursor
 from groundwire.control.tenants.effective import effective
-from groundwire.control.tenants.record import TenantRecord
+from groundwire.control.tenants.record import Changed, TenantRecord
+from groundwire.control.tenants.registry import Registry
 from groundwire.gateway.admin.models import (
     ChangeBody,
     EffectivePolicy,
@@ -33,6 +36,22 @@ from groundwire.gateway.admin.route import (
 router = admin_router("Tenants", prefix="/v1/admin/tenants")
 
 
+@dataclass(frozen=True, slots=True)
+class _Changing:
+    """Changes tenants, for the operation of one request; FastAPI makes it from the request."""
+
+    control: Control
+    events: Events
+    response: Response
+
+    async def change(self, work: Callable[[Registry], Awaitable[Changed]]) -> Changed:
+        """Change a tenant by ``work``, and record it; see :meth:`.ControlPlane.change`."""
+        return await self.control.change(work, self.events.changed)
+
+
+Changing = Annotated[_Changing, Depends()]
+
+
 @router.get("", summary="List tenants", responses=errors(400))
 async def list_tenants(control: Control, after: After, limit: Limit = 100) -> TenantPage:
     """All tenants, ordered by id, including those of the configuration."""
@@ -43,17 +62,14 @@ async def list_tenants(control: Control, after: After, limit: Limit = 100) -> Te
 
 
 @router.post("", status_code=201, summary="Make a tenant", responses=errors(409, *BODY))
-async def create_tenant(
-    control: Control, events: Events, response: Response, body: NewTenant
-) -> Tenant:
+async def create_tenant(request: Changing, body: NewTenant) -> Tenant:
     """Make a tenant. If a tenant with this id exists, it is not changed, and the answer is 409."""
-    change = await control.change(
+    change = await request.change(
         lambda registry: registry.create(
             body.id, name=body.name, metadata=body.metadata, policy=body.policy
-        ),
-        events.changed,
+        )
     )
-    return _shown(response, change.record)
+    return _shown(request.response, change.record)
 
 
 @router.get("/{tenant}", summary="See a tenant", responses=errors(404))
@@ -68,12 +84,7 @@ async def get_tenant(control: Control, response: Response, tenant: TenantId) -> 
     responses={**errors(412, *BODY), 201: {"model": Tenant, "description": "It was made."}},
 )
 async def put_tenant(
-    control: Control,
-    events: Events,
-    response: Response,
-    tenant: TenantId,
-    body: ChangeBody,
-    version: Version,
+    request: Changing, tenant: TenantId, body: ChangeBody, version: Version
 ) -> Tenant:
     """Merge metadata, as DVARA does: null removes a key, and keys that are not named are kept.
 
@@ -81,30 +92,24 @@ async def put_tenant(
     named in `warnings`, but have no effect. The change is in effect in this process before the
     answer, and in all others within a second.
     """
-    change = await control.change(
+    change = await request.change(
         lambda registry: registry.put_metadata(
             tenant, body.metadata, name=body.name, if_version=version
-        ),
-        events.changed,
+        )
     )
-    response.status_code = 201 if change.is_new else 200
-    return _shown(response, change.record, ignored=body.model_extra or ())
+    request.response.status_code = 201 if change.is_new else 200
+    return _shown(request.response, change.record, ignored=body.model_extra or ())
 
 
 @router.patch("/{tenant}", summary="Name a tenant", responses=errors(404, 412, *BODY))
 async def rename_tenant(
-    control: Control,
-    events: Events,
-    response: Response,
-    tenant: TenantId,
-    body: Renaming,
-    version: Version,
+    request: Changing, tenant: TenantId, body: Renaming, version: Version
 ) -> Tenant:
     """Give a tenant another name for people to read; null removes the name."""
-    change = await control.change(
-        lambda registry: registry.rename(tenant, body.name, if_version=version), events.changed
+    change = await request.change(
+        lambda registry: registry.rename(tenant, body.name, if_version=version)
     )
-    return _shown(response, change.record)
+    return _shown(request.response, change.record)
 
 
 @router.delete(
@@ -130,39 +135,27 @@ async def get_policy(control: Control, response: Response, tenant: TenantId) -> 
 
 @router.put("/{tenant}/policy", summary="Replace a policy", responses=errors(404, 412, *BODY))
 async def put_policy(
-    control: Control,
-    events: Events,
-    response: Response,
-    tenant: TenantId,
-    body: PolicyBody,
-    version: Version,
+    request: Changing, tenant: TenantId, body: PolicyBody, version: Version
 ) -> TenantPolicy:
     """Replace the policy of a tenant; fields that are not named inherit.
 
     A policy that is not valid is refused, and the error names the valid values.
     """
-    change = await control.change(
-        lambda registry: registry.set_policy(tenant, body, merges=False, if_version=version),
-        events.changed,
+    change = await request.change(
+        lambda registry: registry.set_policy(tenant, body, merges=False, if_version=version)
     )
-    return _policy(response, change.record)
+    return _policy(request.response, change.record)
 
 
 @router.patch("/{tenant}/policy", summary="Change a policy", responses=errors(404, 412, *BODY))
 async def patch_policy(
-    control: Control,
-    events: Events,
-    response: Response,
-    tenant: TenantId,
-    body: PolicyBody,
-    version: Version,
+    request: Changing, tenant: TenantId, body: PolicyBody, version: Version
 ) -> TenantPolicy:
     """Change fields of a tenant's policy; null lets a field inherit, other fields are kept."""
-    change = await control.change(
-        lambda registry: registry.set_policy(tenant, body, merges=True, if_version=version),
-        events.changed,
+    change = await request.change(
+        lambda registry: registry.set_policy(tenant, body, merges=True, if_version=version)
     )
-    return _policy(response, change.record)
+    return _policy(request.response, change.record)
 
 
 @router.get("/{tenant}/effective", summary="See the settings in effect", responses=errors(404))

@@ -98,8 +98,7 @@ async def list_events(
         asked, cursor=cursor, limit=limit, newest_first=order == "newest"
     )
     # No model validates the events, so that records that somebody has changed can be shown too.
-    events = [each.to_dict() for each in page.events]
-    return answered({"events": events, "next": page.next})
+    return answered({"events": [each.to_dict() for each in page.events], "next": page.next})
 
 
 @router.get(

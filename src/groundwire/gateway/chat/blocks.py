@@ -279,6 +279,11 @@ class HeldBlocks(ABC):
         ``extension`` is the value of the field ``groundwire`` in one of them.
         """
 
+    def _held_part(self, kind: str, part: str) -> Mapping[str, Any]:
+        """Return a part of the first held event of a kind; empty if no such event is held."""
+        held = (step.event.known for step in self._steps)
+        return next((each[part] for each in held if each.get("type") == kind), {})
+
     def _moved(self, data: Mapping[str, Any], *, is_ours: bool) -> Mapping[str, Any]:
         """Return the data of an event, with its block number moved by the number of added blocks.
 

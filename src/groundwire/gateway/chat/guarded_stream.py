@@ -375,8 +375,7 @@ class ReleasedStream:
         The result of the task is whether the end of the response may be sent.
         """
         added_s = None if is_client_gone else perf_counter() - self._last_read
-        report = self._report(added_s, is_client_gone=is_client_gone)
-        self._recording = self._conclude(report)
+        self._recording = self._conclude(self._report(added_s, is_client_gone=is_client_gone))
         return self._recording
 
     async def _report(self, added_s: float | None, *, is_client_gone: bool) -> StreamReport:

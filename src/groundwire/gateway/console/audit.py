@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from groundwire.config.tenants import KINDS, METADATA
 from groundwire.control.accounts import AccountRole
-from groundwire.control.audit.event import EventType
+from groundwire.control.audit.event import FOUND, EventType
 from groundwire.control.audit.found import FoundRecord
 from groundwire.control.audit.trail import SEARCHED, Filter
 from groundwire.control.review.answers import doubt_of
@@ -28,12 +28,10 @@ AUDIT = f"{HOME}/audit"
 _TIMES = {"24h": ("24 hours", 1), "7d": ("7 days", 7), "30d": ("30 days", 30)}
 _YESTERDAY = "yesterday"
 
-_FOUND = (EventType.HALLUCINATION_DETECTED, EventType.HALLUCINATION_DETECTED_STREAMING)
-
 #: Outcome of an answer → the types of audit events that report it, without those of the random
 #: sample.
 _OUTCOMES = {
-    Outcome.HALLUCINATED: _FOUND,
+    Outcome.HALLUCINATED: FOUND,
     **dict.fromkeys(
         (Outcome.PARTIAL, Outcome.UNVERIFIED, Outcome.UNAVAILABLE), (EventType.CHECK_INCOMPLETE,)
     ),
@@ -50,7 +48,7 @@ _CHANGE_TYPES = (
 
 #: The types of events to search for an action other than ``none``, unless a type or an outcome is
 #: chosen. Events of the random sample are left out: they would list an answer a second time.
-_DONE_WITH = (*_FOUND, EventType.CHECK_INCOMPLETE)
+_DONE_WITH = (*FOUND, EventType.CHECK_INCOMPLETE)
 
 #: The list of the worst answers is made from the newest hallucinated answers, at most this many.
 _RANKED = 500
@@ -143,7 +141,7 @@ def _filter(asked: Mapping[str, str]) -> Filter:
         [f'"{name}":{json.dumps(asked[name])}'] for name in ("model", "action") if asked[name]
     ]
     # Events about hallucinated answers do not state the outcome, which their type tells.
-    is_told = asked["outcome"] == Outcome.HALLUCINATED and set(types) <= set(_FOUND)
+    is_told = asked["outcome"] == Outcome.HALLUCINATED and set(types) <= set(FOUND)
     if asked["outcome"] in _OUTCOMES and not is_told:
         groups.append([f'"outcome":"{asked["outcome"]}"'])
     if asked["severity"].isdecimal():
@@ -171,7 +169,7 @@ def _badness(record: FoundRecord) -> tuple[float, float]:
 def _probability(record: FoundRecord) -> float | None:
     """Return the highest probability of a finding in an event; ``None`` if there is none."""
     payload = record.event["payload"]
-    if record.event["type"] not in _FOUND or not isinstance(payload, Mapping):
+    if record.event["type"] not in FOUND or not isinstance(payload, Mapping):
         return None
     # For a detector of similarities, ``confidence`` is not a probability.
     found = payload.get("confidence")
@@ -236,13 +234,11 @@ async def _show(visit: Visit) -> Response:
     found = await visit.control.trail.get(visit.part("event"))
     if found is None:
         raise Problem.named("unknown_event")
-    assert visit.person is not None
     detail = found.detail or {}
     back = visit.query.get("back", "")  # the filters of the list to go back to
-    can_judge = visit.person.may(AccountRole.REVIEWER) and doubt_of(found.detail) is not None
+    can_judge = visit.who.may(AccountRole.REVIEWER) and doubt_of(found.detail) is not None
     reviews = await visit.own.labels.of(visit.part("event"))
     event = found.event if await _may_see_verdicts(visit, found) else _without_verdicts(found)
-    view = stored_view(detail) if detail else None
     return visit.page(
         "event",
         title=f"{found.event['type']} of {found.event['tenant']}",
@@ -250,12 +246,12 @@ async def _show(visit: Visit) -> Response:
         back=back if back.startswith("?") else "",
         payload=found.event["payload"],
         detail=detail,
-        view=view,
+        view=stored_view(detail) if detail else None,
         recorded=json.dumps(event, indent=2, ensure_ascii=False),
         path_in_words=PATHS.get(str(detail.get("path")), ""),
         can_judge=can_judge,
         reviews=sorted(reviews.values(), key=lambda each: each.labelled_at),
-        is_mine=visit.person.name in reviews,
+        is_mine=visit.who.name in reviews,
         in_full=json.dumps(detail, indent=2, ensure_ascii=False) if detail else "",
     )
 
@@ -266,16 +262,15 @@ async def _may_see_verdicts(visit: Visit, found: FoundRecord) -> bool:
     Verdicts of other people are hidden from a reviewer who has not judged the answer yet, but still
     can.
     """
-    assert visit.person is not None
     payload = found.event["payload"]
     if found.event["type"] != EventType.ANSWER_LABELLED or not isinstance(payload, Mapping):
         return True
     answer = str(payload.get("event_id"))
-    if not visit.person.may(AccountRole.REVIEWER) or visit.person.actor == payload.get("actor"):
+    if not visit.who.may(AccountRole.REVIEWER) or visit.who.actor == payload.get("actor"):
         return True
     labelled = await visit.control.trail.get(answer)
     can_judge = labelled is not None and doubt_of(labelled.detail) is not None
-    return not can_judge or visit.person.name in await visit.own.labels.of(answer)
+    return not can_judge or visit.who.name in await visit.own.labels.of(answer)
 
 
 def _without_verdicts(found: FoundRecord) -> dict[str, Any]:

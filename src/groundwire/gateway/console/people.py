@@ -40,9 +40,8 @@ async def _add(visit: Visit) -> Response:
 
 
 async def _change(visit: Visit) -> Response:
-    assert visit.person is not None
     name, what = visit.part("name"), visit.form.get("do")
-    if name.strip().lower() == visit.person.name.lower():  # names are stored in lower case
+    if name.strip().lower() == visit.who.name.lower():  # names are stored in lower case
         raise Problem.named("own_account")
     if what == "password":
         password = new_password()
@@ -81,8 +80,7 @@ def _role(visit: Visit) -> AccountRole:
     try:
         return AccountRole(visit.form.get("role", ""))
     except ValueError:
-        known = ", ".join(AccountRole)
-        raise Problem.named("unknown_role", known=known) from None
+        raise Problem.named("unknown_role", known=", ".join(AccountRole)) from None
 
 
 routes = [

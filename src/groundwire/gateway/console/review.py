@@ -39,11 +39,10 @@ async def _queue(visit: Visit) -> list[tuple[AnswerDoubt, FoundRecord]]:
     If the URL's query asks for the random sample, the order is random, so that the first few
     answers are a random sample too.
     """
-    assert visit.person is not None
     asked = _asked(visit)
     is_sample = asked.get("view") == _SAMPLE
     found = await visit.own.labels.waiting(
-        visit.person.name, tenant=asked.get("tenant"), is_sample=is_sample
+        visit.who.name, tenant=asked.get("tenant"), is_sample=is_sample
     )
     doubts = ((doubt_of(record.detail), record) for record in found)
     waiting = [(doubt, record) for doubt, record in doubts if doubt is not None]
@@ -64,7 +63,6 @@ def _asked(visit: Visit) -> dict[str, str]:
 
 
 async def _list(visit: Visit) -> Response:
-    assert visit.person is not None
     settings = visit.control.config.audit
     return visit.page(
         "review",
@@ -72,7 +70,7 @@ async def _list(visit: Visit) -> Response:
         asked=_asked(visit),
         waiting=await _queue(visit),
         n_searched=QUEUE,
-        mine=await visit.own.labels.latest(visit.person.name, limit=10),
+        mine=await visit.own.labels.latest(visit.who.name, limit=10),
         progress=await visit.own.labels.progress(),
         n_compared=COMPARED,
         is_kept=settings.text == AuditText.FULL and settings.detail_days != 0,
@@ -85,10 +83,9 @@ async def _stored(visit: Visit) -> tuple[AnswerReview, str] | None:
 
     Return ``None`` if there is no such review, or people can no longer judge the answer.
     """
-    assert visit.person is not None
     event_id = visit.query.get("labelled", "")
     record = await visit.control.trail.get(event_id) if event_id else None
-    review = record and (await visit.own.labels.of(event_id)).get(visit.person.name)
+    review = record and (await visit.own.labels.of(event_id)).get(visit.who.name)
     if not record or not review or doubt_of(record.detail) is None:
         return None
     return review, (record.detail or {})["answer"]["text"]
@@ -142,10 +139,8 @@ async def _page(
     *,
     problems: Mapping[str, str] | None = None,
 ) -> Response:
-    assert visit.person is not None
     reviews = await visit.own.labels.of(visit.part("event"))
-    mine = reviews.pop(visit.person.name, None)
-    values = dict(visit.form) if problems else _values(mine, view)
+    mine = reviews.pop(visit.who.name, None)
     return visit.page(
         "judge",
         title="review",
@@ -154,7 +149,7 @@ async def _page(
         record=record,
         view=view,
         question=(record.detail or {})["request"]["question"],
-        values=values,
+        values=dict(visit.form) if problems else _values(mine, view),
         problems=problems or {},
         is_mine=mine is not None,
         # Reviews of others could bias a person, so they are hidden until the person has labelled
@@ -189,7 +184,6 @@ def _words(view: AnswerView, place: tuple[int, int]) -> str:
 
 
 async def _save(visit: Visit) -> Response:
-    assert visit.person is not None
     record, view = await _answer(visit)
     problems: dict[str, str] = {}
     marks = (*_judged(visit, view, problems), *_missed(visit, view, problems))
@@ -197,7 +191,7 @@ async def _save(visit: Visit) -> Response:
         return await _page(visit, record, view, problems=problems)
     review = AnswerReview(
         event_id=visit.part("event"),
-        account=visit.person.name,
+        account=visit.who.name,
         tenant=str(record.event["tenant"]),
         marks=marks,
         facts=facts_of(record),

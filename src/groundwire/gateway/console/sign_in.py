@@ -131,8 +131,7 @@ def _provider(request: Request) -> "Provider":
 def _entered(request: Request, token: str, *, after: str) -> Response:
     """Return the response that begins a session, and redirects to the page ``after``."""
     response = RedirectResponse(_inside(after), 303)
-    max_age_s = int(SESSION.total_seconds())
-    _set_cookie(request, response, COOKIE, token, max_age_s=max_age_s, path=HOME)
+    _set_cookie(request, response, COOKIE, token, max_age_s=int(SESSION.total_seconds()), path=HOME)
     return response
 
 
@@ -162,15 +161,13 @@ async def _account(visit: Visit) -> Response:
 
 
 async def _change_password(visit: Visit) -> Response:
-    assert visit.person is not None
-    own, name = visit.own.accounts, visit.person.name
+    own, name = visit.own.accounts, visit.who.name
     if visit.own.throttle.is_over(name, f"account {name}"):
         return visit.page("account", status=429, problem=_TOO_MANY)
     if not await own.is_right(name, visit.form.get("password", "")):
         address = address_of(visit.request.scope)
         visit.control.note_failed_login(address, trace_id=trace_id(visit.request))
-        problem = "The current password is another one."
-        return visit.page("account", status=422, problem=problem)
+        return visit.page("account", status=422, problem="The current password is another one.")
     visit.own.throttle.forget(name, f"account {name}")
     new, token = visit.form.get("new", ""), visit.request.cookies.get(COOKIE, "")
     try:

@@ -31,8 +31,7 @@ def _view(detail: Mapping[str, Any]) -> AnswerView | None:
     kept = detail["answer"]["text"]
     answer = "\n\n".join(claim["text"] for claim in found["claims"]) if kept is None else kept
     explanations = {(each["start"], each["end"]): each for each in detail["explanations"]}
-    quoted = [*found["claims"], *explanations.values()]
-    sources = [*_sources(detail["sources"], quoted)]
+    sources = [*_sources(detail["sources"], [*found["claims"], *explanations.values()])]
     claims: list[dict[str, Any]] = []
     spans: list[dict[str, Any]] = []
     whys: list[WhyMarked] = []

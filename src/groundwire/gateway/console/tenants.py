@@ -23,14 +23,7 @@ from groundwire.errors import ConfigError, GroundwireError
 from groundwire.gateway.admin import keys, tenants
 from groundwire.gateway.admin.models import NewKey, NewTenantKey
 from groundwire.gateway.admin.problems import admin_problem
-from groundwire.gateway.console.grounding import (
-    changed_fields,
-    changes_of,
-    form_of,
-    preset,
-    read_form,
-    split,
-)
+from groundwire.gateway.console import grounding
 from groundwire.gateway.console.replay import LIMIT_S, Effect, replay, replayable
 from groundwire.gateway.console.visit import HOME, Visit, screen
 from groundwire.policy.policy import Overrides
@@ -78,14 +71,13 @@ async def _create(visit: Visit) -> Response:
 
 
 async def _show(visit: Visit) -> Response:
-    record = await visit.control.registry.tenant(visit.part("tenant"))
-    return await _grounding(visit, record)
+    return await _grounding(visit, await visit.control.registry.tenant(visit.part("tenant")))
 
 
 async def _fill_in(visit: Visit) -> Response:
     """Fill the values of the preset ``strict`` into the form, without saving them."""
     record = await visit.control.registry.tenant(visit.part("tenant"))
-    sent = {**visit.form, **preset("strict")}
+    sent = {**visit.form, **grounding.preset("strict")}
     return await _grounding(visit, record, sent=sent, is_preset=True)
 
 
@@ -106,15 +98,14 @@ async def _grounding(
     ``status`` counts only if there is a ``problem``. ``effect`` is the effect of ``sent`` on stored
     answers; ``None`` if ``sent`` was not tried.
     """
-    assert visit.person is not None
     config = visit.control.config
     keeping = Keeping.of(config.audit)
     others = {key: text for key, text in record.metadata.items() if key not in METADATA}
-    fields = form_of(config, record, sent=sent, problems=problems)
+    fields = grounding.form_of(config, record, sent=sent, problems=problems)
     in_effect = _in_effect(visit, record)
     changes, then = {}, None
     if effect is not None:
-        changes = changes_of(fields, in_effect, read_form(visit.form)[0])
+        changes = grounding.changes_of(fields, in_effect, grounding.read_form(visit.form)[0])
         then = await detector_of(visit, effect.then)
     return visit.page(
         "tenant",
@@ -131,7 +122,7 @@ async def _grounding(
         limit_s=LIMIT_S,
         detector=await detector_of(visit, visit.control.directory.get(record.id)),
         are_texts_kept=keeping.text is AuditText.FULL and keeping.keeps_detail,
-        others=others if visit.person.is_admin else visit.events.redacted({"": others})[""],
+        others=others if visit.who.is_admin else visit.events.redacted({"": others})[""],
         seen=json.dumps({each.name: each.own for each in fields}),
     )
 
@@ -139,11 +130,11 @@ async def _grounding(
 async def _save(visit: Visit) -> Response:
     id_ = visit.part("tenant")
     record = await visit.control.registry.tenant(id_)
-    values, problems = read_form(visit.form)
+    values, problems = grounding.read_form(visit.form)
     if problems:
         problem = "Nothing was saved: see the fields that are marked."
         return await _grounding(visit, record, sent=visit.form, problem=problem, problems=problems)
-    policy, metadata = split(record, values)
+    policy, metadata = grounding.split(record, values)
     if not policy and not metadata:
         return RedirectResponse(tenant_path(id_, "?done=same"), 303)
     try:
@@ -154,7 +145,7 @@ async def _save(visit: Visit) -> Response:
             "Somebody else changed this tenant meanwhile. Below are their settings with your "
             "changes, not saved yet."
         )
-        mine = changed_fields(visit.form)
+        mine = grounding.changed_fields(visit.form)
         return await _grounding(visit, newer, sent=mine, problem=problem, status=409)
     except ConfigError as error:
         return await _not_possible(visit, record, error)
@@ -193,7 +184,7 @@ async def _try(visit: Visit) -> Response:
     """Replay stored answers under the settings in the form, without saving the settings."""
     control, id_ = visit.control, visit.part("tenant")
     record = await control.registry.tenant(id_)
-    values, problems = read_form(visit.form)
+    values, problems = grounding.read_form(visit.form)
     if problems:
         problem = "Nothing was tried: see the fields that are marked."
         return await _grounding(visit, record, sent=visit.form, problem=problem, problems=problems)

@@ -78,6 +78,12 @@ class Visit:
     form: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def who(self) -> Person:
+        """The person who sent the request, on a page for people who are signed in."""
+        assert self.person is not None
+        return self.person
+
+    @property
     def own(self) -> ConsoleServices:
         """The services of the console."""
         return services_of(self.request)
@@ -90,8 +96,7 @@ class Visit:
     @property
     def events(self) -> ControlEvents:
         """The builder of audit events about the actions of this person."""
-        assert self.person is not None
-        return self.control.events(self.person.actor, trace_id=trace_id(self.request))
+        return self.control.events(self.who.actor, trace_id=trace_id(self.request))
 
     @property
     def query(self) -> Mapping[str, str]:
@@ -215,10 +220,9 @@ async def person_of(request: Request) -> Person | None:
         own.provider is None or account.identity.issuer != own.provider.issuer
     ):
         return nobody  # the account's provider is no longer configured
-    actor = account_actor(account.name)
     return Person(
         name=account.name,
-        actor=actor,
+        actor=account_actor(account.name),
         role=account.role,
         secret=token,
         has_password=account.identity is None,

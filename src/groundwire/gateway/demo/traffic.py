@@ -18,8 +18,7 @@ TENANTS = ("city-guide", "museum-shop", "school")
 def live_traffic(url: str) -> Iterator[None]:
     """Send chats to the gateway at the base URL ``url`` (without ``/v1``) while the block runs."""
     stopped = threading.Event()
-    thread = threading.Thread(target=_send, args=(url, stopped), name="traffic", daemon=True)
-    thread.start()
+    threading.Thread(target=_send, args=(url, stopped), name="traffic", daemon=True).start()
     try:
         yield
     finally:

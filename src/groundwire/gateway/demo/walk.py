@@ -33,8 +33,7 @@ _SHOWN_FACTS = ("action", "ungrounded_claim_count", "unsupported_spans", "max_se
 @cache
 def script() -> dict[str, Any]:
     """Return the content of ``scenes.toml``, such as ``answers``, ``settings`` and ``scenes``."""
-    text = resources.files(__package__).joinpath("scenes.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return tomllib.loads(resources.files(__package__).joinpath("scenes.toml").read_text("utf-8"))
 
 
 def request_of(scene: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

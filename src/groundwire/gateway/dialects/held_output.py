@@ -142,8 +142,6 @@ class HeldOutput(HeldBlocks):
     @property
     def _begun(self) -> Mapping[str, Any]:
         """The response at its start, for a client that has not received the first event."""
-        held = (step.event.known for step in self._steps)
-        begun = (each["response"] for each in held if each.get("type") == "response.created")
         return {
             "id": f"resp_{self.trace_id}",
             "object": "response",
@@ -160,7 +158,7 @@ class HeldOutput(HeldBlocks):
             "tool_choice": "auto",
             "tools": [],
             "top_p": None,
-            **next(begun, {}),
+            **self._held_part("response.created", "response"),
         }
 
 

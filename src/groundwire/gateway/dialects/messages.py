@@ -281,8 +281,6 @@ class HeldMessage(HeldBlocks):
     @property
     def _begun(self) -> Mapping[str, Any]:
         """The message at its start, without content: as it was sent, else as held, else made up."""
-        held = (step.event.known for step in self._steps)
-        starts = (each["message"] for each in held if each.get("type") == "message_start")
         return {
             "id": f"msg_{self.trace_id}",
             "type": "message",
@@ -292,5 +290,5 @@ class HeldMessage(HeldBlocks):
             "stop_reason": None,
             "stop_sequence": None,
             "usage": {"input_tokens": 0, "output_tokens": 0},
-            **(self._message or next(starts, {})),
+            **(self._message or self._held_part("message_start", "message")),
         }

@@ -86,8 +86,7 @@ class Problem(Exception):  # noqa: N818 - a response for the client, not a failu
 
 @cache
 def _named() -> Mapping[str, Mapping[str, Any]]:
-    text = resources.files(__package__).joinpath("problems.toml").read_text("utf-8")
-    return tomllib.loads(text)
+    return tomllib.loads(resources.files(__package__).joinpath("problems.toml").read_text("utf-8"))
 
 
 def problem_response(problem: Problem, *, trace_id: str, path: str = "") -> Response:

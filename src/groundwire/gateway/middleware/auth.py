@@ -164,8 +164,7 @@ def check_is_local(scope: Scope) -> None:
     if len(hosts) != 1 or not is_loopback_host(host_of(hosts[0].decode("latin-1"))):
         raise Problem.named("host_not_local")
     for origin in values(scope, b"origin"):
-        authority = origin.decode("latin-1").partition("://")[2]
-        if not is_loopback_host(host_of(authority)):
+        if not is_loopback_host(host_of(origin.decode("latin-1").partition("://")[2])):
             raise Problem.named("origin_not_local")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from groundwire.detection.rows import refuse_constant
 from groundwire.gateway.http.caller import OPEN
 from groundwire.gateway.http.problems import Problem, as_problem, invalid_json, too_large
 from groundwire.gateway.middleware.guard import Guard
@@ -103,7 +104,7 @@ def parse_json(
     """
     try:
         text = body.decode("utf-8-sig")
-        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=object_pairs_hook)
+        return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=object_pairs_hook)
     except UnicodeDecodeError as error:
         raise invalid_json(f"byte {error.start:,} is not UTF-8") from error
     except json.JSONDecodeError as error:
@@ -113,7 +114,3 @@ def parse_json(
         raise as_problem(error) from error
     except ValueError as error:
         raise invalid_json("it has a number that cannot be read") from error
-
-
-def _no_constant(word: str) -> None:
-    raise ValueError(word)

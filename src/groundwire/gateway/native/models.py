@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from groundwire.gateway.http.openapi import ApiModel
 from groundwire.gateway.native.route import SHAPES
@@ -57,7 +57,7 @@ OperatingPoint = Annotated[
 _CHAT = {"type": "object", "additionalProperties": True}
 
 
-class CheckRequest(ApiModel):
+class CheckRequest(ApiModel, extra="forbid"):
     """An answer, and the sources that it may rest on.
 
     Attributes:
@@ -65,15 +65,13 @@ class CheckRequest(ApiModel):
         answer: The text to check.
     """
 
-    model_config = ConfigDict(extra="forbid")
-
     sources: Sources
     question: str | None = None
     answer: str
     operating_point: OperatingPoint = None
 
 
-class ConversationRequest(ApiModel):
+class ConversationRequest(ApiModel, extra="forbid"):
     """A chat request and its response, checked through all stages of the gateway.
 
     Attributes:
@@ -81,20 +79,16 @@ class ConversationRequest(ApiModel):
         response: The body of its chat completion.
     """
 
-    model_config = ConfigDict(extra="forbid")
-
     request: Annotated[Any, WithJsonSchema(_CHAT)]
     response: Annotated[Any, WithJsonSchema(_CHAT)]
 
 
-class TranscriptRequest(ApiModel):
+class TranscriptRequest(ApiModel, extra="allow"):
     """A chat request whose last message is the assistant's answer.
 
     Attributes:
         messages: The messages, of which the last is the answer to check.
     """
-
-    model_config = ConfigDict(extra="allow")
 
     messages: Annotated[list[Any], WithJsonSchema({"type": "array", "items": _CHAT, "minItems": 1})]
 
@@ -238,7 +232,7 @@ class ErrorResponse(ApiModel):
     error: ErrorBody
 
 
-class BatchRow(ApiModel):
+class BatchRow(ApiModel, extra="allow"):
     """The result of a row: a result as `/v1/check` gives it, or an error.
 
     Attributes:
@@ -247,8 +241,6 @@ class BatchRow(ApiModel):
         outcome: The outcome, if the row was checked.
         error: The error, if the row was not checked.
     """
-
-    model_config = ConfigDict(extra="allow")
 
     row: int = Field(ge=1)
     id: str | float | None = None

@@ -59,8 +59,7 @@ async def recorded(
         result = await bounded(own, work)
     except CheckTimeoutError as error:
         context = own.pipeline.open_answer(tenant=who.tenant, overrides=who.overrides)
-        unchecked = failed(own.pipeline, context, error)
-        result = replace(unchecked, failure=too_slow(own))
+        result = replace(failed(own.pipeline, context, error), failure=too_slow(own))
     await recorder.native(result.context, result.answers, row=row)
     if result.failure is not None:
         raise result.failure

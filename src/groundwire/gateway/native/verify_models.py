@@ -6,7 +6,7 @@ choose the backend, its address or its key.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, WithJsonSchema
+from pydantic import Field, WithJsonSchema
 
 from groundwire.gateway.http.openapi import ApiModel
 
@@ -35,7 +35,7 @@ Spans = Annotated[
 ]
 
 
-class VerifyRequest(ApiModel):
+class VerifyRequest(ApiModel, extra="forbid", strict=True):
     """An answer that cites its evidence. A setting that is `null` has the configured value.
 
     Attributes:
@@ -56,8 +56,6 @@ class VerifyRequest(ApiModel):
         include_prompts: Whether the report includes the prompts that were sent to an endpoint.
         citations: Whether the report says what is wrong with the citations of each claim.
     """
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     answer: str
     spans: Spans

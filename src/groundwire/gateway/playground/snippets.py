@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from groundwire.detection.example import Example
+from groundwire.detection.example import Example, Source
 from groundwire.render.html import read_part
 
 Point = str | float
@@ -32,19 +32,17 @@ def _literal(value: object, space: str) -> str:
 
 
 def _values(example: Example) -> dict[str, object]:
-    own_id = (f"S{number}" for number in range(len(example.sources)))
-    sources = [
-        each.text
-        if each.id == id_ and each.title is None
-        else _named(each.id, each.title, each.text)
-        for each, id_ in zip(example.sources, own_id, strict=True)
-    ]
+    sources = [_source(each, f"S{number}") for number, each in enumerate(example.sources)]
     asked = {"question": example.question} if example.question else {}
     return {"sources": sources, **asked, "answer": example.answer}
 
 
-def _named(id_: str, title: str | None, text: str) -> dict[str, str]:
-    return {"id": id_, **({"title": title} if title else {}), "text": text}
+def _source(source: Source, own_id: str) -> str | dict[str, str]:
+    """Return a source as its text alone, unless it has a title, or an id that is not ``own_id``."""
+    if source.id == own_id and source.title is None:
+        return source.text
+    title = {"title": source.title} if source.title else {}
+    return {"id": source.id, **title, "text": source.text}
 
 
 #: Name of a kind of code → the function that writes it.

@@ -148,8 +148,7 @@ def _clause_before(text: str, start: int, colon: int) -> int:
     """Return the start of the clause before a colon, at most 64 characters before it."""
     first = max(start, colon - _MAX_NAME)
     window = text[first:colon]
-    last = max(window.rfind(mark) for mark in ".!?,>\n")
-    return first + last + 1
+    return first + max(window.rfind(mark) for mark in ".!?,>\n") + 1
 
 
 def is_filled(text: str, label: PromptLabel, names: Names) -> bool:

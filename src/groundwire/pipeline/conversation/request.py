@@ -155,9 +155,8 @@ def read_request(
             skipped[Skipped.PART] += skipped.pop(kind, 0)
     else:
         named_sources[SourceOrigin.DOCUMENTS] = _documents(body, messages, skipped)
-        results = _latest_turn_first(messages)
         found += [
-            {SourceOrigin.TOOL: results, SourceOrigin.CONTEXT: context},
+            {SourceOrigin.TOOL: _latest_turn_first(messages), SourceOrigin.CONTEXT: context},
             {SourceOrigin.CONTEXT: loose},
         ]
     offered: tuple[OfferedSource, ...] = ()
@@ -168,9 +167,8 @@ def read_request(
         if offered:
             unused.update({origin: len(each) for origin, each in pieces.items()})
             continue
-        named = _named(pieces)
         limited = limit_by(
-            named,
+            _named(pieces),
             lambda each: len(each.source.text),
             max_sources=max_sources,
             max_source_chars=max_source_chars,

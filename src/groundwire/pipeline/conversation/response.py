@@ -176,8 +176,7 @@ def _read_message(message: Mapping[str, object], index: int) -> Answer:
 
 def _calls(message: Mapping[str, Any]) -> Iterator[ToolCall]:
     """Yield the tool calls in a message, in ``tool_calls`` or the older ``function_call``."""
-    legacy = {"function": message.get("function_call")}
-    for call in (*items_of(message.get("tool_calls")), legacy):
+    for call in (*items_of(message.get("tool_calls")), {"function": message.get("function_call")}):
         if (found := ToolCall.of(call)) is not None:
             yield found
 

@@ -93,8 +93,7 @@ def close_gaps(parts: list[PromptPart], text: str) -> None:
     end = last_start if is_asked_last else marked[-1].end
     inside = [part for part in parts if start <= part.start and part.end <= end]
     others = [part for part in inside if part.does is not Wording.INFORMS]
-    n_others = sum(part.end - part.start for part in others)
-    is_asking = n_others * 2 > end - start and not points
+    is_asking = sum(part.end - part.start for part in others) * 2 > end - start and not points
     if not inside or is_asking or any(part.attributes for part in inside):
         return
     if any(wording.is_told(text[part.start : part.end]) for part in others):

@@ -163,8 +163,7 @@ def instructs_the_model(text: str) -> bool:
 
 def goes_on(sentence: str) -> bool:
     """Return whether a sentence continues the one before it: "She is 300 years old"."""
-    first = sentence.lower().split(maxsplit=1)[:1]
-    return not listed("go on").isdisjoint(first)
+    return not listed("go on").isdisjoint(sentence.lower().split(maxsplit=1)[:1])
 
 
 def is_imperative(words: list[str]) -> bool:
@@ -193,8 +192,7 @@ def n_informing_words(text: str, *, is_user: bool, up_to: int) -> int:
     """Count the words of sentences that state something, until there are ``up_to`` or more."""
     total = 0
     for sentence, words in _said(text):
-        is_stated = wording_of(sentence, is_user=is_user) is Wording.INFORMS
-        if is_stated and states_something(words):
+        if wording_of(sentence, is_user=is_user) is Wording.INFORMS and states_something(words):
             total += len(words)
         if total >= up_to:
             break

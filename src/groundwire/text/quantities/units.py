@@ -35,8 +35,7 @@ class Unit:
 
 def _read_table() -> dict[str, Unit]:
     units: dict[str, Unit] = {}
-    table = Path(__file__).with_name("units.txt").read_text(encoding="utf-8")
-    for line in table.splitlines():
+    for line in Path(__file__).with_name("units.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("#"):
             continue
         head, aliases = line.split(": ")
