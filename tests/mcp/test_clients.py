@@ -86,6 +86,16 @@ def test_plain_http_goes_with_the_host_that_may_have_it() -> None:
     assert args[4:] == ["--base-url", "http://llm.svc/v1", "--plain-http-host", "llm.svc"]
 
 
+@pytest.mark.parametrize("more", [(), ("--print-config", "cursor")])
+def test_the_server_reads_the_variables_that_its_printed_configuration_names(
+    more: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://llm.svc/v1")
+    refused = invoke("mcp", "--verifier", "openai", *more)
+    assert refused.exit_code == 2
+    assert "OPENAI_BASE_URL = 'http://llm.svc/v1' is not possible" in refused.stderr
+
+
 def test_a_service_whose_address_is_not_known_is_told() -> None:
     result = invoke("mcp", "--print-config", "claude-code", "--verifier", "service")
     env = json.loads(result.stdout)["mcpServers"]["groundwire"]["env"]

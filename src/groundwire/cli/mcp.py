@@ -19,6 +19,7 @@ from groundwire.cli.settings import read_variable, require, with_values
 from groundwire.text.files.reading import STDIN
 
 if TYPE_CHECKING:
+    from groundwire.config.tree import Config
     from groundwire.mcp.backend import Backend
     from groundwire.mcp.http import Access
     from groundwire.mcp.server import ToolServer
@@ -113,6 +114,10 @@ class ServerOptions:
             words += ["--root", str(root.resolve())]
         return words
 
+    def _config(self, ctx: click.Context) -> "Config":
+        given = given_settings(self)
+        return with_values(read_config(ctx, self.file, environ=environ_with(given)), given)
+
     def environment(self, ctx: click.Context) -> tuple[dict[str, str], str | None]:
         """Return the environment variables that the server needs when a client starts it.
 
@@ -123,8 +128,7 @@ class ServerOptions:
         from groundwire.config.tree import SETTINGS
         from groundwire.verify.backends import KEY_VARIABLE, URL_VARIABLES
 
-        given = given_settings(self)
-        config = with_values(read_config(ctx, self.file, environ=environ_with(given)), given)
+        config = self._config(ctx)
         values, secret = dict[str, str](), None
         for path, origin in config.origins.items():
             if path.partition(".")[0] in _SECTIONS and origin.source in os.environ:
@@ -153,7 +157,7 @@ class ServerOptions:
         from groundwire.mcp.models import Models
         from groundwire.mcp.sessions import Stores
 
-        config = with_values(read_config(ctx, self.file), given_settings(self))
+        config = self._config(ctx)
         if config.verify.verifier != "local":
             require(("openai",), f"The verifier {config.verify.verifier}", "verify")
         with closing(Models(config)) as models:
