@@ -19,7 +19,7 @@ from groundwire.cli.settings import read_variable, require, with_values
 from groundwire.text.files.reading import STDIN
 
 if TYPE_CHECKING:
-    from groundwire.config.tree import Config
+    from groundwire.config import Config
     from groundwire.mcp.backend import Backend
     from groundwire.mcp.http import Access
     from groundwire.mcp.server import ToolServer

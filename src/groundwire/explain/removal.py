@@ -6,7 +6,9 @@ from groundwire.detection.asides.known_words import words_in
 from groundwire.detection.values import Aside, AsideKind, Claim, Detection, Label
 from groundwire.text.vocabulary import words
 
-#: The least P(not supported) of what is taken out.
+#: The least P(not supported) of what is taken out. Of validation answers (``slots/validation``), 62
+#: of 158 sentences and 49 of 371 other slots that nothing supports are taken out, and nothing of
+#: 1,846 right claims; of RAGTruth's, 44 sentences, 3 of which no annotator marked.
 _SURE = 0.93
 #: The least share of a sentence's characters that must be marked.
 _MOST_MARKED = 0.7
