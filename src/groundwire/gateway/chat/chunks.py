@@ -119,7 +119,7 @@ def chunk_of(data: dict[str, Any]) -> Chunk:
     is_plain = known_fields.WITHOUT_ANSWERS.issuperset(own)
     if choices is None and not own.get("error") and not is_plain:
         raise UnreadableChunkError("it has no choices, and more than the usage")
-    if any(own.get(name) for name in TEXTS):
+    if any(map(own.get, TEXTS)):
         raise UnreadableChunkError("it has text outside of its choices")
     return Chunk(
         data=own,

@@ -31,6 +31,10 @@ _NAMES_IN_CHOICE = ("content_filter_results",)
 #: Fields of a chunk that may be sent before the answer has passed its check, unless they may hold
 #: prose (see :func:`.may_hold_text`).
 _OF_CHUNK = {*HEAD, "choices", "prompt_filter_results", "obfuscation", "provider"}
+#: Fields of a chunk, and of a choice, that has only text. Such a chunk need not be divided, which
+#: would take time.
+_PLAIN = {*HEAD, "choices", "usage", "obfuscation"}
+_PLAIN_CHOICE = {"index", "delta", "finish_reason", "logprobs"}
 #: The first line of an error event of some upstreams.
 _ERROR_NAME = b"event: error\n"
 
@@ -71,18 +75,21 @@ class HeldAnswer:
     _pieces: deque[_Piece] = field(default_factory=deque)
     _late: list[bytes] = field(default_factory=list)
 
-    def take(self, part: DeltaPart, data: Mapping[str, Any], raw: bytes | None) -> None:
+    def take(
+        self, part: DeltaPart, data: Mapping[str, Any], raw: bytes | None, *, is_plain: bool
+    ) -> None:
         """Hold back the part of a chunk that is about this answer.
 
         Args:
             part: The part of the chunk.
             data: The whole chunk.
+            is_plain: Whether all of the chunk but its choices may be sent with the text.
             raw: The bytes of the event; ``None`` if the event is about several answers, or must not
                 be sent unchanged.
         """
         whole = {**data, "choices": [part.choice]}
         early = late = whole
-        if part.finish or self.stream.withholds:
+        if part.finish or (self.stream.withholds and not (is_plain and _is_text_alone(part))):
             early, late = _divided(whole, part)
         if not part.finish and early == whole:
             self._keep(part, raw or self.stream.write(whole), part.choice)
@@ -244,7 +251,8 @@ class HeldStream:
         text are sent, if it has any.
         """
         head = {key: value for key, value in chunk.data.items() if key in HEAD}
-        if not head.items() <= self.head.items():  # they are the same in nearly all chunks
+        has_known_head = head.items() <= self.head.items()  # as in nearly all chunks
+        if not has_known_head:
             self.head.update(without_text(head, HEAD) if self.withholds else head)
         usage = chunk.data.get("usage")
         self.usage = usage if usage and not known_fields.has_strings(usage) else self.usage
@@ -259,8 +267,10 @@ class HeldStream:
                 self._n_bytes += len(own)
             return
         raw = event.raw if len(chunk.parts) == 1 and is_as_sent else None
+        is_plain = has_known_head and chunk.data.keys() <= _PLAIN and not chunk.data.get("usage")
+        is_plain = is_plain and not known_fields.may_hold_text(chunk.data.get("obfuscation"))
         for part in chunk.parts:
-            self.answer(part.index).take(part, chunk.data, raw)
+            self.answer(part.index).take(part, chunk.data, raw, is_plain=is_plain)
 
     def answer(self, index: int) -> HeldAnswer:
         """Return the answer with this number; make it if it is new."""
@@ -344,6 +354,13 @@ def _divided(chunk: Mapping[str, Any], part: DeltaPart) -> tuple[dict[str, Any],
     last = {**choice, "delta": rest, "logprobs": None if is_of_text else logprobs}
     head = without_text({**chunk, "choices": []}, _OF_CHUNK)
     return {**head, "choices": [first]}, {**chunk, "choices": [last]}
+
+
+def _is_text_alone(part: DeltaPart) -> bool:
+    """Return whether all of a choice may be sent with its text, as in most chunks."""
+    choice, delta = part.choice, part.choice.get("delta") or {}
+    is_bare = choice.keys() <= _PLAIN_CHOICE and not choice.get("logprobs")
+    return is_bare and delta.keys() == {"content"} and isinstance(delta["content"], str)
 
 
 def _divided_delta(delta: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

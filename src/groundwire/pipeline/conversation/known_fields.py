@@ -98,7 +98,7 @@ def count_unread(data: object, known: Collection[str]) -> int:
     """
     if not isinstance(data, Mapping):
         return 0
-    return sum(may_hold_text({key: value}) for key, value in data.items() if key not in known)
+    return sum(may_hold_text({key: data[key]}) for key in data.keys() - known)
 
 
 def unread_in(message: Mapping[str, Any]) -> int:

@@ -208,7 +208,7 @@ _REASONING = ("reasoning_content", "reasoning", "thinking", "reasoning_details",
 
 def has_reasoning(message: Mapping[str, Any]) -> bool:
     """Return whether a message, or a streamed delta, has reasoning of the model."""
-    return any(message.get(name) for name in _REASONING)
+    return any(map(message.get, _REASONING))
 
 
 def answer_of(
