@@ -131,7 +131,7 @@ def test_litellm_blocks_what_the_messages_of_the_same_call_do_not_support(post: 
 
 @pytest.mark.shows(
     "LiteLLM",
-    unchecked="the action `NOT_CHECKED`, which LiteLLM logs and lets pass",
+    unchecked="the action `NOT_CHECKED`, which LiteLLM lets pass; its debug log has it",
 )
 @pytest.mark.parametrize("call", ["never seen", None])
 def test_litellm_learns_that_an_answer_of_an_unknown_call_was_not_checked(
