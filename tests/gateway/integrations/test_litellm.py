@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -29,8 +28,6 @@ for package in ("litellm", "apscheduler", "backoff", "fastapi_sso"):
 
 RIGHT, WRONG = "It is right.", "It is wrong."
 MASTER_KEY = f"sk-{'0123456789abcdef' * 4}"  # LiteLLM refuses to start without one
-
-shows = partial(pytest.mark.shows, "LiteLLM")
 
 
 def configuration(gateway: str, model: str, *, sampled: bool) -> dict[str, Any]:
@@ -164,7 +161,7 @@ def sampling(
     yield from running(tmp_path_factory.mktemp("sampled"), gateway, models, sampled=True)
 
 
-@shows(evidence="messages, then answers, joined by call id")
+@pytest.mark.shows("LiteLLM", evidence="messages, then answers, joined by call id")
 def test_a_wrong_answer_is_withheld_and_a_right_one_is_untouched(proxy: Proxy) -> None:
     assert proxy.whole(RIGHT, RIGHT) == (200, RIGHT)
     status, message = proxy.whole(WRONG, RIGHT)
@@ -172,7 +169,7 @@ def test_a_wrong_answer_is_withheld_and_a_right_one_is_untouched(proxy: Proxy) -
     assert "wrong" not in message
 
 
-@shows(stream="held until the end, or by sentence")
+@pytest.mark.shows("LiteLLM", stream="held until the end, or by sentence")
 def test_a_streamed_answer_is_held_to_its_end(proxy: Proxy) -> None:
     right = f"{RIGHT} {RIGHT}\n\n— «{RIGHT}»"
     assert proxy.streamed(right, RIGHT) == (right, "")
@@ -180,7 +177,9 @@ def test_a_streamed_answer_is_held_to_its_end(proxy: Proxy) -> None:
     assert (text, "hallucination detected" in error) == ("", True)
 
 
-@shows(unchecked="the action `NOT_CHECKED`, which LiteLLM lets pass; its debug log has it")
+@pytest.mark.shows(
+    "LiteLLM", unchecked="the action `NOT_CHECKED`, which LiteLLM lets pass; its debug log has it"
+)
 def test_an_answer_without_evidence_passes_and_the_debug_log_says_so(proxy: Proxy) -> None:
     n_before = proxy.log.read_text().count("NOT_CHECKED")
     assert proxy.whole(WRONG) == (200, WRONG)

@@ -7,7 +7,6 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -38,8 +37,6 @@ RIGHT, WRONG = "It is right.", "It is wrong."
 QUESTION, UNKNOWN = "Is it right?", "I don't know the answer to that."
 
 Ask = Callable[..., str]
-
-shows = partial(pytest.mark.shows, "NeMo Guardrails")
 
 
 class ScriptedModel:
@@ -141,13 +138,13 @@ def server(gateway: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
             yield send
 
 
-@shows(evidence="chunks and the answer")
+@pytest.mark.shows("NeMo Guardrails", evidence="chunks and the answer")
 def test_the_server_withholds_a_wrong_answer_and_leaves_a_right_one(server: Ask) -> None:
     assert server(RIGHT, relevant_chunks=RIGHT) == RIGHT
     assert server(WRONG, relevant_chunks=RIGHT) == UNKNOWN
 
 
-@shows(unchecked="the score 0, which blocks")
+@pytest.mark.shows("NeMo Guardrails", unchecked="the score 0, which blocks")
 def test_the_server_withholds_what_was_not_checked(server: Ask) -> None:
     assert server(RIGHT) == UNKNOWN
     assert server("Это верно, и это сказано здесь.", relevant_chunks=RIGHT) == UNKNOWN
