@@ -12,7 +12,7 @@ from tests.gateway.integrations.page import examples
 from tests.gateway.native_app import fixed_pipeline
 from tests.gateway.serving import serving
 
-boto3 = pytest.importorskip("boto3", reason="boto3 is not installed: the extra gateways")
+boto3 = pytest.importorskip("boto3", reason="boto3 is not installed: the extra proxies")
 from botocore.exceptions import ClientError
 
 pytestmark = pytest.mark.nightly
