@@ -45,7 +45,9 @@ DEFAULT_CHOICE = DetectorChoice(
 _REQUIREMENT = re.compile(r"""([\w.-]+).*;.*\bextra\s*==\s*["']([\w.-]+)["']""")
 _NOT_WINDOWS = re.compile(r"""sys_platform\s*!=\s*["']win32""")
 #: Extras that are not listed: those for developers, and ``all``.
-_INNER_EXTRAS = ("all", "browser", "clients", "dev", "docs", "instructor", "notebooks", "openai2")
+_INNER_EXTRAS = (
+    *("all", "browser", "clients", "dev", "docs", "instructor", "notebooks", "openai2", "proxies"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

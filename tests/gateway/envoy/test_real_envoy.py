@@ -1,10 +1,7 @@
 """Envoy itself, with its filter ext_proc before a scripted model."""
 
 import json
-import socket
-import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +16,7 @@ from tests.gateway.completions import completion
 from tests.gateway.integrations.conftest import KEY, chat
 from tests.gateway.native_app import fixed_pipeline
 from tests.gateway.serving import serving
+from tests.gateway.started import free_port, started
 from tests.gateway.wire import PATIENCE_S, Gate, Script, ScriptedUpstream, stream_events
 
 pytest.importorskip("grpc", reason="the extra envoy is not installed")
@@ -131,39 +129,19 @@ class Door:
 def door(request: pytest.FixtureRequest) -> Iterator[Door]:
     config = parse(_CONFIG, name="groundwire.yaml", environ={})
     with (
-        socket.create_server(("127.0.0.1", 0)) as taken,
         tempfile.TemporaryDirectory() as folder,
         ScriptedUpstream() as model,
         fixed_pipeline(tenants=config.tenants, policy=config.policy) as pipeline,
     ):
         app = create_app(config, pipeline=pipeline)
         with serving(app):
-            port = taken.getsockname()[1]
-            taken.close()
-            file = Path(folder) / "envoy.json"
+            port, file = free_port(), Path(folder) / "envoy.json"
             settings = _proxy(port, model.port, app.state.ext_proc_port, request.param)
             file.write_text(json.dumps(settings), encoding="utf-8")
             command = [str(BINARY), "-c", str(file), "--concurrency", "1", "-l", "warning"]
-            envoy = subprocess.Popen([*command, "--use-dynamic-base-id"])
-            try:
-                _wait_until_it_listens(port, envoy)
+            command.append("--use-dynamic-base-id")
+            with started(command, port, log=Path(folder) / "log"):
                 yield Door(f"http://127.0.0.1:{port}", model, request.param)
-            finally:
-                envoy.terminate()
-                envoy.wait(PATIENCE_S)
-
-
-def _wait_until_it_listens(port: int, envoy: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 3 * PATIENCE_S
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            assert envoy.poll() is None, "Envoy ended; its log says why"
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        else:
-            return
 
 
 def test_a_right_answer_is_untouched_and_a_wrong_one_refused(door: Door) -> None:

@@ -25,6 +25,21 @@ def test_nemo_never_passes_what_was_not_checked(post: Post, claim: str) -> None:
     assert (reply.status_code, reply.json()["alignscore"]) == (200, 0.0)
 
 
+@pytest.mark.parametrize(
+    ("key", "body", "outcome"),
+    [
+        (f"{KEY[:-4]}none", {"evidence": [RIGHT], "claim": RIGHT}, "invalid_api_key"),
+        (KEY, {"evidence": [RIGHT]}, "invalid_body"),
+    ],
+)
+def test_nemo_gets_a_score_that_blocks_in_place_of_an_error(
+    post: Post, key: str, body: dict[str, Any], outcome: str
+) -> None:
+    """It lets an answer pass if the status is not 200."""
+    reply = post(NEMO, body, authorization=f"Bearer {key}")
+    assert (reply.status_code, reply.json()) == (200, {"alignscore": 0.0, "outcome": outcome})
+
+
 def hook(asked: dict[str, Any], answer: str, event: str = "afterRequestHook") -> dict[str, Any]:
     body = {"choices": [{"message": {"role": "assistant", "content": answer}}]}
     response = {"text": answer, "json": body} if event == "afterRequestHook" else {}
@@ -131,7 +146,7 @@ def test_litellm_blocks_what_the_messages_of_the_same_call_do_not_support(post: 
 
 @pytest.mark.shows(
     "LiteLLM",
-    unchecked="the action `NOT_CHECKED`, which LiteLLM logs and lets pass",
+    unchecked="the action `NOT_CHECKED`, which LiteLLM lets pass; its debug log has it",
 )
 @pytest.mark.parametrize("call", ["never seen", None])
 def test_litellm_learns_that_an_answer_of_an_unknown_call_was_not_checked(

@@ -97,11 +97,21 @@ def test_bedrock_passes_a_grounded_answer_and_any_input(post: Post) -> None:
 def test_bedrock_is_told_that_an_answer_was_not_checked(post: Post) -> None:
     found = post(BEDROCK, bedrock("Это верно. Здесь всё сказано правильно.", "It is right.")).json()
     assert (found["action"], found["assessments"]) == ("NONE", [{}])
-    assert found["actionReason"] == "Not all of the content was checked: partial"
+    assert found["actionReason"] == "Not all content was checked: partial"
 
 
 @pytest.mark.shows("Bedrock", unchecked="status 400 without sources")
 def test_bedrock_is_told_that_sources_are_missing(post: Post) -> None:
     reply = post(BEDROCK, bedrock("It is right."))
     assert reply.status_code == 400
-    assert reply.json()["error"]["code"] == "missing_grounding_source"
+    found = reply.json()
+    assert found["error"]["code"] == "missing_grounding_source"
+    # Clients of AWS read an error where its code and its message are outside.
+    assert found["code"] == "missing_grounding_source"
+    assert found["message"] == found["error"]["message"]
+
+
+def test_the_identifier_of_a_bedrock_guardrail_may_be_an_arn(post: Post) -> None:
+    path = BEDROCK.replace("any", "arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aguardrail%2Fx1")
+    found = post(path, bedrock("It is wrong.", "It is right."))
+    assert (found.status_code, found.json()["action"]) == (200, "GUARDRAIL_INTERVENED")

@@ -95,11 +95,16 @@ def problem_response(problem: Problem, *, trace_id: str, path: str = "") -> Resp
     if problem.status in (429, 503):
         # OpenAI's clients read Retry-After, and then try again.
         headers.setdefault("Retry-After", "1")
-    body = {"type": "error"} if path.endswith("/messages") else {}  # as in Anthropic's API
-    body |= problem.to_dict(trace_id=trace_id)
+    status, body = problem.status, problem.to_dict(trace_id=trace_id)
+    if path.endswith("/messages"):  # as in Anthropic's API
+        body = {"type": "error", **body}
+    elif path.startswith("/guardrail/"):  # as in Bedrock's
+        body |= {"message": problem.message, "code": problem.code}
+    elif path.startswith("/alignscore_"):  # NeMo lets the answer pass if it gets an error
+        status, body = 200, {"alignscore": 0.0, "outcome": problem.code}
     # JSON in ASCII, because UTF-8 cannot encode a lone surrogate in a message.
     content = json.dumps(body, separators=(",", ":"))
-    return Response(content, problem.status, headers, media_type="application/json")
+    return Response(content, status, headers, media_type="application/json")
 
 
 def as_problem(error: BaseException) -> Problem:

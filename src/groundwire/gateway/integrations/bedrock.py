@@ -13,7 +13,7 @@ from groundwire.gateway.integrations import host_checks as checks
 from groundwire.gateway.native.running import answered
 from groundwire.pipeline import Checked
 
-PATH = "/guardrail/{identifier}/version/{version}/apply"
+PATH = "/guardrail/{identifier:path}/version/{version}/apply"
 
 router = checks.host_router()
 
@@ -60,7 +60,8 @@ class GuardrailRequest(checks.HostModel):
 async def apply_guardrail(request: Request, body: GuardrailRequest) -> Response:
     """Check content against its grounding sources.
 
-    The identifier and the version of the guardrail in the path are ignored.
+    The identifier and the version of the guardrail in the path are ignored. The identifier may be
+    an ARN, which has a slash.
     """
     answer = "\n".join(body.texts("guard_content"))
     if body.source == "INPUT" or not answer:
@@ -77,6 +78,7 @@ def _reply(answer: str, checked: Checked | None) -> dict[str, Any]:
     is_intervened = checked is not None and checks.is_withheld([checked])
     coverage = None if checked is None or checked.detection is None else checked.detection.coverage
     unread = coverage.answer_chars - coverage.read_chars if coverage else len(answer)
+    read = {"guarded": len(answer) - unread, "total": len(answer)}
     return {
         "usage": {
             "topicPolicyUnits": 0,
@@ -90,15 +92,12 @@ def _reply(answer: str, checked: Checked | None) -> dict[str, Any]:
         "actionReason": "" if checked is None else checks.refusal([checked]) or _unchecked(checked),
         "outputs": [{"text": checks.refusal([checked])}] if checked and is_intervened else [],
         "assessments": [] if checked is None else [_assessment(checked)],
-        "guardrailCoverage": {
-            "textCharacters": {"guarded": len(answer) - unread, "total": len(answer)}
-        },
+        "guardrailCoverage": {"textCharacters": read},
     }
 
 
 def _unchecked(checked: Checked) -> str:
-    problem = f"Not all of the content was checked: {checked.outcome}"
-    return "" if checks.is_checked([checked]) else problem
+    return "" if checks.is_checked([checked]) else f"Not all content was checked: {checked.outcome}"
 
 
 def _assessment(checked: Checked) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def _complete(text: str) -> str:
 def _reply(answers: Sequence[Checked], held: Sequence[int]) -> dict[str, Any]:
     """Return the verdict; ``held`` has the number of unjudged characters at the end of each answer.
 
-    LiteLLM treats an unknown action, here ``NOT_CHECKED``, as a pass, and logs it.
+    LiteLLM treats an unknown action, here ``NOT_CHECKED``, as a pass; its debug log has it.
     """
     if checks.is_withheld(answers):
         return {"action": "BLOCKED", "blocked_reason": checks.refusal(answers)}

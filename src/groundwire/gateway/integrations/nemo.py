@@ -1,14 +1,12 @@
 """NeMo Guardrails: the endpoint for its rail ``alignscore check facts``, as in 0.24.
 
-NeMo treats an error as a pass, unless it falls back to a check of its own. So if a check fails,
-this endpoint returns the score 0 and not an error.
+NeMo treats an error as a pass, unless it falls back to a check of its own. So for an error, such as
+a wrong key or a check that fails, it gets the score 0 (``problem_response``).
 """
 
 from fastapi import Request, Response
 
 from groundwire.detection.values import Outcome
-from groundwire.errors import GroundwireError
-from groundwire.gateway.http.problems import Problem, as_problem
 from groundwire.gateway.integrations import host_checks as checks
 from groundwire.gateway.native.running import answered
 from groundwire.pipeline import Checked
@@ -33,10 +31,7 @@ class AlignScoreRequest(checks.HostModel):
 async def align_score(request: Request, body: AlignScoreRequest) -> Response:
     """Return a score of how well the evidence supports an answer; 0.5 or more passes."""
     sources = [body.evidence] if isinstance(body.evidence, str) else body.evidence
-    try:
-        checked = await checks.check_answer(request, body.claim, sources=sources, question=None)
-    except (GroundwireError, Problem) as error:
-        return answered({"alignscore": 0.0, "outcome": as_problem(error).code})
+    checked = await checks.check_answer(request, body.claim, sources=sources, question=None)
     return answered({"alignscore": score(checked), "outcome": str(checked.outcome)})
 
 

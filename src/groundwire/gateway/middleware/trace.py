@@ -49,8 +49,8 @@ class Tracing:
         except Exception as error:  # noqa: BLE001 - sent to the client and logged
             log_failure(error, trace_id)
             if not has_started:
-                response = problem_response(as_problem(error), trace_id=trace_id)
-                await response(scope, receive, send_traced)
+                reply = problem_response(as_problem(error), trace_id=trace_id, path=scope["path"])
+                await reply(scope, receive, send_traced)
             # If the response has started, the server closes the connection, as the response has no
             # end. So the client can tell that the response is incomplete.
 
