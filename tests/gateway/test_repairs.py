@@ -123,7 +123,7 @@ def test_a_sentence_is_repaired_before_the_next_one_arrives(running: dict[str, G
 def test_a_sentence_that_nothing_supports_is_taken_out(
     running: dict[str, Gateway], mode: str, spoken: Spoken
 ) -> None:
-    own, lost = running[mode], " The architect Nora Feld won three prizes for her drawings in Oslo."
+    own, lost = running[mode], " The architect Nora Bell won three prizes for her drawings in Oslo."
     right = ["The tower was opened in 1889.", " The tower is 330 m tall."]
     own.upstream.script(Script.json(spoken.body(f"{right[0]}{lost}{right[1]}")))
     assert own.post_to(spoken.path, spoken.request(**SOURCED)).json() == spoken.body("".join(right))
