@@ -62,6 +62,10 @@ class Case:
         ((start, end, _),) = self.wrong.spans
         return any(span.start < end and start < span.end for span in result.before.spans)
 
+    def has_same_text(self, result: Repair) -> bool:
+        """Whether a repaired answer is the right one, but for spaces and the case of letters."""
+        return " ".join(result.answer.lower().split()) == " ".join(self.right.lower().split())
+
     def kind(self, result: Repair) -> str:
         """How the repaired answer compares with the right one."""
         if result.after is None:
@@ -146,7 +150,7 @@ def main() -> None:
     detector = Detector.load(operating_point=options.operating_point)
     kinds: Counter[str] = Counter()
     changes: list[dict[str, Any]] = []
-    n_drawn = n_right = n_marked = n_changed = 0
+    n_drawn = n_right = n_marked = n_changed = n_same = 0
     is_wanted = is_sentence if options.slots == "sentence" else is_conflict
     for case in cases(options.data, random.Random(options.seed), is_wanted):
         if n_drawn == options.n or monotonic() - began > 60 * options.minutes:
@@ -165,6 +169,7 @@ def main() -> None:
             else:
                 kind = case.kind(result)
                 kinds[kind] += 1
+                n_same += case.has_same_text(result)
             if result.edits:
                 changed = {
                     "id": case.record["id"],
@@ -184,6 +189,7 @@ def main() -> None:
         ),
         **{f"kind {kind}": share(kinds[kind], n_flagged) for kind in KINDS},
         "repairs sent": share(n_sent, n_flagged),
+        "of these, with the text of the right answer": share(n_same, n_sent),
         "right answers flagged": share(n_marked, n_right),
         "right answers changed": share(n_changed, n_right),
     }

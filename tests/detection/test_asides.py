@@ -178,6 +178,17 @@ def test_a_list_of_sources_goes_on_after_an_entry_with_a_word_that_no_source_has
         ("The sources don't mention dogs, but cats are welcome.", False),
         ("The sources don't mention dogs, cats are welcome.", False),
         ("The sources don't mention dogs although cats are welcome.", False),
+        ("The documents don't mention dogs, who bit Carl.", False),
+        ("The documents don't mention dogs (one bit Carl).", False),
+        ("The documents don't mention dogs and she was bitten.", False),
+        ("The documents don't explain why dogs bit Carl.", False),
+        ("The documents don't mention that dogs bite.", False),
+        ("The documents don't mention 20 dogs.", False),
+        ("The documents don't mention Carl.", False),  # a name may be invented
+        ("The contract contains no penalties.", False),  # says something of the world
+        ("Earthquakes are not covered by the policy.", False),
+        ("The leaflet lists no risks.", False),
+        ("The leaflet is silent on sports, showering and travel.", True),
         ("Breakfast is not included.", False),  # says nothing about the sources
         ("The founder is not welcome.", False),
     ],
@@ -200,3 +211,10 @@ def test_a_word_within_a_longer_word_of_a_source_is_no_absence() -> None:
     text = "There is no information about take-out."
     assert AsideFinder(["Nothing else."], (), None).is_absence(text)
     assert not AsideFinder(['{"RestaurantsTakeOut": true}'], (), None).is_absence(text)
+    cafe = "The sources do not mention a cafe."
+    assert not AsideFinder(["The café is open."], (), None).is_absence(cafe)
+
+
+def test_sources_that_are_too_long_to_search_lack_nothing() -> None:
+    text = "The sources do not mention dogs."
+    assert not AsideFinder(["Cats. " * 400_000], (), None).is_absence(text)

@@ -81,15 +81,16 @@ def test_a_list_item_goes_with_its_mark() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "left"),
+    ("answer", "marked", "left"),
     [
-        ("It is red, with a clock by Ann Bell.", "It is red."),
-        ("It is red – with a clock by Ann Bell!", "It is red!"),
-        ("It is red, and has a clock by Ann Bell. It is high.", "It is red. It is high."),
+        ("It is red, with a clock by Ann.", "with a clock by Ann", "It is red."),
+        ("It is red, with a clock by Ann.", ", with a clock by Ann", "It is red."),
+        ("It is red, with a clock by Ann.", "a clock by Ann.", "It is red."),
+        ("It is red – a clock by Ann!", "a clock by Ann", "It is red!"),
+        ("It is red, and has a clock. It is high.", "has a clock", "It is red. It is high."),
     ],
 )
-def test_a_clause_goes_with_its_comma(answer: str, left: str) -> None:
-    marked = next(m for m in ("with a clock by Ann Bell", "has a clock by Ann Bell") if m in answer)
+def test_a_clause_goes_with_its_comma(answer: str, marked: str, left: str) -> None:
     assert rest(detection(answer, marked=marked)) == [left]
 
 
@@ -99,6 +100,9 @@ def test_a_clause_goes_with_its_comma(answer: str, left: str) -> None:
         ("It is red, with a clock by Ann Bell, and high.", "with a clock by Ann Bell"),
         ("It is red with a clock by Ann Bell.", "with a clock by Ann Bell"),
         ("It is high and wide and very red, in short.", "in short"),
+        ("It has a lift, stairs, and a clock by Ann Bell.", "and a clock by Ann Bell"),
+        ("It is both red, and a work by Ann Bell.", "and a work by Ann Bell"),
+        ("Although it is red, it is a work by Ann Bell.", "it is a work by Ann Bell"),
         ('It is high "and red, with a clock by Ann."', 'with a clock by Ann."'),
     ],
 )
@@ -118,6 +122,9 @@ def test_other_words_of_a_sentence_stay(answer: str, marked: str) -> None:
         detection(f'It is high. "{LOST} It is red."'),
         detection(f"It is high. **{LOST} It is red.**"),
         detection(f"It is high.\n\n```\n# {LOST}\n```"),
+        detection(f"Who built it? {LOST}"),
+        detection(f"It has two owners:\n\n- It is high.\n- {LOST}"),
+        detection(f"It is high. *{LOST} It is red.*"),
         detection(
             f"It is high.\n\n## Who built it\n\n{LOST}",
             kinds={"Who built it": AsideKind.HEADING},
@@ -130,21 +137,31 @@ def test_what_may_be_right_or_is_needed_stays(found: Detection) -> None:
 
 
 @pytest.mark.parametrize(
-    ("after", "stands"),
+    ("gap", "after", "stands"),
     [
-        ("The tower is red.", True),
-        ("There is a lift.", True),
-        ("It is red.", False),
-        ("However, the tower is red.", False),
-        ("\n- and the tower is red.", False),
-        ("\n- The tower is red.", True),
-        ("\n  - The tower is red.", False),
+        (" ", " The tower is red.", True),
+        (" ", " There is a lift.", True),
+        (" ", " It’s red.", False),
+        (" ", " However, the tower is red.", False),
+        (" ", " As a result, the tower is red.", False),
+        (" ", " Two of them are red.", False),
+        ("\n- ", "\n- The tower is red.", True),
+        ("\n- ", "\n- and the tower is red.", False),
+        ("\n- ", "\n  - The tower is red.", False),
+        ("\n- ", " The tower is red.", False),  # it would move to the item above
+        ("\n\n", " The tower is red.", False),
+        ("\n\n", "\n\nThe tower is red.", True),
+        ("\n\n", "\n----\n\nThe tower is red.", False),  # the line above would be the heading
     ],
 )
-def test_what_refers_to_a_sentence_does_not_stand_without_it(after: str, stands: bool) -> None:
-    answer = f"- It is high.\n- {LOST} {after}"
-    _, removed, claim = detection(answer).claims
-    assert stands_after(removed, claim, answer) is stands
+def test_what_needs_a_sentence_does_not_stand_without_it(
+    gap: str, after: str, stands: bool
+) -> None:
+    answer = f"- It is high.{gap}{LOST}{after}"
+    found = detection(answer)
+    removed = removable(found, found.claims[1])
+    assert removed is not None
+    assert stands_after(removed, found.claims[2], answer) is stands
 
 
 @pytest.mark.merge

@@ -7,26 +7,43 @@ from groundwire.detection.values import Aside, AsideKind, Claim, Detection, Labe
 from groundwire.text.vocabulary import words
 
 #: The least P(not supported) of what is taken out. Of validation answers (``slots/validation``), 62
-#: of 158 sentences and 49 of 371 other slots that nothing supports are taken out, and nothing of
-#: 1,846 right claims; of RAGTruth's, 44 sentences, 3 of which no annotator marked.
+#: of 158 sentences and 49 of 371 other slots that nothing supports reach it, and nothing of 1,846
+#: right claims; of RAGTruth's, 44 sentences, 3 of which no annotator marked.
 _SURE = 0.93
 #: The least share of a sentence's characters that must be marked.
 _MOST_MARKED = 0.7
 #: The least number of words of a clause. It is marked whole, after a comma or dash, and ends the
 #: sentence.
 _CLAUSE_WORDS = 3
-_SEPARATOR = re.compile(r"(?:\s*[,;]|\s+[–—-])\s+(?:(?:and|which|with|who|where)\s+)?\Z")
+_SEPARATOR = re.compile(r"(?:\s?[,;]|\s[–—-])\s(?:(?:and|or|which|with|who|where)\s)?\Z")
+#: Words with which a sentence begins that is none without its last clause.
+_NEEDS_CLAUSE = words(
+    "although though while whilst whereas if unless when whenever once because since as after "
+    "before until despite besides given apart instead rather"
+)
+#: Matches the beginning of a series or of a pair, which needs its last member.
+_NEEDS_MEMBER = re.compile(r"[,;:]|\b(?:both|either|neither|between|not only)\b", re.IGNORECASE)
 #: The gap that is taken out with the sentence after it: white space, and the mark of a list item
 #: that is not numbered.
 _GAP = re.compile(r"\s+|\s*\n[ \t]*[-*+•][ \t]+")
+_UNDERLINE = re.compile(r"[ \t]*\n[ \t]*(?:-{2,}|={2,})")
 #: Marks of which a sentence must have an even number: the other one may stand in the next sentence.
-_PAIRED = ("**", "__", "`", '"')
-#: Words with which a sentence refers to the sentence before it.
+_PAIRED = ("*", "**", "_", "__", "`", "~", "$", '"')
+_BRACKETS = (("(", ")"), ("[", "]"), ("“", "”"), ("«", "»"))
+#: Words and phrases with which a sentence begins that refers to the sentence before it.
 _REFERRING = words(
-    "it its it's they their they're them this that these those he his she her both either neither "
-    "such then therefore thus hence so however but and or nor yet also besides moreover "
-    "furthermore otherwise instead additionally similarly likewise likely because which who"
+    "it its they their them this that these those he his she her hers him both either neither such "
+    "then therefore thus hence so however but and or nor yet also besides moreover furthermore "
+    "otherwise instead additionally similarly likewise because which who afterwards later another "
+    "meanwhile other others first second third firstly secondly thirdly finally lastly"
 )
+_REFERS = re.compile(
+    r"\W*(?:as a result|as such|for (?:example|instance)|in (?:addition|contrast|turn|fact|other)|"
+    r"(?:in|for|during|after|before|at|from|with|by|of|on) (?:this|that|these|those|it|them|such)|"
+    r"the (?:latter|former|same|others?|first|second|third|last)|\w+ of (?:it|them|these|those))\b",
+    re.IGNORECASE,
+)
+_COUNTS = re.compile(r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|both|following)\b")
 #: Kinds of asides whose text below or after them must not be missing.
 _LEADS = (AsideKind.HEADING, AsideKind.INTRO, AsideKind.TABLE_HEADER, AsideKind.CODE)
 
@@ -43,9 +60,8 @@ def removable(detection: Detection, claim: Claim) -> tuple[int, int] | None:
     if claim.label is not Label.UNSUPPORTED or (claim.probability or 0) < _SURE:
         return None
     marked = sum(span.end - span.start for span in claim.spans)
-    if marked < _MOST_MARKED * (claim.end - claim.start):
-        found = _clause(claim)
-    else:
+    found = _clause(claim)
+    if not found and marked >= _MOST_MARKED * (claim.end - claim.start):
         found = _sentence(detection, claim)
     return found if found and _is_closed(detection.answer[slice(*found)]) else None
 
@@ -56,47 +72,75 @@ def _clause(claim: Claim) -> tuple[int, int] | None:
     start, end = span.start - claim.start, len(text[: span.end - claim.start].rstrip(".!?"))
     before = _SEPARATOR.search(text[:start])
     begin = before.start() if before else start
-    is_last = not text[end:].strip(" .!?")
-    is_clause = (before or text[start] in ",;") and len(words_in(text[start:end])) >= _CLAUSE_WORDS
-    return (
-        (claim.start + begin, claim.start + end) if is_clause and is_last and not others else None
-    )
+    if others or text[end:].strip(" .!?") or not (before or text[start] in ",;"):
+        return None
+    left = text[:begin]
+    needs_it = _NEEDS_MEMBER.search(left) or _NEEDS_CLAUSE.intersection(words_in(left)[:1])
+    is_clause = len(words_in(text[start:end])) >= _CLAUSE_WORDS and not needs_it
+    return (claim.start + begin, claim.start + end) if is_clause else None
 
 
 def _sentence(detection: Detection, claim: Claim) -> tuple[int, int] | None:
     """Return the range of a claim that is a sentence or an item of a list, but not the first one.
 
-    It is none either below a heading or an intro, or in a table, a numbered list or code.
+    It is none either below a heading, an intro or a question, in a counted list ("two prices:"), or
+    in a table, a numbered list or code.
     """
-    parts: tuple[Claim | Aside, ...] = (*detection.claims, *detection.asides)
-    before = (part for part in parts if part.start < claim.start)
-    last = max(before, key=lambda part: part.start, default=None)
-    is_led = isinstance(last, Aside) and last.kind in _LEADS
-    if last is None or is_led or "|" in claim.text:
+    answer = detection.answer
+    before = [part for part in parts_of(detection) if part.start < claim.start]
+    last = before[-1] if before else None
+    if last is None or (isinstance(last, Aside) and last.kind in _LEADS) or "|" in claim.text:
         return None
-    is_code = detection.answer[: claim.start].count("```") % 2
-    is_apart = _GAP.fullmatch(detection.answer, last.end, claim.start)
-    return (last.end, claim.end) if is_apart and not is_code else None
+    intros = [part.text for part in before if part.text.rstrip(" *_").endswith(":")]
+    is_led = last.text.rstrip(" *_").endswith((":", "?")) or (
+        bool(intros) and _COUNTS.search(intros[-1].lower())
+    )
+    is_code = answer[: claim.start].count("```") % 2
+    is_apart = _GAP.fullmatch(answer, last.end, claim.start)
+    return (last.end, claim.end) if is_apart and not (is_led or is_code) else None
 
 
 def _is_closed(text: str) -> bool:
     """Return whether all quotes, brackets and marks that begin in a text end there too."""
     return all(text.count(mark) % 2 == 0 for mark in _PAIRED) and all(
-        text.count(one) == text.count(other) for one, other in ("()", "[]", "“”")
+        text.count(one) == text.count(other) for one, other in _BRACKETS
     )
 
 
-def stands_after(removed: Claim, claim: Claim, answer: str) -> bool:
-    """Return whether a claim still says the same if the claim before it, ``removed``, is taken out.
+def parts_of(detection: Detection) -> list[Claim | Aside]:
+    """Return the claims and asides of an answer in reading order."""
+    return sorted((*detection.claims, *detection.asides), key=lambda part: part.start)
 
-    It does not if it begins with a word such as "It" or a small letter, or is a list item below the
-    other.
+
+def stands_after(removed: tuple[int, int], part: Claim | Aside | None, answer: str) -> bool:
+    """Return whether what comes after a removed range says the same without it.
+
+    It does not if it refers back, like "It" or "As a result"; if it is a list item below the
+    removed one; or if it would become a heading, or move to another line or list item.
+
+    Args:
+        removed: The range that is taken out.
+        part: The next part of the answer; ``None`` at its end.
+        answer: The answer, with the removed range.
     """
-    indent, deeper = (
-        len(before) - len(before.lstrip(" \t"))
-        for each in (removed, claim)
-        for before in [answer[: each.start].rpartition("\n")[2]]
-    )
-    is_below = deeper > indent and "\n" in answer[removed.end : claim.start]
-    refers = _REFERRING.intersection(words_in(claim.text)[:1]) or claim.text[0].islower()
-    return not (is_below or refers)
+    start, end = removed
+    if _UNDERLINE.match(answer, end):
+        return False
+    if part is None:
+        return True
+    text = answer[start:end]
+    begins_line = "\n" in text[: len(text) - len(text.lstrip())]
+    is_on_line = "\n" not in answer[end : part.start]
+    is_below = not is_on_line and _indent(answer, part.start) > _indent(answer, end)
+    return not (_refers_back(part.text) or (begins_line and (is_on_line or is_below)))
+
+
+def _refers_back(text: str) -> bool:
+    first = re.split("['’]", "".join(words_in(text)[:1]))[0]
+    return first in _REFERRING or bool(_REFERS.match(text)) or text[0].islower()
+
+
+def _indent(answer: str, at: int) -> int:
+    """Return the number of spaces and tabs at the beginning of the line of an offset."""
+    line = answer[answer.rfind("\n", 0, at) + 1 : at]
+    return len(line) - len(line.lstrip(" \t"))

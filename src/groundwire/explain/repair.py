@@ -30,7 +30,7 @@ from groundwire.detection.values import (
 from groundwire.errors import GroundwireError
 from groundwire.explain.nearby import SourceLines
 from groundwire.explain.ranking import Ranker, shipped_ranker
-from groundwire.explain.removal import removable, stands_after
+from groundwire.explain.removal import parts_of, removable, stands_after
 from groundwire.explain.replacements import Replacement
 from groundwire.text.quantities import Quantity, QuantityKind, quantities
 
@@ -265,21 +265,21 @@ class Mender:
         if is_unknown or detection.outcome is not Outcome.HALLUCINATED:
             return ()
         found: list[Edit] = []
-        removed: Claim | None = None
-        for claim in detection.claims:
-            if removed and not stands_after(removed, claim, detection.answer):
+        removed: tuple[int, int] | None = None
+        for part in (*parts_of(detection), None):
+            if removed and not stands_after(removed, part, detection.answer):
                 return ()
             removed = None
-            if asks(claim):
-                key = claim.start, claim.text
+            if isinstance(part, Claim) and asks(part):
+                key = part.start, part.text
                 if key not in self._known:
                     if monotonic() > end:
                         return ()
-                    self._known[key] = self.edits(claim) or _removal(detection, claim)
+                    self._known[key] = self.edits(part) or _removal(detection, part)
                 if not self._known[key]:
                     return ()
                 found += self._known[key]
-                removed = claim if found[-1].start < claim.start else None
+                removed = None if found[-1].new else (found[-1].start, found[-1].end)
         return tuple(found)
 
     def edits(self, claim: Claim) -> list[Edit]:

@@ -1,8 +1,9 @@
 """Looks words up in the word lists for titles and remarks, in the sources and in the question."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from groundwire.detection.comparison.words import Word, has_negation
@@ -15,6 +16,7 @@ ASSERTING = words(LISTS["asserting"]) | NEGATIONS
 #: The most characters that are searched for words, in all sources together.
 _MAX_SEARCHED_CHARS = 2_000_000
 WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+_GAPS = dict.fromkeys(map(ord, " -_"))
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _QUARTERS = {"q1": "first", "q2": "second", "q3": "third", "q4": "fourth"}
 #: :meth:`KnownWords.lacks` finds a word of at least ``_ROOTED`` letters by its first ``_ROOT``
@@ -33,10 +35,19 @@ class KnownWords:
         """Return whether a source or the question has a word, in any form."""
         return bool(self._places(word))
 
+    @property
+    def is_searched(self) -> bool:
+        """Whether the sources are short enough to be searched as a whole."""
+        return sum(map(len, self.texts)) < _MAX_SEARCHED_CHARS
+
+    @cached_property
+    def _plain_texts(self) -> tuple[str, ...]:
+        return tuple(map(_plain, self.texts))
+
     def names(self, word: str) -> bool:
         """Return whether a source has a word in any form, maybe joined to others: "TakesOut"."""
-        forms = [_joined(form) for form in _forms(re.sub("['’]s$", "", word))]
-        return any(form in text for text in map(_joined, self.texts) for form in forms)
+        forms = [_plain(form) for form in _forms(re.sub("['’]s$", "", word))]
+        return any(form in text for text in self._plain_texts for form in forms)
 
     def admits(self, word: str) -> bool:
         """Return whether a word is common, or in a source or the question.
@@ -64,7 +75,7 @@ class KnownWords:
         sources are too long to be searched as a whole.
         """
         content = [w.lower for w in found if w.is_content and w.lower not in ("yes", "no")]
-        if not content or has_negation(found) or sum(map(len, self.texts)) >= _MAX_SEARCHED_CHARS:
+        if not content or has_negation(found) or not self.is_searched:
             return False
         roots = {w[:_ROOT] if len(w) >= _ROOTED else w.rstrip("s") or w for w in content}
         # Most claims share a word. It is found without the pattern, which takes long to compile.
@@ -95,8 +106,12 @@ def _begins_word(text: str, at: int) -> bool:
     return at == 0 or (at > 0 and not (text[at - 1].isalnum() or text[at - 1] == "_"))
 
 
-def _joined(text: str) -> str:
-    return re.sub("[ _-]", "", text)
+def _plain(text: str) -> str:
+    """Return a text without accents, spaces, hyphens and underscores."""
+    if not text.isascii():
+        letters = unicodedata.normalize("NFKD", text)
+        text = "".join(each for each in letters if not unicodedata.combining(each))
+    return text.translate(_GAPS)
 
 
 def words_in(text: str) -> list[str]:

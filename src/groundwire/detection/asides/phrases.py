@@ -7,6 +7,7 @@ from groundwire.detection.asides.known_words import (
     ASSERTING,
     LISTS,
     TITLE_WORDS,
+    WORD,
     KnownWords,
     asserts,
     has_form,
@@ -69,11 +70,15 @@ def _phrases(name: str) -> re.Pattern[str]:
     free words, of 1 to 120 characters together, and each ``^`` for such words with commas.
     """
     text = f"@{name}"
-    while found := re.search(r"@([a-z]+)", text):
-        listed = re.sub(r"\n\s+", "", LISTS[found[1]]).replace("[A-Z]", "(?-i:[A-Z])")
-        text = text.replace(found[0], f"(?:{listed})")
+    while "@" in text:
+        text = re.sub("@([a-z]+)", _listed, text)
     text = re.sub(r"(?<!\[)\^", "([^;:—–]{1,120})", text.replace("~", "([^,;:—–]{1,120})"))
     return re.compile(text, re.IGNORECASE)
+
+
+def _listed(found: re.Match[str]) -> str:
+    listed = re.sub(r"\n\s+", "", LISTS[found[1]]).replace("[A-Z]", "(?-i:[A-Z])")
+    return f"(?:{listed})"
 
 
 _COURTESY = _phrases("courtesies")
@@ -84,10 +89,13 @@ _PHRASES = (
     (AsideKind.INTRO, _phrases("intros")),
 )
 _ABSENCE = _phrases("absences")
-#: A second statement within what the sources lack: "dogs, but cats are welcome".
-_SECOND = re.compile(
-    r"\b(?:but|although|though|whereas|because|since|except|only|so|yet)\b|"
-    r",(?! (?:nor|(?:or|and) whether)\b)[^,]*\b(?:is|are|was|were|has|have|can|will|must)\b",
+#: Matches what a statement that the sources lack something may not have, since it may state a fact:
+#: brackets, digits, a second clause, and the beginning of one.
+_STATES = re.compile(
+    r"[()\[\]\d\"“”]|\b(?:but|although|though|whereas|because|since|except|only|so|yet|who|whom|whose|"
+    r"which|why|that(?!\W*$))\b|\band (?:she|he|they|it|we|I|the|an?|his|her|their|its)\b|"
+    r",(?! (?:nor|(?:or|and) whether)\b)[^,]*"
+    r"\b(?:is|are|was|were|has|have|can|will|must|she|he|they)\b",
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(r"\s*[,;]\s+(?:(?:and|but|so)\s+)?|\s+[—–-]\s+|[.!?…:]+\s+")
@@ -182,9 +190,15 @@ class Phrases:
         """
         found = _ABSENCE.fullmatch(text.strip(MARKS + ".!"))
         topic = " ".join(group for group in found.groups() if group) if found else ""
-        named = [self._known.names(w) for w in words_in(topic) if w not in FUNCTION_WORDS]
-        does_name = bool(named) and (all if may_name_some else any)(named)
-        return bool(found) and not (does_name or _SECOND.search(topic))
+        if not found or not self._known.is_searched or _STATES.search(topic):
+            return False
+        # A name that no source has may be invented, with what is said of it.
+        lacked = [w for w in WORD.findall(topic) if not self._known.names(w.casefold())]
+        if any(word[0].isupper() and not text.startswith(word) for word in lacked):
+            return False
+        content = [word for word in words_in(topic) if word not in FUNCTION_WORDS]
+        n_lacked = sum(word.casefold() in content for word in lacked)
+        return not content or (n_lacked > 0 if may_name_some else n_lacked == len(content))
 
     def is_question(self, text: str) -> bool:
         """Return whether a text is a question that states nothing.
