@@ -124,6 +124,25 @@ def test_nothing_of_a_text_leaves_before_it_is_cleared() -> None:
     assert text(answer.clear()) == " Two."
 
 
+@pytest.mark.parametrize("place", ["chunk", "choice", "delta"])
+@pytest.mark.parametrize("prose", ["It was built", {"text": "It was"}, ["It", "was built"]])
+def test_prose_beside_a_text_does_not_leave_with_it(place: str, prose: object) -> None:
+    fields = {
+        "chunk": (*HEAD, "usage", "obfuscation", "system_fingerprint", "service_tier", "provider"),
+        "choice": ("finish_reason", "logprobs", "stop_reason", "content_filter_results", "any"),
+        "delta": ("role", "refusal", "name", "reasoning", "annotations", "any"),
+    }
+    for field in fields[place]:
+        data = chunk({"content": "One."})
+        parts = {"chunk": data, "choice": data["choices"][0]}
+        parts["delta"] = parts["choice"]["delta"]
+        parts[place][field] = prose
+        sent = b"".join(held(chunk({"content": ""}), data).answer(0).clear())
+        assert b"One." in sent
+        assert b"It was" not in sent, field
+        assert b"was built" not in sent, field
+
+
 def test_what_leaves_as_a_whole_leaves_as_it_came() -> None:
     raw = b'data:  {"choices" : [{"index":0,"delta":{"content":"One."},"x":1.0}]}\r\n\r\n'
     stream = HeldStream(HEAD, trace_id="t1", withholds=True)
