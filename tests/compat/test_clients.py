@@ -218,6 +218,39 @@ def test_asynchronous_clients_are_wrapped(server: ScriptedUpstream, pipeline: Pi
     assert said.groundwire.passed is stream.groundwire.passed is False
 
 
+def test_the_asynchronous_client_of_anthropic_is_wrapped(
+    server: ScriptedUpstream, pipeline: Pipeline
+) -> None:
+    api = Messages()
+    server.script(Script.json(api.body(WRONG)), Script.sse(api.events([WRONG])))
+    plain = anthropic.DefaultAsyncHttpxClient(timeout=20, verify=False)
+    own = settings(server, anthropic) | {"http_client": plain}
+    asked: Any = {"model": "m", "max_tokens": 9, "system": ASKED[0]["content"]}
+    asked["messages"] = [{"role": "user", "content": QUESTION}]
+
+    async def asks() -> tuple[Any, Any]:
+        async with groundwire.wrap(anthropic.AsyncAnthropic(**own), pipeline=pipeline) as client:
+            said = await client.messages.create(**asked)
+            stream = await client.messages.create(**asked, stream=True)
+            assert [event async for event in stream]
+            return said, stream
+
+    said, stream = asyncio.run(asks())
+    assert said.groundwire.passed is stream.groundwire.passed is False
+
+
+def test_the_client_of_azure_is_wrapped(server: ScriptedUpstream, pipeline: Pipeline) -> None:
+    own = {name: each for name, each in settings(server, openai).items() if name != "base_url"}
+    azure = openai.AzureOpenAI(
+        **own, azure_endpoint=server.url.removesuffix("/v1"), api_version="2024-10-21"
+    )
+    server.script(Script.json(completion(WRONG)), Script.json(completion(RIGHT)))
+    client = groundwire.wrap(azure, pipeline=pipeline)
+    wrong, right = (client.chat.completions.create(**PROMPT) for _ in range(2))
+    found: list[Any] = [wrong, right]
+    assert [each.groundwire.passed for each in found] == [False, True]
+
+
 def test_other_clients_are_refused() -> None:
     with pytest.raises(TypeError, match=r"builtins\.dict"):
         groundwire.wrap({})
