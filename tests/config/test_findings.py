@@ -136,3 +136,12 @@ def test_a_folder_is_a_detector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "own").mkdir()
     monkeypatch.chdir(tmp_path)
     assert codes("detector: {name: own}") == []
+
+
+def test_repair_at_a_threshold_that_flags_many_right_answers_is_a_finding() -> None:
+    precise = "detector: {operating_point: precision}"
+    for action in ("action: repair", "action: log, contradicted_action: repair"):
+        (said,) = told(f"check: {{{action}}}")
+        assert "flags about one right answer in seven. Set detector.operating_point:" in said
+        assert told(f"check: {{{action}}}\n{precise}") == []
+    assert told("check: {action: block}") == []

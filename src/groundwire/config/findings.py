@@ -58,6 +58,7 @@ def findings(
         *_passing_unchecked(config, tenants),
         *_unknown_detector(config),
         *_high_thresholds(config),
+        *_repairing_unsurely(config),
         *_useless_sample(config),
         *_nobody_signs_in(config),
     )
@@ -201,6 +202,19 @@ def _high_thresholds(config: Config) -> Iterator[ConfigFinding]:
             f"of {manifest.name} are calibrated: its balanced point is {points['balanced']:g}, and "
             f"from {points['precision']:g} on it reports few findings at all. Leave the threshold "
             "out for the balanced point.",
+        )
+
+
+def _repairing_unsurely(config: Config) -> Iterator[ConfigFinding]:
+    """Find the action ``repair`` at a threshold at which many right answers are flagged."""
+    own, point = config.check, config.detector.operating_point
+    if "repair" in (own.action, own.contradicted_action) and point in ("balanced", "recall"):
+        yield ConfigFinding(
+            code="repair_withholds",
+            where=_where(config, "check.action"),
+            message="The action repair withholds what it cannot repair, and at the operating point "
+            f"{point} also flags about one right answer in seven. Set detector.operating_point: "
+            "precision, which flags about one in fifty.",
         )
 
 
