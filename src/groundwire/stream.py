@@ -339,10 +339,11 @@ class Stream:
         )
 
     def _is_remark(self, claim: Claim, scores: ClaimScores) -> bool:
-        """Return whether a claim is flagged or unrelated, but claims nothing, or an absence.
+        """Return whether a claim that is flagged or unrelated is only a remark.
 
-        A model finds that it claims nothing, or it says that the sources lack something that they
-        do not name. The result is false if a rule finds a conflict other than ``unrelated``.
+        Either a model finds that it claims nothing; or it says that the sources lack something, and
+        no source has a word of this. The result is false for the similarity detector, and if a rule
+        finds a conflict other than ``unrelated``.
         """
         is_doubted = bool(claim.spans) or claim.reason is Reason.UNRELATED
         if not is_doubted or {c.kind for c in scores.conflicts} - {ConflictKind.UNRELATED}:

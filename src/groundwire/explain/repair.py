@@ -30,7 +30,7 @@ from groundwire.detection.values import (
 from groundwire.errors import GroundwireError
 from groundwire.explain.nearby import SourceLines
 from groundwire.explain.ranking import Ranker, shipped_ranker
-from groundwire.explain.removal import parts_of, removable, stands_after
+from groundwire.explain.removal import in_order, removable, stands_after
 from groundwire.explain.replacements import Replacement
 from groundwire.text.quantities import Quantity, QuantityKind, quantities
 
@@ -266,7 +266,7 @@ class Mender:
             return ()
         found: list[Edit] = []
         removed: tuple[int, int] | None = None
-        for part in (*parts_of(detection), None):
+        for part in (*in_order(detection), None):
             if removed and not stands_after(removed, part, detection.answer):
                 return ()
             removed = None

@@ -182,11 +182,11 @@ class Phrases:
         return not any(map(asserts, left)) and all(map(self._known.admits, left))
 
     def is_absence(self, text: str, *, may_name_some: bool = False) -> bool:
-        """Return whether a text only says that the sources lack something, and they do.
+        """Return whether a text only says that the sources lack something whose words they lack.
 
         "The sources do not say whether dogs are allowed" is such a text if no source has one of the
         words "dogs" and "allowed", in any form. With ``may_name_some``, it is one unless the
-        sources have both.
+        sources have both. Sources may still say it in other words.
         """
         found = _ABSENCE.fullmatch(text.strip(MARKS + ".!"))
         topic = " ".join(group for group in found.groups() if group) if found else ""

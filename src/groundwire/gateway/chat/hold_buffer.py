@@ -34,10 +34,9 @@ _OF_CHUNK = {*HEAD, "choices", "prompt_filter_results", "obfuscation", "provider
 #: Fields of a chunk, and of a choice, that has only text. Such a chunk need not be divided, which
 #: would take time.
 _PLAIN = {*HEAD, "choices", "usage", "obfuscation"}
-_PLAIN_CHOICE, _ENDS = (
-    {"index", "delta", "finish_reason", "logprobs"},
-    ("finish_reason", "logprobs"),
-)
+_PLAIN_CHOICE = {"index", "delta", "finish_reason", "logprobs"}
+#: Fields of these that must be empty in such a choice.
+_EMPTY = ("finish_reason", "logprobs")
 #: The first line of an error event of some upstreams.
 _ERROR_NAME = b"event: error\n"
 
@@ -362,7 +361,7 @@ def _divided(chunk: Mapping[str, Any], part: DeltaPart) -> tuple[dict[str, Any],
 def _is_text_alone(part: DeltaPart) -> bool:
     """Return whether all of a choice may be sent with its text, as in most chunks."""
     choice, delta = part.choice, part.choice.get("delta") or {}
-    is_bare = choice.keys() <= _PLAIN_CHOICE and not any(map(choice.get, _ENDS))
+    is_bare = choice.keys() <= _PLAIN_CHOICE and not any(map(choice.get, _EMPTY))
     return is_bare and delta.keys() == {"content"} and isinstance(delta["content"], str)
 
 
