@@ -11,8 +11,11 @@ import pytest
 from groundwire.config import parse
 from groundwire.gateway.app import create_app
 from tests.gateway.native_app import fixed_pipeline
+from tests.gateway.serving import serving
 
 KEY = "gw_a-key-of-the-tests-0123456789abcdef"
+
+RIGHT, WRONG = "It is right.", "It is wrong."
 
 _JSON = {"content-type": "application/json"}
 _CONFIG = f"""
@@ -43,6 +46,17 @@ def post() -> Iterator[Post]:
         yield send
         runner.run(client.aclose())
         runner.run(lifespan.__aexit__(None, None, None))
+
+
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[str]:
+    """The URL of a gateway that hosts call from their own processes; it doubts ``wrong``."""
+    config = parse(f"tenants: {{acme: {{keys: [{KEY}]}}}}", name="groundwire.yaml", environ={})
+    with (
+        fixed_pipeline(tenants=config.tenants) as pipeline,
+        serving(create_app(config, pipeline=pipeline)) as url,
+    ):
+        yield url
 
 
 def chat(*sources: str, question: str = "Is it right?") -> dict[str, Any]:

@@ -1,37 +1,25 @@
 """AWS's client for Python with the lines of docs/integrations.md: botocore reads the answers."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from groundwire.config import parse
-from groundwire.gateway.app import create_app
-from tests.gateway.integrations.conftest import KEY
+from tests.gateway.integrations.conftest import KEY, RIGHT, WRONG
 from tests.gateway.integrations.page import examples
-from tests.gateway.native_app import fixed_pipeline
-from tests.gateway.serving import serving
 
 boto3 = pytest.importorskip("boto3", reason="boto3 is not installed: the extra proxies")
 from botocore.exceptions import ClientError
 
 pytestmark = pytest.mark.nightly
 
-RIGHT, WRONG = "It is right.", "It is wrong."
 ARN = "arn:aws:bedrock:us-east-1:123456789012:guardrail/x1"
 
 
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[str]:
-    config = parse(f"tenants: {{acme: {{keys: [{KEY}]}}}}", name="groundwire.yaml", environ={})
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        fixed_pipeline(tenants=config.tenants) as pipeline,
-        serving(create_app(config, pipeline=pipeline)) as url,
-    ):
-        patch.setenv("AWS_ACCESS_KEY_ID", "none")  # without any, boto3 does not send a request
-        patch.setenv("AWS_SECRET_ACCESS_KEY", "none")
-        yield url
+@pytest.fixture(autouse=True)
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any keys of AWS, boto3 does not send a request."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "none")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "none")
 
 
 def client(gateway: str, key: str = KEY) -> Any:  # noqa: ANN401

@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from tests.gateway.integrations.conftest import KEY, Post, chat
+from tests.gateway.integrations.conftest import KEY, RIGHT, WRONG, Post, chat
 
 NEMO, PORTKEY, ROUTER = "/alignscore_large", "/integrations/portkey", "/classify"
 LITELLM, AGENTGATEWAY = "/beta/litellm_basic_guardrail_api", "/integrations/agentgateway"
-RIGHT, WRONG = "It is right.", "It is wrong."
 
 
 @pytest.mark.shows("NeMo Guardrails", evidence="chunks and the answer")

@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from tests.gateway.integrations.conftest import KEY, Post, chat
+from tests.gateway.integrations.conftest import KEY, RIGHT, WRONG, Post, chat
 
 lupa = pytest.importorskip("lupa.luajit21", reason="runs the functions of kong.yaml in Lua")
 
 CONFIG = Path(__file__).parents[3] / "docs/examples/kong.yaml"
-RIGHT, WRONG = "It is right.", "It is wrong."
 
 #: The fields of ``config`` in Kong's schema of the plugin, Gateway 3.15.
 FIELDS = {

@@ -12,12 +12,8 @@ import httpx2 as httpx
 import pytest
 from ruamel.yaml import YAML
 
-from groundwire.config import parse
-from groundwire.gateway.app import create_app
-from tests.gateway.integrations.conftest import KEY, chat
+from tests.gateway.integrations.conftest import KEY, RIGHT, WRONG, chat
 from tests.gateway.integrations.page import examples
-from tests.gateway.native_app import fixed_pipeline
-from tests.gateway.serving import serving
 from tests.gateway.started import PATIENCE_S, free_port, started
 from tests.gateway.wire import Script, ScriptedUpstream, completion, stream_events
 
@@ -26,7 +22,6 @@ for package in ("litellm", "apscheduler", "backoff", "fastapi_sso"):
     if find_spec(package) is None:
         pytest.skip(f"needs {package}: the extra proxies", allow_module_level=True)
 
-RIGHT, WRONG = "It is right.", "It is wrong."
 MASTER_KEY = f"sk-{'0123456789abcdef' * 4}"  # LiteLLM refuses to start without one
 
 
@@ -116,16 +111,6 @@ class Proxy:
 def models() -> Iterator[ScriptedUpstream]:
     with ScriptedUpstream() as model:
         yield model
-
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[str]:
-    config = parse(f"tenants: {{acme: {{keys: [{KEY}]}}}}", name="groundwire.yaml", environ={})
-    with (
-        fixed_pipeline(tenants=config.tenants) as pipeline,
-        serving(create_app(config, pipeline=pipeline)) as url,
-    ):
-        yield url
 
 
 def running(

@@ -14,12 +14,8 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from groundwire.config import parse
-from groundwire.gateway.app import create_app
-from tests.gateway.integrations.conftest import KEY
+from tests.gateway.integrations.conftest import KEY, RIGHT, WRONG
 from tests.gateway.integrations.page import examples
-from tests.gateway.native_app import fixed_pipeline
-from tests.gateway.serving import serving
 from tests.gateway.started import PATIENCE_S, free_port, started
 from tests.gateway.wire import Script, ScriptedUpstream, completion
 
@@ -33,7 +29,6 @@ if find_spec("nemoguardrails") is None:
 from nemoguardrails import LLMRails, RailsConfig
 from nemoguardrails.types import LLMResponse, LLMResponseChunk
 
-RIGHT, WRONG = "It is right.", "It is wrong."
 QUESTION, UNKNOWN = "Is it right?", "I don't know the answer to that."
 
 Ask = Callable[..., str]
@@ -61,17 +56,6 @@ def configuration(gateway: str, key: str = KEY) -> tuple[str, str]:
     yaml = yaml.replace("gw_...", key).replace("127.0.0.1:8080", here)
     assert f"{key}@{here}" in yaml
     return yaml, colang
-
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[str]:
-    """The URL of a gateway that doubts the word ``wrong``."""
-    config = parse(f"tenants: {{acme: {{keys: [{KEY}]}}}}", name="groundwire.yaml", environ={})
-    with (
-        fixed_pipeline(tenants=config.tenants) as pipeline,
-        serving(create_app(config, pipeline=pipeline)) as url,
-    ):
-        yield url
 
 
 @pytest.fixture(scope="module")
