@@ -93,6 +93,15 @@ install_chromium() { # a function named chromium would be what `command -v` find
   fi
 }
 
+node_host() { # Portkey's gateway; without npm, its tests are skipped and say so
+  if command -v npm >/dev/null; then
+    (cd "$work/tests/tests/gateway/integrations" && npm install --no-audit --no-fund --no-package-lock) ||
+      echo "It cannot be installed: its tests are skipped."
+  else
+    echo "Skipped: there is no npm."
+  fi
+}
+
 in_tests() { (cd "$work/tests" && "$@"); }
 
 build() { # the wheel comes from the source distribution, so both are complete

@@ -7,6 +7,7 @@ Rows of hosts whose packages are not installed stay as they are. The exit status
 fails or a row is out of date. More arguments are passed on to pytest.
 """
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ TESTS = (
     "tests/gateway/envoy",
 )
 HEAD = ("Host", "Version", "Here", "What it gives", "What it sends", "Streams", '"Not checked" is')
+NODE = ROOT / "tests/gateway/integrations/package.json"
 _TABLE = re.compile(r"(?<=<!-- written by docs/hosts.py -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
@@ -38,6 +40,7 @@ class Host:
         here: The module of ``groundwire.compat``, or the route of the gateway.
         gives: What Groundwire is to the host.
         packages: Distributions whose versions are shown, or none.
+        node: The package for Node whose version is shown: the one that the tests pin.
         version: The version that was read, of hosts without a package.
         streams: What its contract says of streams; a test may say it instead.
     """
@@ -46,6 +49,7 @@ class Host:
     here: str
     gives: str
     packages: tuple[str, ...] = ()
+    node: str = ""
     version: str = ""
     streams: str = "no"
 
@@ -55,18 +59,28 @@ class Host:
         Raises:
             PackageNotFoundError: If a package of the host is not installed.
         """
-        found = [(each, ".".join(version(each).split(".")[:2])) for each in self.packages]
+        if self.node:
+            pinned = json.loads(NODE.read_text(encoding="utf-8"))["dependencies"]
+            return _short(pinned[self.node])
+        found = [(each, _short(version(each))) for each in self.packages]
         if len(found) == 1:
             return found[0][1]
         return ", ".join(map(" ".join, found)) or self.version
 
 
-def _route(route: str, gives: str, *packages: str, read: str = "", streams: str = "no") -> Host:
+def _short(version: str) -> str:
+    return ".".join(version.split(".")[:2])
+
+
+def _route(
+    route: str, gives: str, *packages: str, node: str = "", read: str = "", streams: str = "no"
+) -> Host:
     return Host(
         page="integrations.md",
         here=route,
         gives=gives,
         packages=packages,
+        node=node,
         version=read,
         streams=streams,
     )
@@ -134,9 +148,7 @@ HOSTS = {
     "LiteLLM": _route(
         "`POST /beta/litellm_basic_guardrail_api`", "generic guardrail API", "litellm"
     ),
-    "Portkey": _route(
-        "`POST /integrations/portkey`", "webhook", read="May 2026", streams="after the stream only"
-    ),
+    "Portkey": _route("`POST /integrations/portkey`", "webhook", node="@portkey-ai/gateway"),
     "NeMo Guardrails": _route(
         "`POST /alignscore_large`",
         "`alignscore check facts`",
@@ -160,7 +172,7 @@ HOSTS = {
     "Azure": _route(
         "`POST /contentsafety/text:detectGroundedness`",
         "`text:detectGroundedness`",
-        read="2024-09-15-preview",
+        "azure-ai-contentsafety",
     ),
     "Bedrock": _route(
         "`POST /guardrail/{id}/version/{version}/apply`", "ApplyGuardrail", "boto3", "botocore"

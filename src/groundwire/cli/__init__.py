@@ -14,7 +14,6 @@ from typing import Any, NoReturn
 import click
 
 from groundwire import __version__
-from groundwire.cli.detectors import Setup
 from groundwire.cli.options import SuggestingGroup
 from groundwire.cli.status import ExitStatus
 from groundwire.errors import GroundwireError
@@ -153,6 +152,8 @@ def _showing_failures() -> Iterator[None]:
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Check whether an LLM's answer is supported by its sources, and mark what is not."""
+    from groundwire.cli.detectors import Setup  # imported here, so that --help need not import it
+
     ctx.ensure_object(Setup)
 
 

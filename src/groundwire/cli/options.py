@@ -22,7 +22,6 @@ from typing import Any, get_args, get_origin
 import click
 from click.core import ParameterSource
 
-from groundwire.cli.inputs import FilePath
 from groundwire.text.docstrings import described
 from groundwire.text.spelling import did_you_mean
 
@@ -215,7 +214,7 @@ def _parameter(parameter: inspect.Parameter, text: str | None) -> click.Paramete
         return click.Argument([name], **({"nargs": -1} if is_repeated else {}) | settings)
     if declared.setting:
         settings["callback"] = _reader(declared.setting)
-    if isinstance(settings.get("type"), FilePath):
+    if isinstance(settings.get("type"), click.Path):
         settings.setdefault("metavar", "FILE")
     if plain is bool:
         settings.setdefault("default", None if annotation is not bool else False)

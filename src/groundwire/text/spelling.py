@@ -1,11 +1,12 @@
 """Guesses which known word was meant by a mistyped word."""
 
 from collections.abc import Collection
-from difflib import get_close_matches
 
 
 def guess(word: str, known: Collection[str]) -> str:
     """Return the known word that is closest to a word; empty if no known word is close."""
+    from difflib import get_close_matches  # imported here: few runs need it, and it takes 1 ms
+
     close = get_close_matches(word.lower(), [each.lower() for each in known], n=1, cutoff=0.6)
     return next((each for each in known if close and each.lower() == close[0]), "")
 

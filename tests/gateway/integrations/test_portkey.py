@@ -121,7 +121,7 @@ def test_completions_and_messages_are_checked_as_well(
     portkey: Portkey, text: str, status: int
 ) -> None:
     choice = {"index": 0, "text": text, "finish_reason": "stop"}
-    asked: dict[str, Any] = {"model": "m", "prompt": f"{RIGHT}\n\nIs it right?"}
+    asked: dict[str, Any] = {"model": "m", "prompt": f"Sources: {RIGHT}\n\nIs it right?"}
     says = Script.json({**completion(text), "choices": [choice]})
     replies = [portkey.post(says, asked, path="completions")]
     use = {"type": "tool_use", "id": "c", "name": "f", "input": {}}
