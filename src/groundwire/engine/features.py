@@ -82,7 +82,7 @@ def match_features(
     starts = [passage.line_starts - passage.n_breadcrumb for passage in passages]
     codes[:, 0] = np.minimum(longest_runs(ids, evidence, starts), CODES - 1)
     codes[:, 1] = (
-        _is_in(ids, evidence) + 2 * np.isin(ids, question_ids) + 4 * _is_in(ids, crumbs) + CODES
+        _is_in(ids, evidence) + 2 * _is_in(ids, [question_ids]) + 4 * _is_in(ids, crumbs) + CODES
     )
     codes[:, 2] = np.array([_kind(text[a:b]) for a, b in offsets.tolist()], np.int64) + 2 * CODES
     codes[:, 3] = _quantity_codes(offsets, text, passages) + 3 * CODES
@@ -149,26 +149,23 @@ def line_support(
     found = np.zeros(n, np.int64)
     if not n or not any(passage.lines for passage in passages):
         return found
-    unique, places = np.unique(ids, return_inverse=True)
-    rows, columns, n_lines = [], [], 0
+    lines, line_ids, n_lines = [], [], 0
     for passage in passages:
-        lines, line_ids = passage.line_pieces
-        at = np.minimum(np.searchsorted(unique, line_ids), len(unique) - 1)
-        hit = unique[at] == line_ids
-        rows.append(lines[hit] + n_lines)
-        columns.append(at[hit])
+        lines.append(passage.line_pieces[0] + n_lines)
+        line_ids.append(passage.line_pieces[1])
         n_lines += len(passage.lines)
-    holds = np.zeros((n_lines, len(unique)), np.float32)
-    holds[np.concatenate(rows), np.concatenate(columns)] = 1
+    columns, places = np.nonzero(ids[:, None] == np.concatenate(line_ids))
+    holds = np.zeros((n_lines, n), np.float32)
+    holds[np.concatenate(lines)[places], columns] = 1
     weights = np.where(ids >= 0, idf[ids], 0).astype(np.float32)
     near = np.abs(np.arange(n)[:, None] - np.arange(n)) <= _WINDOW
-    near &= places[:, None] != places[None, :]
+    near &= ids[:, None] != ids
     around = np.where(near, weights, 0).astype(np.float32)
     total = around.sum(axis=1)
     # Scores, one row for each line and one column for each piece.
-    shares = holds[:, places] @ around.T / np.maximum(total, 1e-6)
+    shares = holds @ around.T / np.maximum(total, 1e-6)
     best = shares.max(axis=0)
-    own = np.where(holds[:, places] > 0, shares, -1).max(axis=0)
+    own = np.where(holds > 0, shares, -1).max(axis=0)
     known = total > 0
     found[known] = _support_code(best[known], own[known])
     return found
@@ -181,23 +178,24 @@ def _support_code(best: NDArray[np.float32], own: NDArray[np.float32]) -> NDArra
     piece, or -1 if no line has it.
     """
     # Rounded, so that the order in which a sum was computed does not change a code.
-    best, own = np.round(best, 4), np.round(own, 4)
-    there = 1 + 4 * np.digitize(own, _COVERED) + np.digitize(np.round(best - own, 4), _BEHIND)
-    return np.where(own < 0, 21 + np.digitize(best, _ELSEWHERE), there).astype(np.int64)
+    best, own = best.round(4), own.round(4)
+    behind = _BEHIND.searchsorted((best - own).round(4), "right")
+    there = 1 + 4 * _COVERED.searchsorted(own, "right") + behind
+    return np.where(own < 0, 21 + _ELSEWHERE.searchsorted(best, "right"), there).astype(np.int64)
 
 
 def _switch_codes(ids: NDArray[np.int32], passages: Sequence[Passage]) -> NDArray[np.int64]:
     codes = np.zeros(len(ids), np.int64)
-    switches = [passage.switches for passage in passages]
-    for value in (1, 2, 4):
+    switches = [each for passage in passages if len((each := passage.switches)[0])]
+    for value in (1, 2, 4) if switches else ():
         codes += value * _is_in(ids, [names[values == value] for names, values in switches])
-    return np.where(codes == 0, 8, codes) if any(len(names) for names, _ in switches) else codes
+    return np.where(codes == 0, 8, codes) if switches else codes
 
 
 def _is_in(ids: NDArray[np.int32], texts: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
     if not texts:
         return np.zeros(len(ids), np.int64)
-    return np.isin(ids, np.concatenate(texts), kind="table").astype(np.int64)
+    return (ids[:, None] == np.concatenate(texts)).any(axis=1).astype(np.int64)
 
 
 def _kind(word: str) -> int:

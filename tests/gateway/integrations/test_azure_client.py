@@ -1,4 +1,4 @@
-"""Azure's client for Python with the lines of docs/integrations.md: it sends and reads the bodies."""
+"""Azure's client for Python with the lines of docs/integrations.md."""
 
 from typing import Any
 

@@ -15,8 +15,9 @@ from groundwire.text.vocabulary import (
 )
 
 _WORD = re.compile(r"(?:\w[\u0300-\u036f]*)+(?:['’](?:\w[\u0300-\u036f]*)+)*")
-_POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
+_POSSESSIVE = ("'s", "’s", "'S", "’S")
 _CLAUSE_END = re.compile(r"[.,;:!?()—]|\bbut\b")
+_NO_CONTENT = FUNCTION_WORDS | NEGATIONS
 _MEASURE = {word: f"{min(group)}~" for group in MEASURES for word in group}
 #: Text that may stand between two words of one name: "Tower-Bridge", "University of Oxford".
 _WITHIN_NAME = re.compile(r"(?:[ -]|\.? | (?:of|de|la|le|du|von|van|der|den|di|da|al|bin) )")
@@ -27,31 +28,29 @@ _STEM_CHARS = 5
 _SCOPE = 3
 _SCOPE_WORDS = 12  # limit on the words read after a "not", function words included
 _BEFORE_CHARS = 20
+#: Ends of words such as "isn't".
+_NOT = ("n't", "n’t")
 
 
 class Word(NamedTuple):
-    """A word or a name of several words, and its place, without the "'s" of a possessive."""
+    """A word or a name of several words, and its place, without the "'s" of a possessive.
+
+    Attributes:
+        start: Offset of its first character.
+        end: Offset after its last character.
+        text: The word as it is written.
+        lower: The word in lower case, as word lists have it.
+    """
 
     start: int
     end: int
     text: str
-
-    @property
-    def lower(self) -> str:
-        """The word in lower case, as word lists have it."""
-        return self.text.casefold()
+    lower: str
 
     @property
     def stem(self) -> str:
-        """The first letters of the word, which related words share.
-
-        Words of one measure, such as "high" and "tall", have the same stem. A word with other
-        characters than letters, such as a number, is its own stem.
-        """
-        lower = self.lower
-        if not lower.isalpha():
-            return lower
-        return _MEASURE.get(lower, lower[:_STEM_CHARS])
+        """The stem of the word; see :func:`stem`."""
+        return stem(self.lower)
 
     @property
     def is_content(self) -> bool:
@@ -59,17 +58,26 @@ class Word(NamedTuple):
 
         The months "May" and "March" are content words.
         """
-        is_month = self.text in ("May", "March")
-        return is_month or (self.lower not in FUNCTION_WORDS and not is_negation(self.lower))
+        is_listed = self.lower in _NO_CONTENT or self.lower.endswith(_NOT)
+        return not is_listed or self.text in ("May", "March")
 
 
 def words_of(text: str) -> list[Word]:
     """Return the words of a text, in reading order."""
     return [
-        Word(match.start(), match.start() + len(word), word)
+        Word(start := match.start(), start + len(word), word, word.casefold())
         for match in _WORD.finditer(text)
-        if (word := _POSSESSIVE.sub("", match[0]))
+        if (word := match[0][:-2] if match[0].endswith(_POSSESSIVE) else match[0])
     ]
+
+
+def stem(lower: str) -> str:
+    """Return the stem of a word in lower case: its first letters, which related words share.
+
+    Words of one measure, such as "high" and "tall", have the same stem. A word with other
+    characters than letters, such as a number, is its own stem.
+    """
+    return _MEASURE.get(lower, lower[:_STEM_CHARS]) if lower.isalpha() else lower
 
 
 def content_of(words: Iterable[Word]) -> frozenset[str]:
@@ -124,7 +132,7 @@ def _first_content(words: Sequence[Word], end: int) -> list[str]:
 
 def is_negation(lower: str) -> bool:
     """Return whether a word in lower case is a negation."""
-    return lower in NEGATIONS or lower.endswith(("n't", "n’t"))
+    return lower in NEGATIONS or lower.endswith(_NOT)
 
 
 def has_negation(words: Sequence[Word]) -> bool:
@@ -154,7 +162,7 @@ def names_of(text: str, words: Sequence[Word]) -> list[Word]:
         else:
             runs.append([word])
     return [
-        Word(run[0].start, run[-1].end, text[run[0].start : run[-1].end])
+        Word(start := run[0].start, end := run[-1].end, text[start:end], text[start:end].casefold())
         for run in runs
         if len(run) > 1 or not _begins_sentence(text, run[0].start)
     ]

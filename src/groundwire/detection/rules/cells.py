@@ -29,6 +29,8 @@ def cells(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindi
     The claim or the question names one row, and the claim names a column, but states the cell that
     another row has in this column.
     """
+    if not basis.rows:
+        return
     said = _spaced(claim.text)
     named = _meant(basis.rows, said, _spaced(basis.question))
     if len(named) != 1:

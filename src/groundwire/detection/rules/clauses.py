@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice, pairwise
 
 from groundwire.detection.comparison.aligned_span import ComparedText
-from groundwire.detection.comparison.words import Word, is_negation
+from groundwire.detection.comparison.words import Word, is_negation, stem
 from groundwire.text.vocabulary import (
     LOOSE_OPPOSITES,
     NOT_NEGATED,
@@ -195,8 +195,7 @@ def clauses_of(text: ComparedText) -> list[Clause]:
 
 def stem_of(word: Word) -> str:
     """Return the stem of a word's base form, so that "run", "runs" and "ran" have the same stem."""
-    base = _BASES.get(word.lower) or _ENDING.sub("", word.lower)
-    return Word(word.start, word.end, base).stem
+    return stem(_BASES.get(word.lower) or _ENDING.sub("", word.lower))
 
 
 def _is_open(text: str, start: int, end: int) -> bool:
@@ -212,10 +211,11 @@ def _negations(text: str, words: Sequence[Word]) -> Iterator[Word]:
     """
     false_that = {match.start() for match in _FALSE_THAT.finditer(text)}
     for index, word in enumerate(words):
-        following = [each.lower for each in words[index + 1 : index + 3]]
-        is_no = is_negation(word.lower) and bool(following) and following[0] not in NOT_NEGATED
+        if not is_negation(word.lower) and word.start not in false_that:
+            continue
+        following = [each.lower for each in words[index + 1 : index + _UNTIL_THAN]]
         # "No later than" and "do not take more than" state a limit, and deny nothing.
-        is_compared = any(each.lower == "than" for each in words[index + 2 : index + _UNTIL_THAN])
+        is_no = bool(following) and following[0] not in NOT_NEGATED and "than" not in following[1:]
         is_joined = text[word.end : word.end + 1] == "-"
-        if word.start in false_that or (is_no and not is_compared and not is_joined):
+        if word.start in false_that or (is_no and not is_joined):
             yield word
