@@ -68,11 +68,13 @@ class RecordingJudge(FixedJudge):
     Attributes:
         opened: The texts of the sources of each call of :meth:`open`.
         claims: The texts of all claims that were read.
+        n_together: How many claims each call of ``read`` had.
         fails: Whether reading any claim raises an error.
     """
 
     opened: list[list[str]] = field(default_factory=list)
     claims: list[str] = field(default_factory=list)
+    n_together: list[int] = field(default_factory=list)
     fails: bool = False
 
     def open(
@@ -127,6 +129,7 @@ class _RecordingReading(FixedReading):
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
         """Record the claims, and return their fixed scores, or fail."""
         assert isinstance(self._judge, RecordingJudge)
+        self._judge.n_together.append(len(segments))
         self._judge.claims.extend(answer[each.start : each.end] for each in segments)
         if self._judge.fails:
             raise RuntimeError(answer)  # the message has the answer, which no log may show

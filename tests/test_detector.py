@@ -30,7 +30,7 @@ from groundwire.errors import (
     UnknownModelError,
 )
 from tests.engine.lookup import LookupGraph, looking_up
-from tests.fixed_judge import FixedJudge, FixedReading
+from tests.fixed_judge import FixedJudge, FixedReading, RecordingJudge
 
 TOWER = "The Eiffel Tower is 330 metres tall. It stands in Paris, France."
 ANSWER = "The Eiffel Tower is 500 metres tall. It stands in Paris."
@@ -586,6 +586,18 @@ def test_claims_come_out_as_their_sentences_end(fixed: Detector) -> None:
     result = stream.finish()
     assert [claim.label for claim in result.claims] == [Label.SUPPORTED, Label.UNSUPPORTED]
     assert result == fixed.detect(sources=[TOWER], answer="It stands in Paris. It is red. ")
+
+
+def test_all_claims_of_a_whole_answer_are_read_at_once() -> None:
+    """Threads then share them; a call for the last claim alone would wait for the others."""
+    judge = RecordingJudge(doubtful={"red": 0.9})
+    answer = "The tower is tall. It is red. It stands in Paris"
+    whole = Detector(judge).detect(sources=[TOWER], answer=answer)
+    assert judge.n_together == [3]
+    stream = Detector(judge).stream(sources=[TOWER])
+    stream.feed("The tower is tall. It")
+    assert stream.finish(" is red. It stands in Paris").claims == whole.claims
+    assert judge.n_together == [3, 1, 2]
 
 
 def test_a_finished_stream_gives_the_same_again_and_takes_no_more(fixed: Detector) -> None:

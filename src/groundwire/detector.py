@@ -335,8 +335,7 @@ class Detector:
         self, example: Example, operating_point: str | float | None, tenant: str
     ) -> Detection:
         stream = self._open(example.sources, example.question, operating_point, tenant)
-        stream.feed(example.answer)
-        return stream.finish()
+        return stream.finish(example.answer)
 
     def detect_batch(
         self,

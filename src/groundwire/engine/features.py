@@ -181,7 +181,8 @@ def _support_code(best: NDArray[np.float32], own: NDArray[np.float32]) -> NDArra
     best, own = best.round(4), own.round(4)
     behind = _BEHIND.searchsorted((best - own).round(4), "right")
     there = 1 + 4 * _COVERED.searchsorted(own, "right") + behind
-    return np.where(own < 0, 21 + _ELSEWHERE.searchsorted(best, "right"), there).astype(np.int64)
+    elsewhere = 21 + _ELSEWHERE.searchsorted(best, "right")
+    return np.asarray(np.where(own < 0, elsewhere, there), np.int64)
 
 
 def _switch_codes(ids: NDArray[np.int32], passages: Sequence[Passage]) -> NDArray[np.int64]:
@@ -195,7 +196,7 @@ def _switch_codes(ids: NDArray[np.int32], passages: Sequence[Passage]) -> NDArra
 def _is_in(ids: NDArray[np.int32], texts: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
     if not texts:
         return np.zeros(len(ids), np.int64)
-    return (ids[:, None] == np.concatenate(texts)).any(axis=1).astype(np.int64)
+    return np.asarray((ids[:, None] == np.concatenate(texts)).any(axis=1), np.int64)
 
 
 def _kind(word: str) -> int:

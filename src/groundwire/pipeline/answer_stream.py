@@ -126,30 +126,40 @@ class Flow:
         self._pieces.append(delta)
         if self._stream is None or self._form.is_json:
             return []
-        text = self._last_word + delta
-        end = _start_of_last_word(text)
-        if _CLAIM_END.search((self._before + text[:end])[-_MAX_WORD:]):
-            end = len(text)  # the last word may show that the claim before it is complete
-        self._before, self._last_word = (self._before + text[:end])[-_MAX_WORD:], text[end:]
         try:
-            return self._stream.feed(text[:end]) if end else []
+            ready = self._ready(delta)
+            return self._stream.feed(ready) if ready else []
         except Exception as error:  # noqa: BLE001 - after any error, the answer is unchecked
             self._fail(error)
             return []
 
-    def finish(self, answer: Answer | None = None) -> Checked:
+    def _ready(self, delta: str) -> str:
+        """Take a piece of text, and return the text up to the last word, which may not be complete.
+
+        The last word is returned too if it may show that the claim before it is complete.
+        """
+        text = self._last_word + delta
+        end = _start_of_last_word(text)
+        if _CLAIM_END.search((self._before + text[:end])[-_MAX_WORD:]):
+            end = len(text)
+        self._before, self._last_word = (self._before + text[:end])[-_MAX_WORD:], text[end:]
+        return text[:end]
+
+    def finish(self, answer: Answer | None = None, *, rest: str = "") -> Checked:
         """End the answer, and return its result.
 
         Args:
             answer: The answer, if it has more than a text, such as tool calls. Its text is replaced
                 by the text that was fed, unless the fed text is blank and the answer's kind is not
                 ``text``.
+            rest: The last piece of the text that is fed, as in :meth:`.Stream.finish`.
 
         Returns:
             The final result, identical to that of :meth:`groundwire.Pipeline.check` for the whole
             answer.
         """
         if self._checked is None:
+            self._pieces.append(rest)
             text = self._text
             if answer is None:
                 answer = read_answer(text)
@@ -161,7 +171,9 @@ class Flow:
                 answer = structured.of(answer)
             if self._stream is not None and answer.has_statements:
                 try:
-                    self._found = self._finish(self._stream, structured, answer)
+                    n_ready = 0 if self._form.is_json else len(self._ready(rest))
+                    n_ready += len(self._stream.text)
+                    self._found = self._finish(self._stream, structured, answer, n_ready)
                 except Exception as error:  # noqa: BLE001 - the answer counts as unchecked
                     self._fail(error)
             self.close()
@@ -169,16 +181,15 @@ class Flow:
         return self._checked
 
     def _finish(
-        self, stream: Stream, structured: StructuredText | None, answer: Answer
+        self, stream: Stream, structured: StructuredText | None, answer: Answer, n_ready: int
     ) -> DetectorResult:
         if structured is not None and not structured.statements:
             return DetectorResult()
         text = answer.text if structured is None else structured.text
         is_within_word = answer.is_cut and _start_of_last_word(answer.text) < len(answer.text)
         end = _start_of_last_word(text) if is_within_word else len(text)
-        is_alone = len(stream.text) > end or not text[:end].strip()
-        stream.feed(text[len(stream.text) : len(text) if is_alone else end])
-        detection = stream.finish()
+        is_alone = n_ready > end or not text[:end].strip()
+        detection = stream.finish(text[len(stream.text) : len(text) if is_alone else end])
         if end < len(text):
             detection = account_for(_without_last(detection, text, end), {Reason.CUT_OFF: 1})
         return DetectorResult(detection=detection, structured=structured)

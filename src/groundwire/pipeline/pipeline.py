@@ -412,9 +412,7 @@ class Pipeline:
         if answer.kind is not AnswerKind.TEXT and not is_final:
             return self._concluder(context)(answer, DetectorResult())
         with self._flow(context, reads_ahead=False) as flow:
-            if answer.kind is AnswerKind.TEXT:
-                flow.feed(answer.text)
-            return flow.finish(answer)
+            return flow.finish(answer, rest=answer.text if answer.kind is AnswerKind.TEXT else "")
 
     def check_response(self, context: RequestContext, body: object) -> CheckedResponse:
         """Check all answers of a chat completion.

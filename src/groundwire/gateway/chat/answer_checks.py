@@ -129,8 +129,6 @@ class AnswerChecks:
     async def check(self, answers: Sequence[Answer]) -> tuple[Checked, ...]:
         """Check complete answers, and return the results in the order of the answers."""
         pairs = [(self._begin(place), answer) for place, answer in enumerate(answers)]
-        for check, answer in pairs:
-            check.feed(answer.text if answer.kind is AnswerKind.TEXT else "")
         return tuple(await asyncio.gather(*(check.finish(answer) for check, answer in pairs)))
 
     async def finish(self) -> tuple[Checked, ...]:
@@ -222,8 +220,15 @@ class AnswerCheck:
             self._is_complete = True
             self._wake.set()
             await self._task
-            self.checked = beside_json(await self._conclude(answer or self._answer))
+            if answer is not None and answer.kind is AnswerKind.TEXT:
+                self._waiting = [answer.text]
+            rest = self._take_waiting()
+            self.checked = beside_json(await self._conclude(answer or self._answer, rest=rest))
         return self.checked
+
+    def _take_waiting(self) -> str:
+        text, self._waiting, self._n_waiting = "".join(self._waiting), [], 0
+        return text
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -250,10 +255,10 @@ class AnswerCheck:
             is_cut=self.is_cut,
         )
 
-    async def _conclude(self, answer: Answer) -> Checked:
+    async def _conclude(self, answer: Answer, *, rest: str) -> Checked:
         if self._failure is None and self._flow is not None:
             try:
-                return await self._call(partial(self._flow.finish, answer))
+                return await self._call(partial(self._flow.finish, answer, rest=rest))
             except CheckTimeoutError as error:
                 self._fail(error)
         return self._checks.unavailable(answer, self._failure or CheckTimeoutError.__name__)
@@ -261,11 +266,12 @@ class AnswerCheck:
     async def _work(self) -> None:
         try:
             self._flow = await self._call(self._checks.open)
-            while self._waiting or not self._is_complete:
+            while True:
                 await self._wake.wait()
                 self._wake.clear()
-                text, self._waiting, self._n_waiting = "".join(self._waiting), [], 0
-                if text:
+                if self._is_complete:
+                    return  # the end of the flow takes what waits: threads judge it all at once
+                if text := self._take_waiting():
                     review = await self._call(partial(self._step, self._flow, text))
                     if review is not None and self._checks.on_review is not None:
                         self._checks.on_review(self.index, review)
