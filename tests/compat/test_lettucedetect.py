@@ -69,6 +69,10 @@ def test_a_blank_answer_has_nothing(embedded: HallucinationDetector, answer: str
     assert embedded.predict_prompt("The prompt.", answer) == []
 
 
+def test_an_answer_that_claims_nothing_has_no_spans(embedded: HallucinationDetector) -> None:
+    assert embedded.predict(CONTEXT, "Hello! I hope this helps.", QUESTION, "spans") == []
+
+
 @pytest.mark.parametrize("output_format", ["spans", "tokens"])
 def test_no_list_is_empty_because_nothing_was_read(
     monkeypatch: pytest.MonkeyPatch, output_format: str

@@ -75,6 +75,15 @@ async def test_old_counts_are_added_up_to_longer_stretches_and_none_is_lost(stor
     assert kept == {"grounded": 24}
 
 
+async def test_old_counts_go_although_nothing_new_comes(store: Store) -> None:
+    own = {"tenant": "acme", "model": "a", "outcome": "grounded", "action": "none", "n": 1}
+    async with store.writing() as connection:
+        await connection.execute(table.insert(), [{**own, "slot": 0}])
+    await Activity(store).write()
+    async with store.reading() as connection:
+        assert (await connection.scalars(select(table.c.slot))).all() == []
+
+
 async def test_clients_cannot_make_models_without_end(store: Store) -> None:
     activity, answers = Activity(store), checked()
     for n in range(300):

@@ -58,3 +58,7 @@ def test_texts_in_other_languages_are_foreign(text: str) -> None:
 @pytest.mark.parametrize("text", TEXTS["english"]["texts"])
 def test_names_code_and_lists_do_not_make_an_english_text_foreign(text: str) -> None:
     assert not is_foreign(text)
+
+
+def test_a_curly_apostrophe_is_no_accent() -> None:
+    assert not is_foreign("Des Moines doesn’t care.")

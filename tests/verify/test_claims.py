@@ -199,6 +199,13 @@ def test_another_pattern_reads_other_citations_and_no_brackets() -> None:
     ]
 
 
+def test_a_pattern_may_have_other_brackets() -> None:
+    assert cited("A is so. 【S1】 B is so.", citation_regex=r"【(?P<id>S\d+)】")[0] == (
+        "A is so.",
+        ("S1",),
+    )
+
+
 def test_a_pattern_may_have_letters_of_all_scripts_and_not_any_size() -> None:
     found = read_claims(
         "It is so {東京}.", span_ids=["東京"], citation_regex=r"\{(?P<id>[\p{L}_-]+)\}"

@@ -191,9 +191,10 @@ def _spans_of(detection: Detection) -> list[Prediction]:
     """Return the spans of a detection.
 
     Raises:
-        DetectionError: If there are no spans, and the outcome is not ``grounded``.
+        DetectionError: If there are no spans, and the outcome is not ``grounded``. The exception
+            is an answer that claims nothing, such as a greeting: it has an empty list.
     """
-    if not detection.spans and detection.outcome is not Outcome.GROUNDED:
+    if not detection.spans and detection.outcome not in (Outcome.GROUNDED, Outcome.SKIPPED):
         reasons = ", ".join(map(str, detection.coverage.reasons)) or "no reason given"
         raise DetectionError(
             f"The answer is {detection.outcome} ({reasons}): no span was found, and an empty list "

@@ -117,7 +117,7 @@ class Activity:
             StoreError: If the database fails; the counts are kept for the next write.
         """
         counts = {table: found for table, found in self._counts.items() if found}
-        if not counts:
+        if not counts and self._rolled_up_at == _slot():
             return
         self._counts |= {table: Counter() for table in counts}
         self._models.clear()

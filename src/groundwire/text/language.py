@@ -101,7 +101,8 @@ def is_foreign(text: str) -> bool:
         return False  # no language has more of the words than all have together
     most = max(len(found & known) for code, known in WORDS.items() if code != "en")
     most += is_short and any(
-        word.islower() and not word.isascii() and len(word) > _SMALL_CHARS for word in flowing
+        word.islower() and len(word) > _SMALL_CHARS and not word.replace("’", "'").isascii()
+        for word in flowing
     )
     return most >= (_MIN_FOREIGN if is_short else _MIN_FOREIGN_LONG) and most > 2 * n_english
 

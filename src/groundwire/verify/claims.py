@@ -192,7 +192,7 @@ def find_citations(
     """
     if citation_regex is not None:
         return tuple(_matches(text, citation_regex))
-    text = without_code(text)
+    text = without_code(text.translate(_AS_BRACKETS))
     plain = parse_citations(text, known=_round_ids(text, known))
     found = [*plain, *bracketed(text, known, taken=plain)]
     # The bracket in x[0] is the index of a variable, not a citation.
@@ -232,7 +232,8 @@ def _read(answer: str, known: frozenset[str], settings: Verify) -> tuple[str, li
         such as ``[S1]: https://...``; and the pieces. Replacements keep the length, so the offsets
         of the pieces are valid in ``answer`` too.
     """
-    read = _without_definitions(answer.translate(_AS_BRACKETS), known)
+    own = answer if settings.citation_regex else answer.translate(_AS_BRACKETS)
+    read = _without_definitions(own, known)
     marks = find_citations(read, known, settings.citation_regex)
     text = masked(read, marks, " ")
     if settings.claim_split == "lines":
