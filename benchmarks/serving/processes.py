@@ -88,6 +88,7 @@ def gateway(
     own.mkdir(parents=True, exist_ok=True)
     config: dict[str, Any] = {
         "gateway": {"port": port, "data_dir": str(own)},
+        "admin": {"port": 0},  # several gateways run at a time
         "upstream": {"url": f"http://127.0.0.1:{behind.port}/v1"},
         "tenants": {"default": {"keys": [KEY]}},
         "audit": {"path": str(own / "audit.jsonl")},
