@@ -14,7 +14,7 @@ from typing import Any
 import measure
 from corpus import Sample, samples
 
-from groundwire import Detector, Example
+from groundwire import Example
 
 #: Bars for memory and disk, by the detector that is loaded by default.
 BARS_MB = {"reader-small": (450, 280), "reader-base": (900, 380)}
@@ -89,6 +89,8 @@ def main() -> None:
     total = round(sum(sizes.values()), 1) if sizes else None
     largest = [{"part": name, "mb": size} for name, size in list(sizes.items())[:8]]
     print("\non disk, MB\n" + measure.table(largest, ("part", "mb")))
+    from groundwire import Detector  # imported here, so that children import it when they measure
+
     name = Detector.load().info.name
     memory_mb, disk_mb = BARS_MB[name]
     peak_mb = rows[_STEPS.index("peak")]["median"]
