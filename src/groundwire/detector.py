@@ -50,8 +50,8 @@ class ScoringBackend(Protocol):
         revision: Version of the model.
         operating_points: Name of an operating point → its threshold.
         score: Kind of the scores: probabilities or similarities.
-        answers: Calibration from the highest P(not supported) in an answer to P(the answer is
-            hallucinated); ``None`` if there is none.
+        answers: Calibration that converts the highest P(not supported) in an answer to P(the answer
+            is hallucinated); ``None`` if there is none.
         work: Counts of what the model has read so far, by name; empty if nothing is counted.
     """
 
@@ -97,12 +97,13 @@ class Detector:
             min_words: Spans of fewer words are not reported.
             min_probability: Spans with a probability below this number, in [0, 1], are not
                 reported. Must be 0 with the similarity detector, which gives no probabilities.
-            min_pieces: With fewer flagged word pieces in the whole answer, no span is reported.
-                Must be 1 with the similarity detector, which flags whole sentences.
-            max_answer_chars: A longer answer is refused.
+            min_pieces: Lowest number of flagged word pieces (the model's tokens) in the whole
+                answer; with fewer, no span is reported. Must be 1 with the similarity detector,
+                which flags whole sentences.
+            max_answer_chars: Limit on the characters of an answer; a longer answer is refused.
             threads: How many answers of a batch are checked at a time; by default one for each
                 processor this process may use.
-            shared: Threads and caches that the backend uses; ``None`` if it needs none.
+            shared: Threads and caches that the backend uses; ``None`` if the backend needs none.
             owns_shared: Whether closing the detector closes ``shared``.
 
         Raises:
@@ -159,7 +160,7 @@ class Detector:
             operating_point: ``precision``, ``balanced`` or ``recall``, or a threshold in (0, 1].
             threads: CPU threads, at most 256; by default one for each processor this process may
                 use.
-            cache_mb: Size of all caches together, in megabytes of 1,000,000 bytes.
+            cache_mb: Limit on the size of all caches together, in megabytes of 1,000,000 bytes.
             cache_ttl_s: Seconds after which a cached text expires.
             device: ``cpu``, ``cuda`` or ``cuda:N``, for loaded checkpoints. Readers and the
                 similarity detector run on the CPU, with a warning if another device is given.
@@ -168,8 +169,10 @@ class Detector:
             min_words: Spans of fewer words are not reported; 0 reports all.
             min_probability: Spans with a probability below this number, in [0, 1], are not
                 reported.
-            min_pieces: With fewer flagged word pieces in the whole answer, no span is reported.
-            max_answer_chars: An answer with more characters is refused, never cut.
+            min_pieces: Lowest number of flagged word pieces (the model's tokens) in the whole
+                answer; with fewer, no span is reported.
+            max_answer_chars: Limit on the characters of an answer; a longer answer is refused,
+                never cut.
 
         Raises:
             UnknownModelError: If there is no such model.
@@ -200,7 +203,7 @@ class Detector:
         else:
             from groundwire.engine.token_classifier import TokenClassifierBackend
 
-            verify(find_model())  # its word tables are used to find the evidence to quote
+            verify(find_model())  # the word tables of this model find the evidence to quote
             backend = TokenClassifierBackend.load(
                 name, revision=revision, device=device, threads=threads, max_length=max_length
             )
@@ -394,7 +397,7 @@ class Detector:
             return self._detect(checked, operating_point, tenant)
         except GroundwireError as error:
             return error
-        except Exception as error:  # noqa: BLE001 - one example must not end the others
+        except Exception as error:  # noqa: BLE001 - an error in one example ends no other
             failed = DetectionError(f"The check failed: {type(error).__name__}: {error}")
             failed.__cause__ = error
             return failed

@@ -1,4 +1,4 @@
-"""The exception classes of Groundwire. Some packages define further subclasses.
+"""The exception classes of Groundwire. Some modules of Groundwire define further subclasses.
 
 ::
 
@@ -6,7 +6,7 @@
     ├── InputError (ValueError)          an input is invalid
     │   ├── EmptyAnswerError             the answer has no visible text
     │   ├── InvalidTextError             a text is not a str, or has lone surrogates
-    │   ├── InvalidSourceError           a source cannot be read, or two texts have one id
+    │   ├── InvalidSourceError           a source cannot be read, or shares its id with another text
     │   ├── InvalidConversationError     a chat request or response has an invalid shape
     │   ├── LimitExceededError           an input exceeds the limit of a named setting
     │   └── DatasetError                 a table of answers or questions is invalid

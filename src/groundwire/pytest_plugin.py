@@ -60,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Reset the default operating point, which a later session in this process must not use."""
+    """Reset the default operating point, so that no later session in this process uses it."""
     SHARED.operating_point = None
 
 
@@ -75,5 +75,5 @@ def groundwire_detector() -> Detects | None:
 
 @pytest.fixture(scope="session")
 def grounded(groundwire_detector: Detects | None) -> Grounded:
-    """Calls ``assert_grounded`` with ``groundwire_detector``: ``grounded(answer, sources)``."""
+    """The function ``grounded(answer, sources)``: ``assert_grounded`` with this detector."""
     return partial(assert_grounded, detector=groundwire_detector)

@@ -45,7 +45,7 @@ class ScoringSession(Protocol):
     Attributes:
         evidence: The sources, cut into passages.
         attended: Indices of the passages that were read together with any claim so far.
-        reasons: Reasons why evidence or question were not read in full, with counts.
+        reasons: Reasons why evidence or question were not read in full, each with its count.
         is_incremental: Whether claims are scored as they arrive; if not, all are scored at the end.
     """
 
@@ -67,8 +67,8 @@ class Snapshot:
         detection: The detection of the judged text, as if the answer ended there.
         judged_to: Offset up to which the answer is judged.
         clear_to: Offset up to which later text changes no span. It equals ``judged_to``, unless
-            spans are left out because fewer than ``min_pieces`` word pieces are flagged so far:
-            then it is the start of the first claim with such a span.
+            spans are left out because fewer than ``min_pieces`` word pieces are flagged so far.
+            Then it is the start of the first claim with a span that is left out.
     """
 
     detection: Detection
@@ -186,8 +186,8 @@ class Stream:
             if not self.text.strip():
                 self.close()
                 raise EmptyAnswerError
-            # Stops the reading of sources in the background: the last claims read only the passages
-            # that they need.
+            # Closing the session stops the reading of sources in the background: the last claims
+            # read only the passages that they need.
             self._session.close()
             self._take([*segments, *self._segmenter.finish()], is_end=True)
             self._detection = self._conclude(self.text)
@@ -349,15 +349,15 @@ class Stream:
     def _is_remark(self, claim: Claim, scores: ClaimScores) -> bool:
         """Return whether a claim that is flagged or unrelated is only a remark.
 
-        Either a model finds that it claims nothing; or it says that the sources lack something, and
-        no source has a word of this. The result is false for the similarity detector, and if a rule
-        finds a conflict other than ``unrelated``.
+        It is a remark if a model finds that it claims nothing, or if it says that the sources lack
+        something for which indeed no source has a word. The result is false for the similarity
+        detector, and if a rule finds a conflict other than ``unrelated``.
         """
         is_doubted = bool(claim.spans) or claim.reason is Reason.UNRELATED
         if not is_doubted or {c.kind for c in scores.conflicts} - {ConflictKind.UNRELATED}:
             return False
         if scores.similarity is not None:
-            return False  # it compares words, and judges all that has words
+            return False  # the similarity detector cannot tell remarks from claims
         is_remark = scores.is_remark is not None and scores.is_remark()
         return is_remark or self._finder.is_absence(claim.text)
 
@@ -389,9 +389,9 @@ class Stream:
     def _unrelated(self, claim: str, scores: ClaimScores) -> Reason | None:
         """Return ``unrelated`` if a claim shares no content word with the sources, else ``None``.
 
-        The result is also ``None`` if the claim is a line of the evidence, or has a negation, no
-        content word or no probabilities, if a rule confirms a part of the claim, or if the sources
-        are too long to search.
+        The result is also ``None`` if the claim is a line of the evidence, has no probabilities,
+        has a negation, or has no content word. The same holds if a rule confirms a part of the
+        claim, or if the sources are too long to search.
         """
         if scores.is_line or scores.settled or not scores.has_probabilities:
             return None
@@ -429,7 +429,7 @@ class Stream:
     def _conclude(self, text: str) -> Detection:
         """Build the detection of the judged text, as if the answer ended there."""
         claims, evidence = tuple(self._claims), self._session.evidence
-        # A session that judges all claims at the end knows asides of text that is not judged yet.
+        # Leave out asides of text that is not judged yet: a session may judge claims at the end.
         asides = [aside for aside in self._asides if aside.end <= len(text)]
         if self._has_too_few:
             claims = tuple(

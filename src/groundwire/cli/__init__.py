@@ -83,8 +83,8 @@ class Commands(SuggestingGroup):
         """Import a command and return it; ``None`` if there is no command of this name.
 
         Raises:
-            FailedError: If the command is ``train``, and its package groundwire-training is not
-                installed.
+            FailedError: If the command is ``train``, and the package groundwire-training, which has
+                this command, is not installed.
         """
         if cmd_name not in COMMANDS:
             return None
@@ -109,7 +109,7 @@ class Commands(SuggestingGroup):
         parent: click.Context | None = None,
         **extra: Any,  # noqa: ANN401  # the type that click declares
     ) -> click.Context:
-        """Parse the command line; show failures as messages, also a failure to print the help."""
+        """Parse the command line; show failures as messages, even a failure to print the help."""
         with _showing_failures():
             return super().make_context(info_name, args, parent, **extra)
 
@@ -164,8 +164,8 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     if sys.stdin is None:
         sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115  # open until exit
     if sys.stdout is None:
-        # Otherwise results would be lost silently, and the next file that is opened would get
-        # descriptor 1, so that output would be written into it.
+        # Without this check, results would be lost silently. The next file that is opened would get
+        # descriptor 1, and libraries that write to this descriptor would write into the file.
         click.echo("error: standard output is closed. Send it to a file or /dev/null.", err=True)
         sys.exit(ExitStatus.FAILED)
     for stream in (sys.stdout, sys.stderr):

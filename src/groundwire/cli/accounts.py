@@ -42,14 +42,15 @@ def set_(
     has_new_password: bool = option("--new-password"),
     store: StoreOptions,
 ) -> None:
-    """Make an account, or give an account another role or password, which ends its sessions.
+    """Make an account, or change the role or the password of an existing one.
 
-    A new account gets a random password, which is printed once, on standard output.
+    A new account gets a random password, which is printed once, on standard output. If the account
+    exists, its sessions end.
 
     Args:
-        role: What its owner may do: viewer (see everything), reviewer (also judge findings) or
-            admin (change everything).  [default of a new account: viewer]
-        has_new_password: Make a new password, also for an account that exists.
+        role: What the owner of the account may do: viewer (see everything), reviewer (also judge
+            findings) or admin (change everything).  [default of a new account: viewer]
+        has_new_password: Make a new password even if the account exists.
     """
     config = store.read(ctx)
     from groundwire.control.accounts import AccountRole, Accounts, new_password

@@ -39,14 +39,14 @@ def verify(
 ) -> None:
     """Say whether the audit trail is as it was written.
 
-    Every record is signed together with the signature of the one before. So each place is found
-    where somebody without the key changed, removed, inserted or moved records; but the removal of
-    the last records of a file may go unnoticed. Nothing is changed here.
+    Every record is signed together with the signature of the record before it. So the command finds
+    each place where somebody without the key changed, removed, inserted or moved records. Only the
+    removal of the last records of a file may go unnoticed. The command changes nothing.
 
     Args:
-        files: A file to verify in place of a database: audit.path, or an export. Repeat it for each
-            file that was rotated away, the oldest first.
-        is_partial: The files are a part of a trail, so missing records are no finding.
+        files: A file to verify in place of a database: audit.path, or an export. Repeat the option
+            for each file that was rotated away, the oldest first.
+        is_partial: The files are a part of a trail, so missing records are not reported.
         key_files: A file with further keys, one a line: earlier keys, or those of other replicas;
             can be repeated.
         as_json: Print the findings as JSON.

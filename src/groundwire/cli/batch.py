@@ -39,8 +39,8 @@ class Files:
     """The input file of ``groundwire check --batch``, and the output file of the results.
 
     Attributes:
-        batch: The input: rows as JSON, CSV or TSV, also packed with gzip, or as Parquet; ``-`` is
-            JSON on standard input.
+        batch: The input: rows as JSON, CSV or TSV (gzipped or not), or as Parquet; ``-`` is JSON on
+            standard input.
         output: The file of results; ``None`` is standard output.
         resume: Whether to continue the results in the output.
         force: Whether to replace the results in the output.
@@ -74,7 +74,8 @@ class InputRow:
         line: Number of the row's first line in the file; in a JSON array or Parquet, the same as
             ``number``.
         id: Id of the row, if it has one.
-        sha256: :func:`fingerprint` of the row's content in the file.
+        sha256: :func:`fingerprint` of the row's content in the file, and of the column mapping if
+            the user named columns.
         content: The example to check, or the error of a row that cannot be read.
         keys: The keys of the row's JSON object, or the names of its columns; empty if the row could
             not be parsed.
@@ -127,7 +128,10 @@ def read_row(number: int, line: Line, columns: ColumnMapping) -> InputRow:
 
 
 def _fingerprint(raw: bytes, columns: ColumnMapping) -> str:
-    """Hash a row; with names of columns, also these: other columns give other results."""
+    """Hash the content of a row, and the column mapping if the user named columns.
+
+    The mapping counts because a row gives other results if it is read from other columns.
+    """
     return fingerprint((columns.fingerprint if columns.columns else b"") + raw.strip())
 
 
@@ -192,7 +196,7 @@ class ResultsTally:
 
 
 def results_exist(path: Path) -> InputError:
-    """Return the error for an output that exists, without ``--resume`` or ``--force``."""
+    """Return the error for an existing output if neither ``--resume`` nor ``--force`` is given."""
     return InputError(
         f"{path} exists. Continue it with --resume, replace it with --force, or name another "
         "--output."
@@ -208,8 +212,8 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
 
     Raises:
         DifferentDetectorError: If the results to continue were made by another detector.
-        InputError: If the output exists and cannot be used, the input is empty or damaged, or its
-            first row shows a mistake (:func:`examine_first`).
+        InputError: If the output exists and cannot be used, the input is empty or damaged, or the
+            first row of the input shows a mistake (:func:`examine_first`).
         GroundwireError: If the detector cannot be loaded.
     """
     tally = prepare_output(files)

@@ -37,8 +37,8 @@ def bench(
         split: A part of the benchmark, such as test or dev.
         data_revision: The commit of the data on the hub.  [default: the current one, which the
             result names]
-        limit: Limit on the number of answers to judge. Contexts are drawn at random, the same each
-            time, and all their answers are judged; the last context may be cut.
+        limit: Limit on the number of answers to judge. Whole contexts are drawn at random, the same
+            each time; only of the last one may answers be left out, to keep the limit.
         as_json: Print the result as JSON.
 
     Examples:

@@ -23,8 +23,8 @@ class AnswerOptions:
 
     Attributes:
         source: A text that the answer may rest on; can be repeated.
-        source_file: A file with one source, which results name by the file name, or with a JSON
-            list of documents, each a source; can be repeated.
+        source_file: A file with one source, which has the file name in results; or with a JSON list
+            of documents, each of which is a source. Can be repeated.
         question: The question. It is never evidence.
         question_file: A file with the question.
         answer: The answer to check.
@@ -82,19 +82,19 @@ def check(
 
     Args:
         as_json: Print the result as JSON.
-        html: Also write the result as a page of its own; with --repair, for the repaired answer.
-        repairs: Replace wrong words by words of the sources, take out what surely nothing supports,
-            and show the changes and the repaired answer. Nothing is changed unless the repaired
-            answer is grounded.
+        html: Also write the result as an HTML page; with --repair, that of the repaired answer.
+        repairs: Replace wrong words by words of the sources, take out clauses and sentences that
+            the sources surely do not support, and show the changes and the repaired answer. Nothing
+            is changed unless the repaired answer is grounded.
         conversation: Check a chat as the gateway would, through all stages. FILE is JSON:
             {"request": ..., "response": ...} in the format of the OpenAI API, or only a request,
             whose last message is the answer.
-        config: The configuration of --conversation; options and environment variables win over
+        config: The configuration for --conversation; options and environment variables win over
             it.
         batch: Check every row of a file: JSON Lines, a JSON array, CSV, TSV or Parquet, gzip or
             not. A row has sources (a text or a list), an answer, and perhaps a question and an id.
-        columns: The column of --batch that holds a field (sources, answer, question or id), if it
-            has another name; can be repeated.
+        columns: The column of --batch that holds a field (sources, answer, question or id), if the
+            column has none of the field's usual names; can be repeated.
         output: The file for the results of --batch, a JSON row each.
             [default: standard output]
         resume: Continue an --output that was cut short.

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def config() -> None:
     """Check a configuration, or show what is in effect.
 
-    Files may use the names of Groundwire, DVARA, HaluGate, Director-AI and Berry. Environment
-    variables win over the file.
+    Files may use the names of settings that Groundwire, DVARA, HaluGate, Director-AI or Berry use.
+    Environment variables win over the file.
 
     Examples:
         groundwire config check groundwire.yaml
@@ -58,7 +58,7 @@ def show(
 ) -> None:
     """Show the values in effect and where each comes from, under Groundwire's names.
 
-    Without FILE, they are the defaults and the values of environment variables. The output is a
+    Without FILE, these are the defaults and the values of environment variables. The output is a
     configuration file itself, in which *** stands for secrets.
 
     Args:
@@ -93,10 +93,10 @@ def read_config(
 
 
 def environ_with(given: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the environment, with the verifier that an option names as one more variable.
+    """Return the environment variables, and one more that names the verifier if an option names it.
 
-    Variables such as ``OPENAI_BASE_URL`` count only if the verifier is not local, and an option may
-    choose such a verifier.
+    While the configuration is read, variables such as ``OPENAI_BASE_URL`` are ignored if the
+    verifier is local. So a verifier that an option names has to be known by then.
     """
     chosen = given.get("verify.verifier")
     return os.environ | ({"GROUNDWIRE_VERIFY_VERIFIER": chosen} if chosen else {})

@@ -96,7 +96,7 @@ def read_json(file: Path, *, wanted: str) -> object:
 
     Args:
         file: Path of the file.
-        wanted: The content that it should have, for the error.
+        wanted: The content that the file should have, for the error message.
 
     Raises:
         InputError: If the file is no JSON, or no UTF-8.

@@ -21,17 +21,16 @@ _RIGHT = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataOptions:
-    """The options of commands that judge a user's labelled answers.
-
-    All these commands have the same options, so that a command can use another's results.
+    """The options of all commands that judge a user's labelled answers.
 
     Attributes:
-        columns: The column that holds a field, if it has another name; can be repeated.
+        columns: The column that holds a field, if the column has none of the field's usual names;
+            can be repeated.
         label_means: Meaning of a label of 1, true or yes.  [default: hallucinated]
-        format: Format of the data: a table with labels, or answers with slots, which are written
-            {{supported||hallucinated||kind}}.
-        limit: Limit on the number of rows to judge. Contexts are drawn at random, the same each
-            time, and all their rows are judged; the last context may be cut.
+        format: Format of the data: a table with labels; or slots, which are places in an answer
+            with a right and a wrong wording: {{supported||hallucinated||kind}}.
+        limit: Limit on the number of rows to judge. Whole contexts are drawn at random, the same
+            each time; only of the last one may rows be left out, to keep the limit.
     """
 
     columns: tuple[str, ...] = option("--column", "FIELD=COLUMN")
@@ -46,7 +45,8 @@ class DataOptions:
 
         Raises:
             UsageError: If it is not clear what true means in the column of labels: the column's
-                name suggests right answers, and ``--label-means`` is not given.
+                name suggests right answers, and ``--label-means`` is not given. Also if
+                ``--column`` or ``--label-means`` is given for data with slots.
         """
         from groundwire.evaluation.datasets.choosing import choose
         from groundwire.evaluation.datasets.files import read_labelled
@@ -69,10 +69,10 @@ class DataOptions:
         return choose(read, limit=self.limit)
 
     def count(self, data: Path) -> int | None:
-        """Count the rows of the data, at most ``limit``, for a progress bar.
+        """Return the approximate number of rows to judge, for a progress bar; ``None`` if unknown.
 
-        ``None`` if they cannot be counted. In JSON, blank lines count too. A row with slots counts
-        once, although several answers are made from it.
+        In JSON, blank lines count too. A row with slots counts once, although several answers are
+        made from it.
         """
         from groundwire.evaluation.datasets.lines import count_rows
 

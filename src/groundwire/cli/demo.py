@@ -42,19 +42,20 @@ def demo(
 ) -> None:
     """Show a marked answer, and what clients see through the gateway. It needs no key or network.
 
-    Without --only, it first makes a page with an answer whose wrong words are marked, beside its
-    sources. Then it starts gateways before a scripted model, all on this machine, and walks through
+    Without --only, it first makes a page that shows an answer with marked words beside the sources.
+    Then it starts gateways in front of a scripted model, all on this machine, and walks through
     scenes over real HTTP: marks, warnings, refusals, both ways to release a stream, what is
     recorded. On a terminal it ends in the console, where these chats go on. The model's answers are
-    scripted and the verdicts are not: they are those of the embedded models.
+    scripted, but the verdicts on them are real: the embedded models give them.
 
     Args:
-        pace: Tokens that the scripted model writes in a second.
+        pace: Tokens that the scripted model writes per second.
         names: Walk through this scene alone; can be repeated.
         shows_curl: Show each request as a command of curl, and how its gateway is started.
         opens: Whether the page and the console are opened in a browser, if there is one.
-        keeps: Whether to go on after the walk, until Ctrl-C: in the console with live traffic, with
-            addresses, the key and a request to try. By default on a terminal, without --only.
+        keeps: Whether the gateways and the console go on after the scenes, with live traffic, until
+            Ctrl-C. Addresses, the key and a request to try are then printed. By default they go on
+            if there is a terminal and --only is not given.
     """
     require_gateway("`groundwire demo`")
     # These imports take time, and --help does not need them.

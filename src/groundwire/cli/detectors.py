@@ -33,8 +33,8 @@ class DetectorChoice:
 
     Attributes:
         operating_point: precision, balanced, recall, or a threshold above 0 and at most 1. Words
-            are marked if the probability that they are unsupported reaches it; with the detector
-            similarity, sentences are marked whose similarity is below it.
+            are marked if the probability that they are unsupported reaches the threshold; with the
+            detector similarity, sentences with a similarity below the threshold are marked.
         model: reader, similarity, similarity:hash, a folder, or the id of a hub model.  [default:
             reader]
         revision: The commit of a hub model.

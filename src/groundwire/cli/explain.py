@@ -29,17 +29,18 @@ def explain(
 ) -> None:
     """Say why words of an answer are marked: what differs, how bad it is, what the source says.
 
-    The answer is checked as groundwire check does. Words that follow from the evidence are
-    dropped, and listed as such.
+    The answer is checked as groundwire check does. Marked words that follow from the evidence are
+    dropped: they are no longer marked, and are listed separately.
 
     Args:
         as_json: Print the result as JSON.
         explainer: The explainer: a folder, of a reader or of an NLI model, or the id of an NLI
-            model on the hub.  [default: the embedded sentence head]
-        model_revision: The commit of that model.
-        threshold: If the explainer's label is less probable than this, the severity is one lower.
-        entailment_threshold: Probability of entailment from which marked words are dropped.
-        keep_entailed: Drop nothing.
+            model on the hub.  [default: the embedded model]
+        model_revision: The commit of an NLI model on the hub.
+        threshold: If the explainer's label is less probable than this, the severity may be one
+            lower.
+        entailment_threshold: Lowest probability of entailment at which marked words are dropped.
+        keep_entailed: Drop no marked words.
 
     Examples:
         groundwire explain --source "The tower opened in 1889." --answer "It opened in 1989."

@@ -26,11 +26,12 @@ def gate(
     for each prompt: the decision, the confidence in it, and the prompt.
 
     Args:
-        threshold: A prompt needs a check if its probability is at least this, and above 0.5.
-        model: A folder, of a gate or of a sequence classifier, or the id of one on the hub.
+        threshold: A prompt needs a check if the model's probability for that is at least this, and
+            above 0.5.
+        model: A folder with a gate or a sequence classifier, or the id of a classifier on the hub.
             [default: the embedded gate]
         revision: The commit of a hub model.
-        as_json: One JSON object a line.
+        as_json: Print a JSON object on a line for each prompt.
 
     Examples:
         groundwire gate "When was Einstein born?" "Write a poem about autumn"

@@ -79,9 +79,9 @@ def name_of(path: Path) -> str:
 
 
 def read_text_option(text: str | None, path: Path | None, option: str) -> str | None:
-    """Read the text of an option such as ``--answer``, or the file of its ``-file`` form.
+    """Return the text of an option such as ``--answer``, or of the file of ``--answer-file``.
 
-    Returns ``None`` if neither is given.
+    The result is ``None`` if neither is given.
 
     Raises:
         UsageError: If both are given, or the text is the name of a file.
@@ -94,7 +94,7 @@ def read_text_option(text: str | None, path: Path | None, option: str) -> str | 
 
 
 def refuse_file_name(text: str, option: str) -> None:
-    """Raise a UsageError if the text of an option is the name of a file, also after an ``@``."""
+    """Raise a UsageError if the text of an option is a file's name, even with ``@`` before it."""
     name = text.removeprefix("@")
     if is_file(name):
         raise click.UsageError(

@@ -88,7 +88,7 @@ def create(
 
     Args:
         name: A name for people to read.
-        days: The number of days that it is valid.  [default: until it is revoked]
+        days: The number of days that the key is valid.  [default: until it is revoked]
     """
     config = owner.read(ctx)
     registry = _registry(config)

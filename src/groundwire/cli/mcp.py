@@ -51,7 +51,7 @@ class HttpOptions:
         host: The address to listen on.
         port: The port to listen on; 0: any.
         token_env: The environment variable with the token that clients send as Authorization:
-            Bearer. Without one, this machine alone is served.
+            Bearer. Without a token, only this machine is served.
         hosts: A host name that clients use for the server (the header Host); can be repeated.
             [default: --host]
         origins: An origin of web pages that may call the server, such as https://app.example.com;
@@ -122,8 +122,9 @@ class ServerOptions:
         """Return the environment variables that the server needs when a client starts it.
 
         Returns:
-            The variables with their values; and the name of a further variable, which holds a
-            secret, or ``None``. A missing URL of the service has a placeholder as its value.
+            A pair: the variables that hold no secret, with their values; and the name of the
+            variable that holds a secret, which is ``None`` if the server needs none. If the URL of
+            the service is not configured, its variable has a placeholder as value.
         """
         from groundwire.config.tree import SETTINGS
         from groundwire.verify.backends import KEY_VARIABLE, URL_VARIABLES

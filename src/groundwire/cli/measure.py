@@ -25,8 +25,8 @@ def measure() -> None:
         groundwire measure evaluate --data answers.jsonl --output results.jsonl
 
     A question has sources (or context), perhaps an id, a task (or category) and a context_id. The
-    key is read from OPENAI_API_KEY. After an interruption, the same command goes on, and does not
-    ask for answers again.
+    key is read from OPENAI_API_KEY. After an interruption, the same command continues, and asks
+    only for the answers that are missing.
 
     Exit status of generate and evaluate:
         0  all rows were read, answered and judged
@@ -76,7 +76,7 @@ def evaluate_command(
     """Judge answers, and give rates with intervals and severities, by model and category.
 
     --data is what generate wrote, or any table of answers with their sources; a column named model
-    says who gave an answer. groundwire report can read what --output keeps.
+    says which model gave an answer. groundwire report can read the file that --output names.
 
     Args:
         as_json: Print the numbers as JSON.

@@ -27,8 +27,9 @@ class Questions:
 
     Attributes:
         data: Questions with their sources: JSON Lines, CSV, TSV or Parquet, or a folder of them.
-        columns: The column that holds a field, if it has another name; can be repeated.
-        limit: Number of questions, drawn at random, the same each time.
+        columns: The column that holds a field, if the column has none of the field's usual names;
+            can be repeated.
+        limit: Limit on the number of questions, which are drawn at random, the same each time.
     """
 
     data: Path = option("--data", type=FilePath(exists=True, path_type=Path), required=True)

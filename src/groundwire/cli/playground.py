@@ -1,4 +1,4 @@
-"""``groundwire playground``: checks in a browser, on this machine."""
+"""``groundwire playground``: serves a page in which answers can be checked, on this machine."""
 
 import click
 

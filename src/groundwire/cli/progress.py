@@ -59,7 +59,7 @@ def progress(
 
 @contextmanager
 def waiting(n_chars: int) -> Iterator[None]:
-    """Show on a terminal, during a ``with`` block, that long sources are read, with the time.
+    """Show on a terminal that long sources are read, and for how long, during a ``with`` block.
 
     ``n_chars`` is the length of the sources; below :data:`LONG_CHARS` nothing is shown.
     """
@@ -75,7 +75,7 @@ def waiting(n_chars: int) -> Iterator[None]:
 
 
 def bar(*texts: str) -> "Progress":
-    """Make a progress bar with texts beside it, and the time that is left, for a ``with`` block."""
+    """Make a progress bar for a ``with`` block, with texts and the remaining time beside it."""
     # Rich takes a tenth of a second to import, and is needed only for a terminal.
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 

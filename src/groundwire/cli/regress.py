@@ -39,8 +39,8 @@ def regress(
     printed as annotations, which GitHub shows beside a change.
 
     Args:
-        baseline: The output of an earlier groundwire evaluate --json; or the file of its --output,
-            with which each answer is compared with the same answer before.
+        baseline: The output of an earlier groundwire evaluate --json, or the file that its --output
+            named. With such a file, each answer is also compared with the same answer before.
         drops: The percentage points by which a score may fall, such as f1=1.0; can be repeated.
         max_rate: The share of answers that may be hallucinated, such as 0.05. Answers that were
             not fully checked count as hallucinated. Labels are not needed.

@@ -22,8 +22,8 @@ def report(
     """Make reports of a file of results.
 
     Args:
-        html: Write one page without other files: tables, plots, and the worst examples with
-            filters.
+        html: Write an HTML page that needs no other files: tables, plots, and the worst examples
+            with filters.
         markdown: Write Markdown for a pull request: tables, and the worst errors folded.
         junit: Write a JUnit file with a test for each row: a wrong verdict is a failure, a failed
             row an error. If no row has a label, flagged answers are failures.

@@ -101,7 +101,7 @@ def serve(ctx: click.Context, /, *, options: ServeOptions) -> None:
 
     The first start makes a key for clients and an admin key, unless the configuration has keys. It
     shows them once on a terminal; without a terminal it writes them to first-keys.txt in
-    gateway.data_dir, which only its owner can read. groundwire keys makes further keys.
+    gateway.data_dir, a file that only its owner can read. groundwire keys makes further keys.
     SIGTERM or Ctrl-C ends the gateway once the requests in flight have ended.
 
     Exit status:
@@ -238,7 +238,8 @@ def show_keys(
 ) -> None:
     """Print which keys are accepted; show new keys on a terminal, or else write them to a file.
 
-    Without a terminal, or if the log is JSON, output may be collected, so no new key is printed.
+    Without a terminal, or if the log is JSON, the output may be kept in a log, so no new key is
+    printed.
     """
     tell(f"keys      {_keys(config, start)}", f"admin     {_admin_keys(config, start)}")
     if not start.keys:

@@ -106,8 +106,8 @@ class StoreOptions:
 
     Attributes:
         file: The gateway's configuration file.
-        store: The database, in place of the configured one. A URL with a password is better in
-            GROUNDWIRE_STORE_URL, since others can see the options of a command.
+        store: The database, in place of the configured one. Put a URL with a password into
+            GROUNDWIRE_STORE_URL instead, since others can see the options of a command.
     """
 
     file: Path | None = option("--config", type=TEXT_FILE)

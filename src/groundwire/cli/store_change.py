@@ -44,7 +44,7 @@ def run(config: "Config", work: _Work[_T], events: _Events[_T] | None = None) ->
     Args:
         config: The configuration.
         work: Reads or changes the database.
-        events: Makes audit events of the result of ``work``; ``None`` if there are none.
+        events: Makes audit events from the result of ``work``; ``None`` if nothing is recorded.
     """
     return asyncio.run(_done(config, work, events))
 

@@ -1,4 +1,4 @@
-"""``groundwire tune``: chooses a threshold by labelled answers."""
+"""``groundwire tune``: chooses a threshold with the help of labelled answers."""
 
 import click
 
@@ -22,7 +22,7 @@ def tune(
     as_json: bool = option("--json"),
     labelled: Labelled,
 ) -> None:
-    """Choose a threshold by labelled answers, with a guarantee where there can be one.
+    """Choose a threshold from labelled answers, with a guarantee where there can be one.
 
     Args:
         target: fpr=RATE (at most this share of the grounded answers is flagged),

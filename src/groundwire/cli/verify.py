@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifySettings:
-    """The options that win over settings of a verification.
+    """The options that override settings of a verification.
 
     Attributes:
         verifier: local (the embedded model; nothing leaves this machine), openai (an
@@ -33,21 +33,21 @@ class VerifySettings:
         service_url: The URL of a service.  [default: BERRY_SERVICE_URL]
         plain_http_host: The host to which plain HTTP is allowed, besides this machine, such as a
             host of the same cluster.
-        target: The probability that a claim must reach with its evidence, and not without.
-            [default: 0.95]
+        target: The probability that a claim must reach with its evidence, and must not reach
+            without it.  [default: 0.95]
         max_claims: Limit on the claims that are verified; an answer with more is flagged.
             [default: 25]
         require_citations: Flag a claim that cites nothing.
-        context_mode: Evidence that a claim is read with: cited, all, or auto (all if the claim
-            cites nothing).  [default: cited]
+        context_mode: Evidence that a claim is read with: cited, all, or auto (cited, or all if the
+            claim cites nothing).  [default: cited]
         claim_split: Parts of the answer that are claims: sentences or lines.
-        citation_regex: Pattern of a citation, with a group id, in RE2's syntax.
+        citation_regex: Pattern of a citation, with a group named id, in RE2's syntax.
             [default: [S0], [1], [S0, S1], [S1-S3]]
-        rule: signed, or kl: the evidence must bring the required information, whether it speaks for
-            the claim or against it.  [default: signed]
-        min_log_odds_gain: Least gain in log-odds that the evidence must bring.  [default: 0]
+        rule: signed (see above), or kl (the evidence must bring the required information, whether
+            it speaks for the claim or against it).  [default: signed]
+        min_log_odds_gain: Lowest gain in log-odds that the evidence must bring.  [default: 0]
         units: Units of information: bits or nats.  [default: bits]
-        timeout_s: Seconds for one call of endpoint or service.  [default: 60]
+        timeout_s: Limit on the seconds of a call to the endpoint or service.  [default: 60]
     """
 
     verifier: object = option("--verifier", "NAME", setting="verify.verifier")
@@ -102,7 +102,7 @@ def verify(
         listed: All evidence in one file: [{"sid": "S0", "text": "..."}].
         citations: Also say what is wrong with the citations of each claim.
         as_json: Print the report as JSON.
-        html: Also write the report as a page of its own, with the evidence.
+        html: Also write the report as an HTML page, with the evidence.
         config: A configuration, whose section verify is used; environment variables win over it,
             and options over both.
 

@@ -44,9 +44,10 @@ def wrap(
 
     Args:
         client: A client of the package ``openai`` or ``anthropic``, synchronous or not.
-        block: Whether an unsupported answer raises :class:`AnswerWithheldError`. By then, the
-            caller has read all words of a stream. With ``block``, raw responses (such as those of
-            ``with_raw_response``) raise a TypeError, because they are not checked.
+        block: Whether an unsupported answer raises :class:`AnswerWithheldError`. A stream raises
+            the error at its end, when the caller has already read all words. With ``block``, raw
+            responses (such as those of ``with_raw_response``) raise a TypeError, because they are
+            not checked.
         block_unchecked: With ``block``, whether an answer that could not be checked raises
             :class:`AnswerWithheldError` too.
         on_verdict: Called with each verdict, before an error is raised.
@@ -60,7 +61,7 @@ def wrap(
         kind = f"{type(client).__module__}.{type(client).__qualname__}"
         raise TypeError(f"wrap() takes a client of the package openai or anthropic, not {kind}")
     checks = Checks(pipeline)
-    _ = checks.pipeline  # a model that cannot be loaded is an error now, not after an answer
+    _ = checks.pipeline  # raises an error now, not after an answer, if a model cannot be loaded
 
     def judge(body: Data, completion: Data, response: Any = None) -> HostVerdict:  # noqa: ANN401
         verdict = checks.completion(body, completion)
@@ -97,8 +98,9 @@ def _checked(
 ) -> Any:  # noqa: ANN401
     """Check a response and set its verdict; for a stream, do so when the stream ends.
 
-    Responses of APIs that are not in :data:`_READERS` are returned unchecked. So are raw responses
-    (such as those of ``with_raw_response``) if ``block`` is false; else they raise a TypeError.
+    Responses of APIs that are not in :data:`_READERS` are returned unchecked. Raw responses (such
+    as those of ``with_raw_response``) raise a TypeError if ``block`` is true; otherwise, they are
+    returned unchecked too.
     """
     read = _READERS.get(path.partition("?")[0].removeprefix("/v1"))
     if read is None:

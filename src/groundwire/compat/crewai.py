@@ -19,8 +19,8 @@ def groundedness_guardrail(
 ) -> Callable[[TaskOutput], tuple[bool, Any]]:
     """Return a guardrail for tasks that checks outputs against the results of tools.
 
-    If the results do not support an output, the agent is asked again with the reason, as often as
-    the task's ``guardrail_max_retries`` says; then the crew fails.
+    If the results of tools do not support an output, the agent is asked again with the reason, as
+    often as the task's ``guardrail_max_retries`` says; then the crew fails.
 
     Args:
         block_unchecked: Whether outputs that could not be checked are refused as well.

@@ -1,9 +1,9 @@
 """The interface of Director-AI's span detector, for code that was written for it.
 
 With the same model, this detector flags the same spans as Director-AI's: the threshold is
-inclusive, and spans begin and end where the tokenizer cuts. There are two differences: a context
-longer than ``max_length`` is read in windows, not cut at its end; and a warning is given if the
-device is missing. For new code, use :class:`groundwire.Detector`.
+inclusive, and spans begin and end where word pieces (the model's tokens) do. There are two
+differences: a context longer than ``max_length`` is read in windows, not cut at its end; and a
+warning is given if the device is missing. For new code, use :class:`groundwire.Detector`.
 """
 
 from dataclasses import dataclass, field
@@ -84,7 +84,7 @@ class SpanDetection:
 
     @property
     def coverage(self) -> float:
-        """Share of the word pieces that are flagged, in [0, 1]; 0 if there are none."""
+        """Share of the word pieces that are flagged, in [0, 1]; 0 if no word piece was judged."""
         return self.flagged_tokens / self.response_tokens if self.response_tokens else 0.0
 
 
@@ -132,7 +132,7 @@ class HallucinationSpanDetector:
 
         Args:
             model: An object with ``read(context, question, answer)``, such as a loaded checkpoint.
-            tokenizer: The tokenizer of the model; it is not used.
+            tokenizer: The tokenizer of the model. It must be given, but is not used.
             token_threshold: A word piece with this P(hallucinated) or more is flagged; in [0, 1].
             min_tokens: A response is hallucinated if at least this many word pieces are flagged.
             max_length: Limit on the word pieces of one pass; it is not used.
@@ -254,8 +254,10 @@ class ProductionGuard:
         """Check a response against its context.
 
         Raises:
-            DetectionError: (a ``RuntimeError``) If span detection is disabled, or failed. The first
-                call also raises the errors of loading the model.
+            DetectionError: (a ``RuntimeError``) If span detection is disabled, or failed.
+            GroundwireError: If the model, which is loaded when it is first needed, cannot be
+                loaded; see :meth:`HallucinationSpanDetector.from_pretrained`. The next call tries
+                again.
         """
         if not self.config.span_detection_enabled:
             raise DetectionError(

@@ -1,4 +1,4 @@
-"""The results of checks in the terms of DVARA's grounding guardrail.
+"""The results of checks in the terms of the grounding guardrail of DVARA, an LLM gateway.
 
 Formulas that DVARA's documentation does not give are defined in ``docs/similarity.md``. As in
 DVARA, an answer in which nothing could be compared is "grounded".
@@ -30,7 +30,7 @@ class GroundingResult:
 
     @classmethod
     def of(cls, detection: Detection) -> Self:
-        """Make a result of a detection; the detection may come from any detector."""
+        """Make a result from a detection, which may come from any detector."""
         claims, info = detection.claims, detection.detector
         ungrounded = tuple(claim.text for claim in claims if claim.spans)
         if info.score is Score.SIMILARITY:

@@ -55,7 +55,7 @@ class GroundednessChecker(_Component):
             query: The question.
 
         Returns:
-            The replies by verdict, and the verdicts of all replies in their order.
+            The replies by verdict, and all verdicts in the order of the replies.
         """
         groups: dict[str, list[Any]] = {"passed": [], "failed": [], "not_checked": []}
         verdicts = [
@@ -68,7 +68,7 @@ class GroundednessChecker(_Component):
 
 @component
 class GroundednessEvaluator(_Component):
-    """Evaluates predicted answers by contexts, with the interface of ``FaithfulnessEvaluator``.
+    """Evaluates answers against their contexts, with the interface of ``FaithfulnessEvaluator``.
 
     An answer that was not checked has the score NaN and the status ``error``, and does not count in
     the mean.

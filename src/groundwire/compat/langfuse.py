@@ -1,4 +1,4 @@
-"""Writes verdicts as scores of Langfuse."""
+"""Writes verdicts as scores in Langfuse."""
 
 from typing import Any
 
@@ -29,17 +29,19 @@ def record_scores(
 
     The score ``groundedness`` is a category: ``passed``, ``failed`` or ``not checked``. The score
     ``groundedness_score`` is a number, and missing if the answer was not checked. A repaired answer
-    is written as the correction of the output. Langfuse's client sends all in the background.
+    is written as the correction of the output. Langfuse's client sends everything in the
+    background.
 
     Args:
         verdict: The verdict.
         trace_id: Id of the trace; by default that of Langfuse's current span.
-        observation_id: Id of the observation; by default that of the current span or, if
-            ``trace_id`` is given, no observation: the scores are those of the whole trace.
-        score_id: Prefix of the scores' ids; writing scores with the same prefix replaces them.
+        observation_id: Id of the observation; by default that of the current span. If only
+            ``trace_id`` is given, the scores are those of the whole trace.
+        score_id: Prefix of the scores' ids. Scores that are written later with the same prefix
+            replace the earlier ones.
         repair: The repair of the same answer.
-        with_reason: Whether the scores have the reason as their comment, which quotes the answer
-            and its evidence.
+        with_reason: Whether the comment on the scores is the reason, which quotes the answer and
+            its evidence.
         client: The client; by default that of ``langfuse.get_client``.
 
     Raises:

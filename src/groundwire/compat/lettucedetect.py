@@ -7,7 +7,7 @@
     detector = HallucinationDetector(method="transformer", model_path=None)
     detector.predict(context=[...], question="...", answer="...", output_format="spans")
 
-If a long context is read in parts, LettuceDetect flags a word that any part does not support, so it
+LettuceDetect reads a long context in parts, and flags a word unless every part supports it. So it
 flags every fact that only one part states. Here, a word is flagged only if no part supports it. For
 new code, use :class:`groundwire.Detector`.
 """
@@ -122,7 +122,8 @@ class HallucinationDetector:
         Raises:
             SettingError: If there is no such format.
             DetectionError: If a part of the answer could not be judged. With ``spans`` and the
-                embedded reader, only if there are no spans and the answer is not grounded.
+                embedded reader, the error is raised only if there are no spans and the answer is
+                not grounded.
         """
         passages = [context] if isinstance(context, str) else list(context)
         return self._predict(passages, question, answer, output_format)

@@ -23,8 +23,9 @@ class Groundedness(Scorer):
 
     ``unknown`` means that the output was not checked. The evidence is the sources of the row
     (``context``, ``contexts``, ``documents``... in the outputs or the inputs) and the outputs of
-    retrievers and tools in its trace or, without any of these, the messages of its inputs. The
-    output is a text, or has one as ``answer``, ``response``, ``output`` or ``actual_output``.
+    retrievers and tools in its trace. Without any of these, the messages of its inputs are the
+    evidence. The output is a text, or has one as ``answer``, ``response``, ``output`` or
+    ``actual_output``.
 
     Attributes:
         pipeline: The pipeline that checks; by default one with the default configuration.

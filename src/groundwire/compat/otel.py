@@ -16,7 +16,7 @@ EVENT = "gen_ai.evaluation.result"
 def record_evaluation(
     verdict: HostVerdict, *, response_id: str | None = None, with_reason: bool = False
 ) -> None:
-    """Emit the event of a verdict, under OpenTelemetry's current span.
+    """Emit a verdict as an event, under OpenTelemetry's current span.
 
     Args:
         verdict: The verdict. If the answer was not checked, the event has a label and no score.

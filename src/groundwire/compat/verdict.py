@@ -50,12 +50,15 @@ class HostVerdict:
 
     @property
     def is_due(self) -> bool:
-        """Whether a check was due: not for a greeting or an empty text, nor if checks are off."""
+        """Whether a check was due.
+
+        None is due for a greeting or an empty text, or if checks are off.
+        """
         return self.checked.outcome is not Outcome.SKIPPED
 
     @property
     def status(self) -> str:
-        """The verdict in a word: ``passed``, ``failed`` or ``not checked``."""
+        """The verdict in words: ``passed``, ``failed`` or ``not checked``."""
         return {True: "passed", False: "failed", None: "not checked"}[self.passed]
 
     @property
@@ -114,7 +117,7 @@ class HostVerdict:
 
 
 def value_of(data: object, field: str, key: str | None = None) -> Any:  # noqa: ANN401
-    """Return a field of a row, found by ``key`` or, by default, by a usual key of the field.
+    """Return the value of a field of a row, found by ``key`` or else by a usual key of the field.
 
     ``None`` if the row lacks the field, or the data is not a row (a dictionary).
     """
@@ -151,7 +154,7 @@ class Checks:
         """Check an answer that comes with its sources.
 
         Args:
-            answer: The answer; ``None`` means an empty text, and another object its ``str``.
+            answer: The answer. ``None`` means an empty text; any other object is turned into text.
             sources: The sources of the answer; ``None`` means that there are none.
             question: The question; it is never evidence.
         """

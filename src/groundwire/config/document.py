@@ -1,4 +1,4 @@
-"""Reads a YAML document into parts that have their line numbers.
+"""Reads a YAML document into parts, each with its line number.
 
 The language is YAML 1.2. YAML tags do not create Python objects, so a file cannot run code. ``yes``
 and ``on`` are read as texts here.
@@ -9,8 +9,8 @@ from typing import Any
 
 from groundwire.errors import ConfigError
 
-#: Limit on the parts (values, lists, mappings) of a document. An alias adds all parts it refers to,
-#: so with nested aliases, a few lines could fill the memory.
+#: Limit on the parts (values, lists, mappings) of a document. An alias adds all parts it refers to.
+#: So without a limit, a few lines with nested aliases could fill the memory.
 MAX_PARTS = 100_000
 
 _STRINGS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp")
@@ -131,7 +131,7 @@ class _Reader:
                 raise ConfigError([f"{place}: {key.value!r} stands here again, after {first}."])
             part = self.read(value, above)
             if isinstance(part, Scalar) and part.value is None:
-                part = Scalar(None, place)  # the place of the key: an empty value has none
+                part = Scalar(None, place)  # the place of the key: an empty value has no place
             entries[key.value] = DocumentEntry(key.value, place, part)
         return list(entries.values())
 

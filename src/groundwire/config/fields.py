@@ -9,7 +9,8 @@ from groundwire.config.document import DocumentEntry, DocumentTable, LinePlace, 
 from groundwire.config.kinds import Kind, KindError, Secret
 from groundwire.text.spelling import guess
 
-#: Match user and password in a URL, and its query and fragment; messages do not show them.
+# ``_USER`` matches user and password in a URL, and ``_QUERY`` its query and fragment. Messages show
+# ``***`` in their place.
 _USER = re.compile(r"//[^\s'\"]*@")
 _QUERY = re.compile(r"(//[^\s'\"?#]*[?#])[^\s'\"]+")
 
@@ -73,7 +74,7 @@ class TableField:
 
     Attributes:
         name: Groundwire's name of the field.
-        kind: The type of the field's value; ``None``: the value stays a part of the document.
+        kind: The type of the field's value; ``None``: the value is kept as a part of the document.
         aliases: Other names of the field, such as HaluGate's.
         is_required: Whether the table must have the field.
     """

@@ -38,8 +38,8 @@ class ConfigWarning(UserWarning):
     """The warning that the library gives for a finding about a configuration."""
 
 
-#: Similarity detector → the least threshold at which it flags most right answers, and the per cent
-#: of right answers that it flags at the threshold 0.7, as measured in ``docs/similarity.md``.
+#: Similarity detector → the lowest threshold at which it flags most right answers, and the
+#: percentage of right answers that it flags at the threshold 0.7; see ``docs/similarity.md``.
 _FLAGS_MOST = {"similarity:hash": (0.5, 99), "similarity": (0.7, 86)}
 
 
@@ -92,8 +92,8 @@ def _refuses_most(
 ) -> str:
     """Return a message if a policy withholds most answers, right or wrong; else an empty text.
 
-    The policy is that of the configuration, or of a tenant with the settings ``own``, for requests
-    to which decisions with the policies ``plugins`` apply or may apply.
+    The policy is that of a tenant with the settings ``own``; ``None`` means a tenant without
+    settings. ``plugins`` has the policies of the decisions that apply or may apply.
     """
     policy = resolve(config.policy, plugins=plugins, tenant=own)
     action = decide(policy, Outcome.HALLUCINATED, label=Label.UNSUPPORTED)
@@ -171,7 +171,7 @@ def _similarity_of(config: Config, own: Overrides | None) -> tuple[str, float]:
 
 
 def _unknown_detector(config: Config) -> Iterator[ConfigFinding]:
-    """Find a name of a detector that is neither known, nor a folder, nor the id of a hub."""
+    """Find a detector's name that is neither known, nor a folder, nor the id of a hub model."""
     name = config.detector.name
     if name not in DETECTORS and "/" not in name and not Path(name).is_dir():
         message, where = str(UnknownModelError(name, DETECTORS)), _where(config, "detector.name")
@@ -219,7 +219,7 @@ def _repairing_unsurely(config: Config) -> Iterator[ConfigFinding]:
 
 
 def _useless_sample(config: Config) -> Iterator[ConfigFinding]:
-    """Find an ``audit.sample`` without effect: a sample needs whole answers, which are not kept."""
+    """Find an ``audit.sample`` without effect: a sample needs whole answers, and none is kept."""
     own = config.audit
     if own.sample and (own.text != "full" or own.detail_days == 0):
         yield ConfigFinding(

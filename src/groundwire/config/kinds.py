@@ -269,9 +269,9 @@ def one_of(values: Sequence[str], aliases: Mapping[str, str] | None = None) -> R
 
 
 def some_of(values: Sequence[str]) -> Read:
-    """Return the type of a value that is any number of the given words, separated by commas.
+    """Return the type of a value that names one or more of the given words, separated by commas.
 
-    A list of words is accepted too, and ``none`` means no words at all.
+    The words may also be given as a list. ``none`` means no word; an empty value is refused.
     """
     legal = f"none, or some of {', '.join(values)} with commas between"
 
@@ -303,7 +303,7 @@ def matching(pattern: str, legal: str) -> Read:
 
 
 def secret(inner: Read) -> Read:
-    """Return the type of a secret text. ``***`` is refused: it is how secrets are printed."""
+    """Return the type of a secret text; ``***`` is refused, because secrets are printed so."""
 
     def read(raw: object) -> Secret:
         if raw == "***":
@@ -340,7 +340,7 @@ def _read_issuer(raw: object) -> str:
 
 _STORE_URL = "postgresql://user:password@host/database, or sqlite:///path/of/a/file"
 
-#: The parameters that a PostgreSQL URL may have; none can be a secret.
+#: The parameters that a PostgreSQL URL may have; none of them has a secret as its value.
 STORE_PARAMETERS = (
     *("sslmode", "sslrootcert", "sslcert", "sslkey", "sslcrl", "ssl_min_protocol_version"),
     *("application_name", "search_path", "target_session_attrs"),

@@ -1,7 +1,7 @@
 """The names of Groundwire's settings in the files and variables of other systems.
 
-Names in a file are paths with dots. A :data:`Conversion` converts values that another system writes
-in another way.
+Names in a file are paths with dots. If another system writes values in its own way, a
+:data:`Conversion` converts them to Groundwire's.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -98,7 +98,7 @@ WITHOUT_EFFECT = (
 
 
 def _read_limit(raw: Any) -> float | None:  # noqa: ANN401
-    """Read a limit of DVARA; ``None``, no limit, if it is 0 or negative."""
+    """Read a limit of DVARA; ``None`` (no limit) if the value is 0 or negative."""
     limit = Kind(Whole).read(raw)
     return limit if limit > 0 else None
 

@@ -40,7 +40,7 @@ class SettingOrigin:
 
     @classmethod
     def default_of(cls, whose: Format) -> Self:
-        """Return the origin of a default of the system ``whose``, whose names the file uses."""
+        """Return the origin of a default of ``whose``, a system whose names the file uses."""
         return cls(source=f"default under {whose}'s names", format=whose)
 
     @property
@@ -172,7 +172,7 @@ def parse(text: str, *, name: str, environ: Mapping[str, str] | None = None) -> 
 
 
 def wrong_tenants(config: Config, check: Callable[[Overrides], object]) -> Iterator[str]:
-    """Yield the errors that ``check`` raises for the own settings of tenants in a configuration."""
+    """Yield the errors that ``check`` raises for the settings of a configuration's tenants."""
     for id_, own in config.tenants.items():
         try:
             check(own)
@@ -182,7 +182,7 @@ def wrong_tenants(config: Config, check: Callable[[Overrides], object]) -> Itera
 
 
 def _missing_settings(config: Config) -> Iterator[str]:
-    """Yield the errors of settings that OpenID Connect needs and that are not set."""
+    """Yield an error for each setting that OpenID Connect needs and that is not set."""
     for path in ("oidc.client_id", "oidc.redirect_uri"):
         if config.oidc.issuer is not None and config.value(path) is None:
             yield f"{config.origins['oidc.issuer']}: oidc.issuer needs {path}, which is not set."
@@ -212,8 +212,8 @@ _TABLES = _tables()
 _SERVICE_LINK = re.compile(
     r"_SERVICE_PORT_\w+$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$"
 )
-#: A variable that begins with one of these and is no known setting is an error, unless Kubernetes
-#: sets it for a service.
+#: A variable with one of these prefixes is an error if it is no known setting, unless Kubernetes
+#: sets the variable for a service.
 _PREFIXES = (
     f"{DVARA}.".upper().replace(".", "_").replace("-", "_"),
     *(f"GROUNDWIRE_{section.upper()}_" for section in SECTIONS),
@@ -328,8 +328,8 @@ class _Reader:
     def choose_upstreams(self) -> None:
         """Drop the listed upstreams if a variable sets ``upstream.url``.
 
-        If the file itself has a list and ``upstream.url``, add an error; also if
-        ``upstream.api_key`` is set beside a list, and ``upstream.url`` is not.
+        Add an error if the file itself has both a list and ``upstream.url``, or if there is a list,
+        and ``upstream.api_key`` is set without ``upstream.url``.
         """
         if not self.upstreams:
             return

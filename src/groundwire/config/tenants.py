@@ -70,7 +70,7 @@ def read_overrides(values: Mapping[str, object]) -> Overrides:
     """Read the settings of a tenant under Groundwire's names.
 
     Raises:
-        ConfigError: If a name is unknown or a value is wrong; the error lists all of them.
+        ConfigError: If a name is unknown or a value is wrong; the error lists all problems.
     """
     problems: list[str] = []
     read: dict[str, Any] = {}

@@ -77,10 +77,10 @@ class Check:
         preset: Other defaults for the settings of this section. strict: block every answer that is
             not found grounded, also unverified and partial answers and those whose check failed.
         enabled: Whether answers are checked.
-        action: The action on a hallucinated answer: none, log and flag deliver it unchanged (log
-            records it, flag also counts it apart), header adds response headers, body puts a
-            warning before the text, repair replaces wrong words by words of the evidence, or takes
-            them out, and else withholds the answer, block withholds it.
+        action: The action on a hallucinated answer. none, log and flag deliver it unchanged (log
+            records it, flag also counts it apart); header adds response headers; body puts a
+            warning before the text; repair replaces wrong words by words of the evidence or takes
+            them out, and withholds the answer if neither is possible; block withholds the answer.
         contradicted_action: The action on an answer that the evidence contradicts, if it is
             stronger than action; null: as action.
         unverified_action: The action if there is no evidence; null: as action, at most header.
@@ -92,8 +92,8 @@ class Check:
         min_severity: Findings of a lower severity are at most logged.
         include_details: Whether the warning of the action body lists the findings.
         false_block_budget: A promise: a tenant's policy blocks at most this share of right answers.
-            The console tells whether reviewers' labels show that it is kept; no check enforces it.
-            null: no promise.
+            The console tells whether reviewers' labels show that the promise is kept; no check
+            enforces it. null: no promise.
     """
 
     preset: Annotated[str, one_of(("none", "strict"))] = "none"
@@ -145,8 +145,8 @@ class DetectorSettings:
         min_pieces: An answer is hallucinated if at least this many word pieces are flagged.
         min_words: Spans of fewer words are not reported.
         min_probability: Spans of a lower probability are not reported.
-        max_length: The most word pieces that a loaded checkpoint reads in one pass; null: as many
-            as it can, at most 4096.
+        max_length: Limit on the word pieces that a loaded checkpoint reads in one pass; null: as
+            many as it can, at most 4096.
         max_answer_chars: A longer answer is refused, never cut.
         device: The device that a loaded checkpoint runs on.
         threads: The number of CPU threads; null: one for each processor.
@@ -244,12 +244,13 @@ class Verify:
         plain_http_host: A host to which the endpoint or the service may be asked over plain HTTP,
             such as one of the same cluster. Claims, evidence and key then travel unencrypted.
         api_key: The key for the endpoint or the service.
-        target: The probability that a claim must reach with its evidence, and not without.
+        target: The probability that a claim must reach with its evidence, and must not reach
+            without it.
         max_claims: How many claims are verified; an answer with more is flagged.
         require_citations: Whether a claim without citation fails.
-        context_mode: The evidence of a claim: the spans that it cites, all spans, or auto: all if
-            it cites nothing.
-        timeout_s: How long one call of the verifier may take.
+        context_mode: The evidence of a claim. cited: the spans that it cites; all: all spans; auto:
+            the spans that it cites, or all if it cites nothing.
+        timeout_s: How long one call to the verifier may take.
         claim_split: Whether claims are sentences or lines.
         citation_regex: A pattern of citations; null: forms such as [S0], [1], [S0, S1] and [S1-S3].
         units: The unit of the amounts of information in the report.
@@ -320,8 +321,9 @@ class Gateway:
             else mark).
         max_body_bytes: A larger request is refused.
         max_response_bytes: A larger answer is refused if it must be checked before it is sent.
-        max_held_chars: The most characters of a stream that are held back.
-        max_requests: The most requests at a time; further requests are asked to come back later.
+        max_held_chars: Limit on the characters of a stream that are held back.
+        max_requests: Limit on the requests at a time; further requests are asked to come back
+            later.
         check_timeout_s: Time for the check of a complete answer; a longer check counts as failed.
         keepalive_s: Time between comments that keep a stream open while its text is held back; 0:
             no comments.
@@ -403,7 +405,7 @@ class StoreSettings:
         url: postgresql://user:password@host/database, or sqlite:///path; null: groundwire.db in
             gateway.data_dir.
         timeout_s: How long to wait for a new connection to open, and for a free connection.
-        max_connections: The most connections of one process, besides one for the audit trail.
+        max_connections: Limit on the connections of one process, besides one for the audit trail.
         poll_s: Time between two checks for changes that other processes made.
     """
 
@@ -481,7 +483,7 @@ class OpenTelemetry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamDefaults:
-    """The upstream, if there is only one, and the limits of the connections to all upstreams.
+    """The upstream (LLM server), if only one, and the limits of the connections to all upstreams.
 
     Attributes:
         url: The base URL of the upstream's API; to use several upstreams, list them in upstreams.

@@ -1,1 +1,1 @@
-"""The state of the gateway, such as tenants, accounts and the audit trail, and its database."""
+"""The gateway's state, such as tenants, accounts and the audit trail, and the database for it."""

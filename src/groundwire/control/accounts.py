@@ -1,7 +1,7 @@
 """Accounts of people who sign in to the console, and their sessions.
 
-The database has Argon2 hashes of passwords, and SHA-256 hashes of the random tokens of sessions.
-Whoever signs in at an OpenID Connect provider has an account without a password.
+The database stores only hashes: Argon2 hashes of passwords, and SHA-256 hashes of the random tokens
+of sessions. Whoever signs in at an OpenID Connect provider has an account without a password.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ MIN_PASSWORD_CHARS, MAX_PASSWORD_CHARS = 12, 200
 #: Time from the sign-in to the end of a session.
 SESSION = timedelta(hours=12)
 
-#: The most passwords that are hashed or checked at the same time; each takes 64 MiB of memory.
+#: Limit on the passwords that are hashed or checked at the same time: each takes 64 MiB of memory.
 _MAX_HASHING = 2
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
@@ -45,7 +45,7 @@ _HASHER = PasswordHasher()
 
 
 class AccountRole(StrEnum):
-    """The roles of people in the console; a role also has the rights of all roles listed before."""
+    """The roles of people in the console; each role includes the rights of the roles before it."""
 
     VIEWER = "viewer"  # may read pages
     REVIEWER = "reviewer"  # may also judge findings
@@ -58,7 +58,7 @@ class Identity:
 
     Attributes:
         issuer: The URL of the provider.
-        subject: The provider's name for the person, which nobody else ever gets.
+        subject: The provider's id of the person, which nobody else ever gets.
         called: A readable name, which may change and which others may have, too; empty if the
             provider gives none, or if the identity was read from the database.
     """
@@ -146,7 +146,7 @@ class Accounts:
         keeps_session: str = "",
         keeps_admin: bool = False,
     ) -> SavedAccount:
-        """Make an account, or change role or password of an existing one, whose sessions then end.
+        """Make an account, or change an account's role or password, which ends its sessions.
 
         Args:
             name: The name to sign in with.
@@ -214,7 +214,7 @@ class Accounts:
         return account
 
     async def is_right(self, name: str, password: str) -> bool:
-        """Return whether the password of an account is right.
+        """Return whether a text is the password of an account.
 
         An unknown name takes as long as a wrong password, so the time reveals no names.
         """
@@ -272,7 +272,7 @@ class Accounts:
             await connection.execute(delete(sessions).where(sessions.c.account.in_(theirs)))
 
     async def signed_in(self, token: str) -> Account | None:
-        """Return the account whose session has a token; ``None`` if no valid session has it."""
+        """Return the account of a token's session; ``None`` if no valid session has the token."""
         query = select(accounts).join(sessions, sessions.c.account == accounts.c.name)
         of_token = sessions.c.sha256 == key_hash(token)
         async with self._store.reading() as connection:
@@ -281,7 +281,7 @@ class Accounts:
         return None if row is None else _account(row)
 
     async def sign_out(self, token: str) -> None:
-        """End the session that has a token, if there is one."""
+        """End the session to which a token belongs, if there is one."""
         async with self._store.writing() as connection:
             await connection.execute(delete(sessions).where(sessions.c.sha256 == key_hash(token)))
 
@@ -289,7 +289,7 @@ class Accounts:
     def _dummy_hash(self) -> str:
         """A hash to check a password against if the account is unknown or has no password.
 
-        So the check takes as long as for other accounts.
+        The check then takes as long as for any other account.
         """
         return self._hasher.hash(secrets.token_urlsafe(32))
 
@@ -310,7 +310,7 @@ def new_password() -> str:
 
 
 def read_name(raw: str) -> str:
-    """Validate the name of an account; return it in small letters and without outer spaces.
+    """Validate the name of an account; return it in lower case, without spaces around it.
 
     Raises:
         InvalidAccountError: If the name is not valid.

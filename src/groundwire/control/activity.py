@@ -32,8 +32,9 @@ DAY_S = 86_400
 #: multiples of their length since 1970.
 _ROLLED_UP = ((26 * SLOT_S, 6 * SLOT_S), (8 * DAY_S, DAY_S))
 
-#: The most models that are counted separately between two writes; further models are counted
-#: together. Clients choose the names of models, so there may be any number.
+#: Limit on the models that are counted separately between two writes; further models are counted
+#: together. Without this limit, clients, who choose the names of models, could make any number of
+#: rows.
 _MAX_MODELS = 100
 _OTHER = "(other)"
 
@@ -107,7 +108,7 @@ class Activity:
             self._counts[activity][_slot(), *result] += 1
 
     def took(self, stage: str, ms: float) -> None:
-        """Count a duration: of one run of a stage of a check, or of a client's wait for a check."""
+        """Count the time that one stage of a check took, or that a client waited for a check."""
         self._counts[check_times][_slot(), stage, _range_of(ms)] += 1
 
     async def write(self) -> None:
@@ -178,8 +179,8 @@ class Activity:
         Args:
             since: The beginning of the first stretch, in seconds since 1970.
             step_s: Length of a stretch of time, in seconds.
-            only: ``tenant``, ``model`` or ``action`` → the value of answers that count; an empty
-                value: all answers count.
+            only: ``tenant``, ``model`` or ``action`` → the value that an answer must have to be
+                counted; an empty value sets no condition.
         """
         own = activity.c
         start = (since + (own.slot - since) // step_s * step_s).label("start")
@@ -196,9 +197,9 @@ class Activity:
     async def outcomes(self, tenant: str, *, since: int, until: int) -> dict[str, int]:
         """Return outcome → number of a tenant's answers with this outcome.
 
-        Stretches of time that begin at ``since`` or later, and before ``until``, count; both are in
-        seconds since 1970. ``since`` is the beginning of a day in UTC, since rows about old answers
-        cover whole days.
+        Only stretches of time that begin at ``since`` or later, and before ``until``, count; both
+        are in seconds since 1970. Pass the beginning of a day in UTC as ``since``, because rows
+        about old answers cover whole days.
         """
         own = activity.c
         query = select(own.outcome, _SUM).where(
@@ -209,7 +210,7 @@ class Activity:
             return {row.outcome: row.n for row in found}
 
     async def times(self, since: int) -> tuple[StageTimes, ...]:
-        """Return the durations of each stage of checks, from ``since`` (seconds since 1970) on."""
+        """Summarize how long each stage of checks took from ``since`` (seconds since 1970) on."""
         own, stages = check_times.c, dict[str, dict[int, int]]()
         query = select(own.stage, own.range, func.sum(own.n)).where(own.slot >= since)
         async with self._store.reading() as connection:

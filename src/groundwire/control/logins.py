@@ -8,7 +8,7 @@ from cachetools import LRUCache
 #: this key from this address make no event.
 LOGIN_S = 3600.0
 
-#: The least number of seconds between two events about failed logins from one address.
+#: Shortest time, in seconds, between two events about failed logins from one address.
 FAILURE_S = 60.0
 
 #: At most this many pairs of key and address are remembered, and as many addresses of failed
@@ -37,8 +37,8 @@ class Logins:
     def is_new(self, key_id: str, address: str, *, now: float) -> bool:
         """Note that a key was used from an address; return whether to record this use as an event.
 
-        It is recorded unless the same key and address were recorded in the last :data:`LOGIN_S`
-        seconds.
+        A use is recorded unless another use of this key from this address was recorded in the last
+        :data:`LOGIN_S` seconds.
         """
         seen = self._uses.get((key_id, address))
         if seen is not None and now - seen < LOGIN_S:
@@ -49,7 +49,7 @@ class Logins:
     def failed(self, address: str, *, now: float) -> bool:
         """Note a failed login from an address; return whether to record it as an event now.
 
-        Other failed logins are counted, and :meth:`due` returns their number.
+        Failed logins that are not recorded now are counted, and :meth:`due` returns their number.
         """
         if address not in self._failures and len(self._failures) >= _MAX_SEEN:
             address = OTHERS

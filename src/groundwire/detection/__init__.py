@@ -1,4 +1,5 @@
-"""Input and result of the check of an answer, with the pure steps between: evidence, rules, spans.
+"""The input and the result of a check, and the steps between them that need no model.
 
-The models that score claims are in :mod:`groundwire.engine`.
+These steps select the evidence, apply the rules, and find the spans. The models that score claims
+are in :mod:`groundwire.engine`.
 """

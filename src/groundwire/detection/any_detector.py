@@ -1,4 +1,4 @@
-"""The interface of detectors that commands, evaluation and repair use."""
+"""Defines the interface through which commands, evaluation and repair use a detector."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol

@@ -1,9 +1,9 @@
 """Chooses the few lines of the evidence that say most about a claim.
 
 A cross-encoder reads a claim together with its evidence, so its time grows with the evidence. Lines
-are chosen within a budget of word pieces. The query has the words of the claim and its context. A
-line is worth more if it shares more words, or rarer words, with the query; a word counts for less
-if a line that was chosen before has it.
+are chosen within a budget of word pieces. They are compared with a query: the words of the claim
+and its context. A line is worth more if it shares more words, or rarer words, with the query. A
+word counts for less if an already chosen line has it.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from groundwire.detection.passages import Passage
 LINE_PIECES = 176
 # The worth of a word is multiplied by this number for each chosen line that has the word.
 _AGAIN = 0.4
-# Lines that are worth less than this share of the best line are not chosen.
+# A line that is worth less than this share of the best line's worth is not chosen.
 _FLOOR = 0.1
 # The worth of a line is divided by ``(length + _FREE_PIECES) ** _LENGTH_POWER``, with the length in
 # word pieces. So of two lines with the same words of the query, the shorter is chosen first.
@@ -54,12 +54,12 @@ def closest_lines(
         evidence: All passages of the request.
         query: The weighted word pieces to look for.
         passages: Indices of the passages to choose from.
-        budget: Word pieces to spend on lines, titles, headings and separators.
+        budget: Limit on the word pieces of lines, titles, headings and separators together.
 
     Returns:
-        An excerpt of each passage with chosen lines, in the order of the evidence. The first choice
-        may exceed the budget, so that there is an excerpt if any passage has a line; a line that is
-        longer than the budget is cut.
+        An excerpt of each passage with chosen lines, in the order of the evidence. The first line
+        is chosen even if it exceeds the budget, so that there is an excerpt if any passage has a
+        line. A line that is longer than the budget is cut.
     """
     texts: list[NDArray[np.int32]] = []
     places: list[tuple[int, int]] = []
@@ -69,7 +69,7 @@ def closest_lines(
         bounds = [*passage.line_starts.tolist(), len(passage.ids)]
         for number in range(len(passage.lines)):
             ids = passage.ids[bounds[number] : bounds[number + 1]]
-            # Passages overlap by one line, and sources repeat themselves: a line counts once.
+            # Passages overlap by a line, and sources repeat themselves, so equal lines count once.
             if not len(ids) or ids.tobytes() in seen:
                 continue
             seen.add(ids.tobytes())

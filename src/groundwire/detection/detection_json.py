@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 def detection_of(data: Mapping[str, Any], answer: str | None) -> Detection:
     """Read a detection that :meth:`groundwire.Detection.to_dict` wrote.
 
-    ``answer`` is the checked answer, which the data does not contain. If it is ``None``, the answer
-    of the result consists of the claims, with spaces for the text between them.
+    ``answer`` is the checked answer, which the data does not contain. With ``None``, the answer of
+    the result is put together from the claims, with spaces in place of the text between them.
 
     Raises:
         LookupError, TypeError, ValueError: If the data is not a detection.

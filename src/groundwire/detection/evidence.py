@@ -17,23 +17,23 @@ from groundwire.detection.example import Source
 from groundwire.detection.passages import CutSource, Passage, PassageLine
 from groundwire.detection.values import EvidenceRef, Reason
 
-#: Default budget of :meth:`Evidence.select`: the most word pieces of passages, special tokens
-#: included, that the model reads together with a claim.
+#: Default budget of :meth:`Evidence.select`: limit on the word pieces of passages, special tokens
+#: included, that the model reads with a claim in one reading.
 SELECTED_PIECES = 1024
-#: A claim that the model doubts is read a second time, with the next best passages. These numbers
-#: are the least share of the best passage's score that a passage needs to be read in the first and
-#: in the second reading. The second is higher, because the second reading can only clear a claim.
+#: A claim that the model doubts is read a second time, with the next best passages. A passage is
+#: read in the first or the second reading only if its score is at least this share of the best
+#: passage's score. The second share is higher, because the second reading can only clear a claim.
 FIRST_FLOOR, SECOND_FLOOR = 0.5, 0.6
 #: No passage of a source is read if the source's best passage scores less than this share of the
 #: best score of all passages. Sources on another subject mostly score less.
 SOURCE_FLOOR = 0.75
 # BM25 (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019) with a fixed mean length:
-# a mean over the request would let one source change the rank of another.
+# a mean over the request would let one source change the ranks of another source's passages.
 _K1, _B, _MEAN_PIECES = 1.2, 0.4, 200.0
 _COSINE_WEIGHT = 0.15
-# Least weight of a quoted line: the summed IDF of the word pieces that the line shares with the
-# claim. A line of less weight shares only words such as "the"; if all lines weigh less, the best of
-# them is quoted.
+# Lowest weight at which a line is quoted. The weight of a line is the summed IDF of the word pieces
+# that it shares with the claim. A line of lower weight shares only words such as "the". If all
+# lines weigh less, the best of them is quoted.
 _LEAST_QUOTED = 1.0
 # Weight of a word of the question or the previous claim; a word of the claim itself has 1.
 _CONTEXT_WEIGHT = 0.6
@@ -47,8 +47,8 @@ class WordWeights:
         idf: Inverse document frequency of each word piece, shape ``(vocabulary,)``, float32.
         vectors: Embedding of each word piece on its own, reduced by PCA (as in model2vec,
             https://github.com/MinishLab/model2vec); shape ``(vocabulary, 128)``, int8.
-        scales: Factor of each row of ``vectors`` in a mean; it includes the IDF of the word piece.
-            Shape ``(vocabulary,)``.
+        scales: Factor by which each row of ``vectors`` is multiplied in a mean, with the IDF of the
+            word piece included. Shape ``(vocabulary,)``.
     """
 
     idf: NDArray[np.float32]
@@ -63,9 +63,9 @@ class WordWeights:
             return cls(idf, arrays["vectors"], arrays["scales"].astype(np.float32) * idf)
 
     def mean(self, ids: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Embed a text: the weighted mean of its word pieces, shape ``(128,)``.
+        """Embed a text as the weighted mean of its word pieces, shape ``(128,)``.
 
-        The result is a unit vector, or zeros if no word piece has a weight.
+        The mean is scaled to length 1. It is zero if no word piece has a weight.
         """
         total = self.scales[ids].astype(np.float64) @ self.vectors[ids].astype(np.float64)
         length = float(np.sqrt(total @ total))
@@ -78,9 +78,9 @@ class Selection:
 
     Attributes:
         first: The best-ranked passages within the budget, ascending.
-        second: The passages to read the claim with again if the first reading leaves the claim in
-            doubt: the best passage, and those that rank after ``first``, ascending; empty if no
-            passage that ranks after ``first`` is good enough.
+        second: The passages for a second reading, if the first one leaves the claim in doubt: the
+            best passage, and those that rank next after ``first``, ascending. Empty if no passage
+            that ranks after ``first`` is good enough.
     """
 
     first: tuple[int, ...]
@@ -92,7 +92,7 @@ class Evidence:
     """All passages of a request, ready to be searched.
 
     Attributes:
-        passages: The passages, equal ones once, in the order of their keys.
+        passages: The passages in the order of their keys; equal passages are there once.
         origins: The source from which each passage is quoted.
         offered_chars: Characters of all lines of the sources, equal sources counted once.
         indexed_chars: Of these, characters that lie in a passage.
@@ -163,8 +163,10 @@ class Evidence:
     def select(self, query: "Query", budget: int = SELECTED_PIECES) -> Selection:
         """Choose the passages that the model reads together with a claim.
 
-        ``budget`` limits the word pieces of each of the two selections, special tokens included;
-        the first passage that a selection adds is taken even if it exceeds the budget.
+        ``budget`` limits the word pieces of each of the two selections, special tokens included.
+        The first selection has at least the best passage. The second one, unless it is empty, has
+        at least the best passage and the next one after ``first``. These passages are taken even
+        if they exceed the budget.
         """
         order, scores = self.ranked(query)
         if not len(order):
@@ -232,9 +234,9 @@ class Evidence:
         return sorted(found, key=lambda item: (-item[0], item[1], item[2].start))
 
     def _fill(self, order: NDArray[np.intp], start: int, budget: int) -> int:
-        """Count the passages from rank ``start`` on that fit into a budget, in word pieces.
+        """Count the passages from rank ``start`` on that fit into a budget of word pieces.
 
-        The first passage always fits. The result is 0 if no passage has the rank ``start``.
+        The first of them always counts. The result is 0 if no passage has the rank ``start``.
         """
         total = 0
         for n, index in enumerate(order[start:]):
@@ -245,7 +247,7 @@ class Evidence:
 
 
 def _n_above(scores: NDArray[np.float64], floor: float) -> int:
-    """Count the descending scores that are at least ``floor`` times the first; at least 1."""
+    """Count the descending scores that are at least ``floor`` times the first, or return 1."""
     return max(1, int(np.searchsorted(-scores, -floor * scores[0], "right")))
 
 

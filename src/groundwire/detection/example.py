@@ -27,7 +27,7 @@ _DOCUMENT_WORDS = 4
 class SourceWarning(UserWarning):
     """Warns that a source is read as JSON data, but may be a document.
 
-    The source has no text under any key that can hold the text of a document.
+    The source has no text under any of :data:`TEXT_KEYS`, which hold the text of a document.
     """
 
 
@@ -41,8 +41,8 @@ class Source:
         id: Name of the source in results. An empty id is replaced by ``S`` and the position of the
             source, such as ``S0``, or by ``S`` and a number beyond all positions if another source
             was given that id.
-        title: The subject of the text, if its own words do not name it. It helps to find and to
-            read the source, and is not evidence itself.
+        title: The subject of the text, if the text does not name it. The title helps to find and
+            to read the source, but is not evidence itself.
     """
 
     text: str
@@ -54,12 +54,13 @@ class Source:
         """Make a source from a value of any accepted kind.
 
         Args:
-            value: A text; a :class:`Source`; a document: a mapping with a text under one of
-                :data:`TEXT_KEYS`, a LangChain ``Document``, a LlamaIndex node or a Haystack
-                ``Document``, alone or in a pair with its score. Of a document, only text, id, title
-                and the fields in ``metadata`` are used. Any other mapping or list is taken as JSON
-                data and written out (offsets then count in :attr:`text`). If such a mapping has a
-                text of several words, a :class:`SourceWarning` names the keys of a document.
+            value: A text, a :class:`Source`, a document, or JSON data. A document is a mapping with
+                a text under one of :data:`TEXT_KEYS`, a LangChain ``Document``, a LlamaIndex node
+                or a Haystack ``Document``, alone or in a pair with its score. Of a document, only
+                text, id, title and the fields in ``metadata`` are used. Any other mapping or list
+                is taken as JSON data and written out; offsets then count in :attr:`text`. If such a
+                mapping has a text of several words, a :class:`SourceWarning` names the keys that a
+                document can have.
             index: Position of the source among the sources, for the error message.
             metadata: Names of metadata fields of a document that are evidence as well. Each is
                 written on a line of its own before the text of the document.
@@ -105,7 +106,7 @@ def _warn_of_document(data: Mapping[str, object]) -> None:
     ]
     if keys:
         hints = (did_you_mean(key, TEXT_KEYS) for key in keys[:10])
-        # The message quotes no key of the mapping: a key may come from a client, and the text of
+        # The message quotes no key of the mapping: a key may come from a client, and text from
         # clients must not get into logs. The stack level is that of the caller of Detector.detect.
         warnings.warn(
             f"A source is a mapping without a text under {', '.join(TEXT_KEYS)}, so all of it is "

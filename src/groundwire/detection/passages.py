@@ -20,9 +20,9 @@ from groundwire.text.lines import Line, lines_of
 from groundwire.text.quantities import QuantityIndex, quantities
 from groundwire.text.writing_system import is_readable
 
-#: The most word pieces of a passage, breadcrumb included. With [CLS] and [SEP] these are 256.
+#: Limit on the word pieces of a passage, breadcrumb included. With [CLS] and [SEP], it is 256.
 PASSAGE_PIECES = 254
-#: The most word pieces of a breadcrumb: the title and headings at the beginning of a passage.
+#: Limit on the word pieces of a breadcrumb: the title and headings at the beginning of a passage.
 BREADCRUMB_PIECES = 40
 # Values of yes-or-no fields → their codes: 1 yes, 2 no, 4 nothing.
 _SWITCHES = {"true": 1, "yes": 1, "free": 1, "false": 2, "no": 2, "none": 4, "null": 4, "": 4}
@@ -76,8 +76,8 @@ class Passage:
         n_breadcrumb: Number of word pieces at the beginning that belong to the breadcrumb, which is
             not evidence.
         lines: The lines of the passage, in order.
-        n_own_chars: Number of characters of the new lines: those of which no earlier passage of the
-            same source has any part.
+        n_own_chars: Number of characters of the lines that begin in this passage. A line that is
+            repeated or continued from the passage before does not count.
     """
 
     key: bytes
@@ -111,24 +111,27 @@ class Passage:
 
     @cached_property
     def switches(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The word pieces of the fields whose value is yes, no or nothing, as in "wifi: free".
+        """The word pieces of fields that say yes, no or nothing, such as "wifi: free".
+
+        Values such as "true" and "free" count as yes, "false" as no, and "none" as nothing.
 
         Returns:
-            Ids, and 1 (yes), 2 (no) or 4 (nothing) for each, both of shape ``(n,)``.
+            The ids of the word pieces of all such fields, and for each id the code of its field's
+            value: 1 (yes), 2 (no) or 4 (nothing). Both have the shape ``(n,)``.
         """
         ids, values = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
         bounds = [*self.line_starts.tolist(), len(self.ids)]
         for line, start, end in zip(self.lines, bounds[:-1], bounds[1:], strict=True):
             field = _SWITCH.fullmatch(line.reading)
             if field is not None:
-                # The word pieces of the value itself are included, which does no harm.
+                # The word pieces of the value are included too, which does no harm.
                 ids.append(self.ids[start:end])
                 values.append(np.full(end - start, _SWITCHES[field[1].lower()]))
         return np.concatenate(ids), np.concatenate(values)
 
     @cached_property
     def line_pieces(self) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """The distinct word pieces of each line, as two arrays: number of the line, and id."""
+        """The distinct word pieces of each line: an array of line numbers, and one of ids."""
         bounds = np.append(self.line_starts, len(self.ids))
         lines = np.repeat(np.arange(len(self.lines)), np.diff(bounds))
         ids = self.ids[bounds[0] :].astype(np.int64)

@@ -56,7 +56,7 @@ def parse_row(text: str) -> Mapping[str, Any]:
         raise RowError("The row is not JSON that can be read: it is nested too deeply.") from error
     except ConstantError as error:
         raise RowError(f"The row is not JSON: {error}. Write null in its place.") from error
-    except ValueError as error:  # Python's message would advise to raise its limit of digits
+    except ValueError as error:  # Python's message would advise raising the limit on digits
         raise RowError("The row is not JSON that can be read: a number is too long.") from error
     return as_row(data)
 
@@ -106,7 +106,8 @@ def row_example(data: Mapping[str, Any]) -> Example:
 def listed(value: object) -> Any:  # noqa: ANN401 - a list of JSON data, or the value
     """Parse a text that is a list of documents or texts; return any other value unchanged.
 
-    The list may be JSON, or in Python's notation, which pandas writes into a CSV.
+    The list may be JSON, or in Python's notation, which pandas writes into a CSV. A list without a
+    document or a text is data, and is returned unchanged.
 
     >>> listed('[{"text": "Paris is big.", "metadata": {"page": 3}}]')
     [{'text': 'Paris is big.', 'metadata': {'page': 3}}]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from groundwire.detection.values import Detection, Outcome, Reason, Score
 
-#: A claim of fewer words is not compared. The words are those that white space separates.
+#: A claim of fewer words than this is not compared. Words are separated by white space.
 MIN_WORDS = 5
 #: Default threshold of DVARA, for the ``hash`` embedder. Other embedders need other thresholds.
 THRESHOLD = 0.7
@@ -35,8 +35,8 @@ def nearest(claim: NDArray[np.float32], sources: NDArray[np.float32]) -> tuple[f
         sources: The vectors of the sources, shape ``(n, d)``, at least one.
 
     Returns:
-        The cosine, in [-1, 1], rounded to six decimals (or NaN), and the index of the source, the
-        first of equally near ones.
+        The cosine to this source, in [-1, 1], rounded to six decimals, or NaN; and the index of the
+        source. Of equally near sources, the first is found.
     """
     # Multiply row by row and in double precision: the rounding of a matrix product may depend on
     # the place of a row, and the order of the sources must not change the result.
@@ -67,8 +67,9 @@ def overall(similarities: Sequence[float]) -> float:
 def confidence(similarities: Sequence[float], threshold: float) -> float:
     """Return the mean distance of the claims' similarities from the threshold, in [0, 1].
 
-    It is the mean of ``|s - t| / max(t, 1 - t)`` over the similarities ``s``, with the threshold
-    ``t``, at most 1: 0 if every claim is at the threshold, 1 if no claim was compared.
+    The result is the mean of ``|s - t| / max(t, 1 - t)`` over the similarities ``s``, but at most
+    1, where ``t`` is the threshold. It is 0 if every similarity equals the threshold, and 1 if no
+    claim was compared.
 
     >>> confidence([0.5, 0.75], 0.5), confidence([], 0.7)
     (0.25, 1.0)

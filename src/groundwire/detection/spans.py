@@ -118,7 +118,7 @@ def _join(
     return tuple(map(_as_span, runs)), n_flagged
 
 
-# Like FlaggedSpan._make, but without its check of the length: takes half the time.
+# Does the same as ``FlaggedSpan._make``, but checks no length, and so takes half the time.
 _as_span: Callable[[Iterable[float]], FlaggedSpan] = partial(tuple.__new__, FlaggedSpan)
 
 

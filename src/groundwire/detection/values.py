@@ -11,7 +11,10 @@ V = TypeVar("V")
 
 
 class Label(StrEnum):
-    """The label of a claim or span: one of three, as in NLI; a claim may also be ``unchecked``."""
+    """The label of a claim or a span, as in natural language inference (NLI).
+
+    Only a claim can have the label ``unchecked``.
+    """
 
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"
@@ -20,7 +23,7 @@ class Label(StrEnum):
 
 
 class Outcome(StrEnum):
-    """The outcome of a check of an answer, in the order from the worst to the best."""
+    """The outcome of the check of an answer. The values are listed from the worst to the best."""
 
     HALLUCINATED = "hallucinated"
     UNAVAILABLE = "unavailable"
@@ -39,7 +42,7 @@ class Reason(StrEnum):
     """
 
     NO_EVIDENCE = "no_evidence"  # there is nothing to check against
-    NO_CLAIM = "no_claim"  # the answer has text, such as "[1]" or "!!!", and no statement in it
+    NO_CLAIM = "no_claim"  # the answer has text, such as "[1]" or "!!!", but no statement
     LANGUAGE = "language"  # a script or language that the model cannot read well
     TOO_SHORT = "too_short"  # a claim of fewer words than the detector compares
     UNRELATED = "unrelated"  # a claim that shares no word with the evidence
@@ -76,7 +79,7 @@ class Score(StrEnum):
 #: Reasons for missing parts that the counts of characters do not show.
 _WITHOUT_CHARACTERS = frozenset({Reason.UNREAD_EVIDENCE, Reason.UNREAD_ANSWER, Reason.CUT_OFF})
 
-#: Names of thresholds. A detector may lack some of them.
+#: Names of the operating points. Each stands for a threshold; a detector may lack some of them.
 OPERATING_POINTS = ("precision", "balanced", "recall")
 
 #: Severity of a label, from 0 (supported) to 4 (contradicted).
@@ -201,9 +204,9 @@ class Span(JsonRecord):
         label: ``unsupported`` (the evidence does not say so) or ``contradicted`` (it says
             otherwise).
         probability: P(not supported) of the most doubtful word piece, in [0, 1]; ``None`` with a
-            similarity detector. That of a reader (Groundwire's own kind of model) is calibrated,
-            and depends on the threshold: a claim that reaches the threshold may be read again with
-            other passages, and then the scores that speak more for the claim count.
+            similarity detector. With a reader (Groundwire's own kind of model), the probability is
+            calibrated. It then depends on the threshold: a claim that reaches the threshold may be
+            read again with other passages, and then the lower score of each word piece counts.
         similarity: Cosine of the claim to the nearest source, in [-1, 1]; ``None`` unless the
             detector is a similarity detector.
         severity: Severity of the label: 2 for unsupported, 4 for contradicted.
@@ -265,7 +268,7 @@ class Claim:
         _require_range("claim", self.start, self.end)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the claim as JSON data, without its spans: the JSON of the detection has them."""
+        """Return the claim as JSON data, without its spans, which the detection lists."""
         data = fields_as_data(self)
         del data["spans"]
         return data
@@ -289,7 +292,7 @@ class Aside(JsonRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """Says how much of the evidence and the answer was read. Equal sources count once.
+    """How much of the evidence and the answer was read. Equal sources count once.
 
     Attributes:
         offered_chars: Characters of evidence that the caller gave.
@@ -336,7 +339,7 @@ class Coverage:
     def is_complete(self) -> bool:
         """Whether all evidence was indexed, and all of the answer was judged.
 
-        It is false as well if something was left out that has no count of characters, such as an
+        It is also false if something that is not counted in characters was left out, such as an
         image.
         """
         return (
@@ -365,7 +368,8 @@ class DetectorInfo(JsonRecord):
             id or folder.
         revision: Version of the model: for a hub model the commit, for most others a hash of its
             files.
-        operating_point: ``precision``, ``balanced``, ``recall``, or ``custom`` for a number.
+        operating_point: ``precision``, ``balanced`` or ``recall``; ``custom`` if the threshold was
+            given as a number.
         threshold: Threshold in (0, 1]. A word piece with a probability at or above it is flagged,
             or a claim with a similarity below it.
         score: The kind of number that the threshold is compared with.

@@ -48,7 +48,7 @@ class Architecture:
     def from_manifest(cls, raw: Mapping[str, object]) -> "Architecture":
         """Read the sizes from the key ``architecture`` of a manifest.
 
-        Without this key, as in manifests up to version 0.2, the sizes are those of MiniLM.
+        Manifests of weights up to version 0.2 have no such key; their sizes are those of MiniLM.
 
         Raises:
             TypeError: If a size is missing or unknown.

@@ -88,7 +88,10 @@ class ByteCache(Generic[V]):
             return key not in self._store and key not in self._in_flight
 
     def read_ahead(self, key: Hashable, compute: Callable[[], V]) -> V | None:
-        """Compute and keep a value; ``None`` if it is cached or another thread computes it."""
+        """Compute and cache a value, and return it.
+
+        The result is ``None`` if the value is cached already or another thread is computing it.
+        """
         with self._lock:
             if key in self._store or key in self._in_flight:
                 return None

@@ -1,7 +1,7 @@
 """Loads published classifiers from a folder or the Hugging Face hub, for ONNX Runtime.
 
-A hub model is fetched at one commit, without files of code. A missing ONNX graph or
-``tokenizer.json`` is exported (extra ``train``) and kept for the next time.
+A hub model is fetched at one fixed commit, without its files of code. If the ONNX graph or
+``tokenizer.json`` is missing, it is exported (extra ``train``) and kept for the next time.
 """
 
 import hashlib
@@ -26,10 +26,10 @@ from groundwire.errors import ModelError, SettingError, UnknownModelError, Unpin
 
 #: Commits of known hub models; any other model needs ``revision=``.
 PINS = {"anulum/director-ragtruth-token-modernbert": "0d5bfc21044de07f764c99a9ca1094ccd516de93"}
-#: The most word pieces of one pass by default. The memory that attention takes grows
-#: with the square of their number.
+#: Default limit on the word pieces of one pass. The memory that attention takes grows with the
+#: square of their number.
 MAX_LENGTH = 4096
-# The smallest ``max_length`` that can be set; a lower limit in a tokenizer's files is ignored.
+# Lowest ``max_length`` that a caller may set. A limit below this in a tokenizer's files is ignored.
 _SHORTEST = 16
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
@@ -39,7 +39,7 @@ _DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 _GRAPHS = ("onnx/model.onnx", "model.onnx")
 _TEXT_FILES = ("*.json", "vocab.txt", "merges.txt", "*.model")
 _WEIGHTS = "*.safetensors"
-# Model types for which the first ``pad_token_id + 1`` of the positions cannot be used by texts.
+# Model types whose texts cannot use the first ``pad_token_id + 1`` positions.
 _POSITIONS_AFTER_PADDING = {"roberta", "xlm-roberta", "camembert", "xlm-roberta-xl", "longformer"}
 #: Version of the export, in the folder names of exported graphs. Raise it when the export changes.
 _EXPORT = "1"
@@ -86,8 +86,8 @@ class CheckpointOptions(TypedDict, total=False):
         device: ``cpu`` (default), ``cuda`` or ``cuda:1``. Without CUDA, the model runs on the CPU,
             with a warning.
         threads: CPU threads of one pass; ``None`` leaves the number to ONNX Runtime.
-        max_length: The most word pieces of one pass, at least 16; :data:`MAX_LENGTH` if ``None``. A
-            lower limit of the model or its tokenizer takes precedence.
+        max_length: Limit on the word pieces of one pass, at least 16; :data:`MAX_LENGTH` if
+            ``None``. If the model or its tokenizer has a lower limit, that limit applies.
         cache_dir: Folder for fetched and exported files. By default, exported files are kept in
             ``GROUNDWIRE_CACHE``, or else in ``groundwire`` under ``XDG_CACHE_HOME`` or
             ``~/.cache``; fetched files are kept in the hub's own cache.
@@ -135,7 +135,8 @@ def open_checkpoint(
 ) -> Classifier:
     """Fetch and open a checkpoint for a task.
 
-    Options are those of :class:`CheckpointOptions`; other errors are as in :func:`load_checkpoint`.
+    The options are those of :class:`CheckpointOptions`, and other errors are as in
+    :func:`load_checkpoint`.
 
     Raises:
         ModelError: If the checkpoint cannot be fetched or opened, or was trained for another task.
@@ -187,7 +188,7 @@ def require_device(device: str) -> None:
 
 
 def pinned_revision(model: str, revision: str | None) -> str:
-    """Return the commit of a hub model to fetch.
+    """Return the commit at which a hub model is fetched.
 
     Raises:
         UnknownModelError: If the name is not a hub id.
@@ -245,7 +246,7 @@ def open_session(graph: Path, *, device: str, threads: int | None) -> ort.Infere
 
 
 def _fetch(model: str, commit: str, cache_dir: Path | None) -> Path:
-    """Fetch the files of a hub model; the weights only if graph or tokenizer must be exported."""
+    """Fetch the files of a hub model, with weights only if graph or tokenizer must be exported."""
     # The import takes 200 ms, and only hub models need it.
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
@@ -275,8 +276,8 @@ def _fetch(model: str, commit: str, cache_dir: Path | None) -> Path:
 def _graph(folder: Path, exported: Path, task: Task) -> tuple[Path, Path]:
     """Return the ONNX graph of a checkpoint, and the folder with its ``tokenizer.json``.
 
-    A file that the checkpoint lacks is taken from the folder ``exported``, which is made if it does
-    not exist.
+    A file that the checkpoint lacks is taken from the folder ``exported``. If this folder does not
+    exist, the checkpoint is exported into it.
     """
     own = next((folder / graph for graph in _GRAPHS if (folder / graph).is_file()), None)
     has_tokenizer = (folder / "tokenizer.json").is_file()
@@ -324,7 +325,7 @@ def _read_tokenizer(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
 def _longest(
     config: Mapping[str, Any], tokenizer_config: Mapping[str, Any], asked: int | None
 ) -> int:
-    """Return the most word pieces of one pass: the lowest limit of model, tokenizer and caller."""
+    """Return the limit on the word pieces of a pass: the lowest of model, tokenizer and caller."""
     limits = [MAX_LENGTH if asked is None else asked]
     positions = config.get("max_position_embeddings")
     if isinstance(positions, int) and positions > 0:
@@ -332,7 +333,7 @@ def _longest(
             positions -= int(config.get("pad_token_id") or 0) + 1
         limits.append(positions)
     stated = tokenizer_config.get("model_max_length")
-    if isinstance(stated, int) and stated >= _SHORTEST:  # transformers writes 1e30 for no limit
+    if isinstance(stated, int) and stated >= _SHORTEST:  # about 10**30 means no limit
         limits.append(stated)
     return min(limits)
 

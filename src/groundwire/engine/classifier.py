@@ -1,4 +1,4 @@
-"""Published classifiers on ONNX Runtime: special tokens around texts, and one pass of the model."""
+"""Runs published classifiers in ONNX Runtime, and joins texts with special tokens for them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,12 +31,12 @@ class Frame:
 
         The tokenizer's post-processor joins the texts, to ``[CLS] a [SEP] b [SEP]`` for BERT and
         ``<s> a </s></s> b </s>`` for RoBERTa. Without a post-processor that adds special tokens,
-        the texts are joined as for BERT, by the ``cls_token`` and ``sep_token`` of
-        ``tokenizer_config.json``.
+        the texts are joined as for BERT, with the ``cls_token`` and ``sep_token`` that
+        ``tokenizer_config.json`` names.
 
         Raises:
-            ModelError: If there is no such post-processor, and ``cls_token`` or ``sep_token`` is
-                missing or unknown.
+            ModelError: If no post-processor adds special tokens, and ``cls_token`` or ``sep_token``
+                is missing or not in the vocabulary.
         """
         pair = tokenizer.encode("a", "b")
         sequence = pair.sequence_ids
@@ -67,7 +67,7 @@ class Frame:
     def join(
         self, context: Sequence[int], question: Sequence[int], answer: Sequence[int]
     ) -> tuple[list[int], list[int], int]:
-        """Join ``context [SEP] question [SEP] answer``; an empty question is left out.
+        """Join context, question and answer with special tokens; leave out an empty question.
 
         Returns:
             Ids, token types, and the index of the answer's first piece.
@@ -92,7 +92,7 @@ class Classifier:
         revision: Commit of a hub model, or hash of a folder's files.
         labels: Indices of the relevant classes, which :attr:`.checkpoints.Task.labels` found.
         n_labels: Number of all classes of the model.
-        max_length: The most word pieces of one pass, special tokens included.
+        max_length: Limit on the word pieces of one pass, special tokens included.
         tokenizer: The tokenizer; it reads special tokens in a text as plain text.
         frame: The special tokens around two texts.
         session: The session of ONNX Runtime with the graph.
@@ -127,7 +127,10 @@ class Classifier:
         return list(self.tokenizer.encode(text, add_special_tokens=False).ids)
 
     def logits(self, ids: Sequence[int], types: Sequence[int]) -> NDArray[np.float32]:
-        """Return logits, ``(1, classes)`` or ``(1, n, classes)``, of ids and token types ``(n,)``.
+        """Return the logits for one sequence of ids with their token types, both of length ``n``.
+
+        The shape is ``(1, n, classes)`` for a token classifier, and ``(1, classes)`` for a sequence
+        classifier.
 
         Raises:
             DetectionError: If the model failed.
@@ -151,7 +154,7 @@ class Classifier:
     ) -> NDArray[np.float32]:
         """Return the logits of the ``n`` classes of a text, ``(1, n)``.
 
-        ``kind`` says what kind of model the classifier is, for messages: ``a gate``.
+        ``kind`` says, for messages, what kind of model the classifier is, such as ``a gate``.
 
         Raises:
             DetectionError: If the model failed.

@@ -22,9 +22,9 @@ from groundwire.engine.tokenizer import WordPieces
 
 #: Files of a model folder: the graph of the cross-encoder, and its embeddings of word pieces.
 CROSS_GRAPH, CROSS_WORDS = "cross.onnx", "cross-words.bin"
-#: Output of the graph with the hidden states after a layer in the middle.
+#: Name of the graph's output for the hidden states after a layer in the middle.
 STATES = "states"
-#: Lets a run compute only what its outputs need: for states, the layers up to the middle.
+#: Makes a run compute only what its outputs need: for ``STATES``, the layers up to the middle.
 _PART = onnxruntime.RunOptions()
 _PART.only_execute_path_to_fetches = True
 
@@ -67,12 +67,13 @@ class CrossEncoder(Graph):
         lines: Sequence[NDArray[np.int32]],
         pieces: WordPieces,
     ) -> list[NDArray[np.float32]]:
-        """Compute hidden states of word pieces, where each has seen the claim and all lines.
+        """Compute hidden states of word pieces; each piece attends to the claim and all lines.
 
         Args:
             claim: Word pieces of the claim, shape ``(n,)``; n is at least 1.
             question: Word pieces of the question; may be empty.
-            lines: Word pieces of each line of evidence. All texts together have at most 480.
+            lines: Word pieces of each line of evidence. Claim, question and lines may have at most
+                480 word pieces together.
             pieces: The tokenizer, for its special tokens.
 
         Returns:

@@ -24,7 +24,7 @@ from groundwire.engine.sentence import ClaimPart, n_unknown_chars
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.text.writing_system import is_readable
 
-#: The most word pieces that the encoder reads at a time, without [CLS] and [SEP].
+#: Limit on the word pieces that the encoder reads at a time, without [CLS] and [SEP].
 WINDOW_PIECES = 254
 GRAPH = "minilm.onnx"
 _DIMENSION = 384
@@ -80,9 +80,9 @@ class NeuralEmbedder:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of texts, shape ``(n, 384)``.
 
-        A vector does not depend on the other texts. A text of more than 254 word pieces is read in
-        windows; its vector is the mean of the windows' vectors, weighted by their numbers of word
-        pieces and scaled to length 1. A text without word pieces has the zero vector.
+        The vector of a text does not depend on the other texts. A text of more than 254 word pieces
+        is read in windows. Its vector is then the mean of the windows' vectors, weighted by their
+        numbers of word pieces and scaled to length 1. For a text without word pieces, it is zero.
         """
         rows = np.zeros((len(texts), _DIMENSION), np.float32)
         for row, found in zip(rows, self.pieces.encode_batch(texts), strict=True):

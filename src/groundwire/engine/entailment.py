@@ -26,7 +26,9 @@ _NAMES = (
 
 
 def entailment_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
-    """Find the classes of an NLI model by the letters and digits of their names in ``id2label``.
+    """Find the classes of an NLI model by their names in ``id2label``.
+
+    Only the letters and digits of a name count, in upper or lower case.
 
     Args:
         config: The data of a model's ``config.json``.
@@ -35,7 +37,7 @@ def entailment_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
         The indices of entailment, neutral and contradiction.
 
     Raises:
-        ModelError: If the model does not have three classes, one with each of these names.
+        ModelError: If there are not three classes, or their names do not say which is which.
     """
     labels = {int(index): str(name) for index, name in (config.get("id2label") or {}).items()}
     plain = {index: re.sub(r"[^a-z0-9]", "", name.lower()) for index, name in labels.items()}
@@ -65,7 +67,7 @@ class EntailmentModel:
     Attributes:
         name: Hub id or folder.
         revision: Commit of a hub model, or hash of a folder's files.
-        max_length: The most word pieces of one pass, special tokens included.
+        max_length: Limit on the word pieces of one pass, special tokens included.
     """
 
     def __init__(self, model: str | Path, **options: Unpack[CheckpointOptions]) -> None:

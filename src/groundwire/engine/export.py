@@ -16,7 +16,8 @@ TOLERANCE = 1e-4
 _TRACED = 24
 # Lengths in word pieces of the sequences on which the graph is compared with PyTorch's model.
 _COMPARED = (7, 61)
-# Weights of more bytes go into a file of their own: a graph in one file has a limit of 2 GB.
+# Weights with more bytes than this are written to a file of their own, beside the graph: one file
+# may have at most 2 GB.
 _ONE_FILE_BYTES = 2**30
 
 
@@ -26,12 +27,12 @@ def export_classifier(folder: Path, target: Path, *, architecture: str, what: st
     The graph takes ``input_ids`` and ``attention_mask``, and ``token_type_ids`` if the model has
     several token types, all of shape ``(1, tokens)``, int64. It gives ``logits``, float32, of shape
     ``(1, tokens, classes)`` for a token classifier and ``(1, classes)`` for a sequence classifier.
-    Its output is compared with PyTorch's.
+    The output of the graph is compared with PyTorch's.
 
     Args:
         folder: A folder that ``save_pretrained`` wrote, with safetensors weights. No code in it is
             run.
-        target: An existing folder.
+        target: An existing folder, to which both files are written.
         architecture: End of the model's class name, such as ``ForTokenClassification``.
         what: The kind of model, for messages, such as ``a token classifier``.
 

@@ -24,11 +24,11 @@ TABLE_ROWS = N_FEATURES * CODES + 1
 #: Version of the codes. Raise it when codes change: weights are trained on them.
 FEATURE_RULES = 2
 
-#: The most neighbours on either side of a piece that line_support looks up in the evidence.
+#: Limit on the neighbours on each side of a piece that line_support looks up in the evidence.
 _WINDOW = 12
-# Bounds between scores with different codes in _support_code. If lines have the piece, _COVERED is
-# for the best score of these lines, and _BEHIND for how far that score is below the best score of
-# all lines. If no line has the piece, _ELSEWHERE is for the best score of all lines.
+# Scores at which the code of _support_code changes. If lines have the piece, the code depends on
+# the best score of these lines (_COVERED), and on how far this score is below the best score of all
+# lines (_BEHIND). If no line has the piece, it depends on the best score of all lines (_ELSEWHERE).
 _COVERED = np.array([0.15, 0.3, 0.45, 0.65])
 _BEHIND = np.array([0.02, 0.1, 0.25])
 _ELSEWHERE = np.array([0.3, 0.55])
@@ -63,8 +63,8 @@ def match_features(
         Codes of shape ``(n, 6)``, one column for each feature. To the codes below, column ``k``
         adds ``24 * k``:
 
-        0. The length of the longest run of pieces through this piece that the evidence has word for
-           word, 0 to 23. Runs end at the ends of lines and passages.
+        0. The length of the longest run of pieces around this piece that the evidence has word for
+           word; lengths above 23 count as 23. Runs end at the ends of lines and passages.
         1. Where the piece occurs: 1 in a passage, 2 in the question, 4 in a breadcrumb (title and
            headings of a passage), added up.
         2. The kind of piece: 1 with a digit, 2 capitalised, 3 punctuation, 0 any other.
@@ -94,7 +94,9 @@ def match_features(
 def longest_runs(
     ids: NDArray[np.int32], texts: Sequence[NDArray[np.int32]], starts: Sequence[NDArray[np.intp]]
 ) -> NDArray[np.int64]:
-    """Find, for each piece, the longest run of pieces through it that a text has word for word.
+    """Return for each piece the length of the longest run around it that a text has word for word.
+
+    A run is a sequence of neighbouring pieces.
 
     Args:
         ids: The pieces, shape ``(n,)``.
@@ -134,7 +136,7 @@ def longest_runs(
 def line_support(
     ids: NDArray[np.int32], passages: Sequence[Passage], idf: NDArray[np.float32]
 ) -> NDArray[np.int64]:
-    """Return for each piece a code: how well the lines that have the piece fit its neighbours.
+    """Return for each piece a code of how well the lines that have the piece fit its neighbours.
 
     "Alice" may occur in the evidence, and yet not in the line that says who founded Acme. For each
     piece, the score of a line is the share of the piece's neighbours that the line has: up to
@@ -172,7 +174,7 @@ def line_support(
 
 
 def _support_code(best: NDArray[np.float32], own: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Return a code of 1 to 23 for each piece, by two scores.
+    """Return a code of 1 to 23 for each piece, by two scores that :func:`line_support` computes.
 
     ``best`` is the best score of all lines, ``own`` the best score of the lines that have the
     piece, or -1 if no line has it.

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from groundwire.detection.closest_lines import Excerpt
 from groundwire.engine.roles import TextRole
 
-#: The most word pieces of a question that are read; of a longer question, the middle is left out.
+#: Limit on the word pieces of a question; of a longer question, the middle is left out.
 QUESTION_PIECES = 32
 
 

@@ -13,14 +13,17 @@ from groundwire.engine.runtime import RawScores
 class Calibration:
     """The fitted map from logits to P(not supported): ``sigmoid(scale * log-odds + offset)``.
 
-    The log-odds, those of not supported against supported, follow from the logits.
+    The log-odds are those of not supported against supported, computed from the logits.
     """
 
     scale: float = 1.0
     offset: float = 0.0
 
     def labels(self, logits: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Map logits ``(n, 3)`` to calibrated probabilities ``(n, 3)`` of the three labels."""
+        """Map logits to calibrated probabilities, both of shape ``(n, 3)``.
+
+        The columns are the labels supported, unsupported and contradicted.
+        """
         wide = logits.astype(np.float64)
         wrong = np.logaddexp(wide[:, 1], wide[:, 2])
         # A sigmoid in a form that does not overflow for large logits.
@@ -35,8 +38,8 @@ class CrossWeights:
 
     Attributes:
         pieces: Weight of the logits of each word piece.
-        claim: Weight of the logits of the whole claim, which are added to each word piece: a
-            cross-encoder is better at finding wrong claims than at finding wrong words.
+        claim: Weight of the logits of the whole claim, which are added to those of each word piece:
+            a cross-encoder is better at finding wrong claims than at finding wrong words.
     """
 
     pieces: float = 1.0
@@ -79,7 +82,7 @@ class PartScores:
     def mixed_with(self, scores: RawScores | None, weights: CrossWeights) -> "PartScores":
         """Add a cross-encoder's logits of the same part (a product of experts), if there are any.
 
-        The part as a whole then gets the logits of the cross-encoder alone.
+        The logits of the part as a whole are then those of the cross-encoder alone.
         """
         if scores is None:
             return self

@@ -26,12 +26,13 @@ N_HASHED = 1 << 15
 #: In a long prompt, words are counted in this many characters at each end only: nearly all long
 #: prompts make their request at one end.
 EDGE_CHARS = 600
-#: Weight of the embedding in each view, a class of prompts; see :func:`_view_weights`.
+#: Weight of the embedding in each view. A view is a class of prompts; see :func:`_view_weights`.
 _VIEWS = (5.0, 1.5, 3.0, 3.0, 3.0)
 N_VIEWS = len(_VIEWS)
 #: Number of linear maps of a head; see :class:`PromptHead`.
 N_MAPS = 3
-#: Weights of the three kinds of counted features: words, parts of words, and cues and the like.
+#: Weights of the three kinds of counted features: words, parts of words, and cues with the other
+#: features that :func:`_marks` names.
 _WORDS, _PARTS, _CUES = 2.0, 2.0, 3.0
 #: Pairs of cues (words that hint at the kind of request) are counted only in prompts with fewer
 #: different cues than this.
@@ -54,8 +55,8 @@ class PromptFeatures:
         places: Indices of the components that counted features are hashed to, each once, ascending,
             in ``[0, N_HASHED)``.
         values: Values of these components: counts of words and runs of words, of parts of words,
-            and of cues and the like (:func:`_marks`), added up. A count above 2 is read as 2, and
-            each of the three kinds of counts is scaled to a fixed length.
+            and of cues and the like (:func:`_marks`), added up. A count above 2 is taken as 2, and
+            the counts of each of the three kinds are scaled to a vector of fixed length.
     """
 
     views: Floats
@@ -143,7 +144,7 @@ def _word_parts(found: list[str]) -> list[int]:
 
 
 def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> Iterator[str]:
-    """Name the features of a prompt's cues, pairs of cues, first and last words, and form.
+    """Yield names of features: of a prompt's cues, pairs of cues, first and last words, and form.
 
     ``found`` has the words of the prompt, ``placed`` its cues, each with the index of its first
     word. The form of a prompt is, for example, its length and its number of line breaks.

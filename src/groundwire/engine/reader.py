@@ -42,12 +42,12 @@ from groundwire.text.writing_system import is_readable
 
 log = logging.getLogger(__name__)
 
-#: The most passages that ReaderSession.prefetch reads before a claim selects them.
+#: Limit on the passages that ReaderSession.prefetch encodes before claims select them.
 PREFETCHED_PASSAGES = 32
-# The most word pieces of evidence that a cross-encoder reads in ReaderSession.score_whole.
+# Limit on the word pieces of evidence that a cross-encoder reads in ReaderSession.score_whole.
 _ENTAILMENT_PIECES = 400
-# A remark, a sentence that claims nothing, has a PartScores.doubt below this number minus its
-# least_odds; see ReaderSession.is_remark.
+# A remark is a text that claims nothing. A text counts as a remark only if its PartScores.doubt is
+# below this number minus the text's least_odds; see ReaderSession.is_remark.
 _REMARK_DOUBT = 1.0
 
 #: A part of a claim, and up to three parts of claims that stand before this part in the answer.
@@ -72,7 +72,7 @@ class Reader:
         sentences: Maps logits of a claim, read with selected passages, to probabilities.
         lines: Maps logits of a claim, read with a few lines and nothing else, to probabilities.
         cross: The cross-encoder; ``None`` if the model has none.
-        cross_weights: Weights of the cross-encoder's logits beside the reader's.
+        cross_weights: Weights with which the cross-encoder's logits are added to the reader's.
         knows_remarks: Whether the cross-encoder was trained to distinguish claims from remarks,
             which claim nothing.
         counter: Counts texts, claims and word pieces that were read.
@@ -147,7 +147,8 @@ class Reader:
     def uncached(self) -> "Reader":
         """Return this reader without caches.
 
-        If tenants share a cache, the time of a call can show a tenant which texts another has sent.
+        If tenants share a cache, the time that a call takes can show one tenant which texts another
+        tenant has sent.
         """
         return replace(self, shared=self.shared.with_caches(ByteCache(0), ByteCache(0)))
 
@@ -290,7 +291,7 @@ class ReaderSession:
         return found
 
     def _recall(self, part: ClaimPart) -> None:
-        """Encode a part of a claim before the next claim, which will attend to it, arrives."""
+        """Encode a part of a claim ahead, since the next claim of the answer will attend to it."""
         if self._is_open():
             self._texts.encode(TextRole.HISTORY, part.ids)
 
@@ -339,7 +340,7 @@ class ReaderSession:
         )
 
     def _cross_encoder_scores(self, part: ClaimPart, chosen: Sequence[int]) -> PartScores:
-        """Score a part of a claim with the cross-encoder alone, by lines of chosen passages."""
+        """Score a part of a claim with the cross-encoder alone, by lines of ``chosen`` passages."""
         features = self._features(part, chosen)
         scores = self._read_with_lines(
             part, Query.of(part.ids), chosen, features, budget=_ENTAILMENT_PIECES
@@ -362,7 +363,7 @@ class ReaderSession:
         in_context = replace(self._query(*units[0]), main_ids=query.main_ids)
         selections = [self.evidence.select(self._query(part, earlier)) for part, earlier in units]
         before = units[0][1][-1].text if units[0][1] else ""
-        # The rules run in another thread, because the model does not need their findings.
+        # The rules run in another thread beside the model, which does not need their findings.
         find_conflicts = run_beside(
             self._reader.shared.workers,
             partial(self._findings, units[0][0], query, selections, before),
@@ -431,8 +432,8 @@ class ReaderSession:
     ) -> tuple[PartScores, tuple[NDArray[np.float32], ...]]:
         """Score a part of a claim with the passages of ``selection.first``.
 
-        If the part may be unsupported, it is also read with ``selection.second``. A cross-encoder,
-        if there is one, reads the closest lines of both selections at once.
+        If the part may be unsupported, it is also read with ``selection.second``. If there is a
+        cross-encoder, it reads the closest lines of both sets of passages at once.
 
         Returns:
             The scores of all models together, and the logits for ``ClaimScores.logits``.
@@ -511,9 +512,10 @@ class ReaderSession:
         context: Sequence[KeysValues],
         features: NDArray[np.int64],
     ) -> PartScores:
-        """Score a part of a claim with the reader's graph; it attends to passages and ``context``.
+        """Score a part of a claim with the reader's graph and the passages ``chosen``.
 
-        ``context`` has the keys and values of the question and of earlier claims.
+        ``context`` has the keys and values of the question and of earlier claims. The part attends
+        to these texts and to the passages.
         """
         reader = self._reader
         passages = self._texts.encode_passages([self.evidence.passages[i].ids for i in chosen])

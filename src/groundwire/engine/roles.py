@@ -5,7 +5,7 @@ from enum import IntEnum
 #: Index of the first position embedding of a sentence that the reader checks. All other texts have
 #: the positions 0 to 255.
 SENTENCE_START = 256
-#: The most earlier sentences of the answer that a sentence attends to, in readers for which
+#: Limit on the earlier sentences of the answer that a sentence attends to, in readers for which
 #: :attr:`.architecture.Architecture.recalls` is true.
 RECALLED_SENTENCES = 3
 

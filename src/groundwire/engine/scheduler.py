@@ -1,7 +1,7 @@
 """A scheduler of model calls: checks of answers come before sources that are read ahead.
 
-A turn is the right to run a model once. A user waits for the check of an answer, and the passages
-that the check needs are read with its priority. Nobody waits for a source that is read ahead. So
+A turn is the right to run a model once. A user waits for the check of an answer, so the check comes
+first, and so do the passages that it needs. Nobody waits for a source that is read ahead, so
 reading ahead may be delayed as long as answers keep coming.
 """
 
@@ -20,7 +20,7 @@ class Turns:
 
     Threads wait in two queues: one for answers, and one for sources that are read ahead, which is
     served only while the first is empty. During a turn, a thread must not wait for another turn, or
-    for a thread that may be waiting for one: the threads could then wait for each other forever.
+    for a thread that may be waiting for a turn: both could then wait for each other forever.
     """
 
     def __init__(self, n_turns: int) -> None:
@@ -33,13 +33,16 @@ class Turns:
         self._background = ThreadPoolExecutor(n_turns, "groundwire-ahead")
 
     def answer(self) -> AbstractContextManager[None]:
-        """Wait for the right to run a model in a ``with`` block, for the check of an answer."""
+        """Return a context manager: in its ``with`` block, a model is run to check an answer.
+
+        The block begins when a turn is free.
+        """
         return self._turn(self._answers)
 
     def source(self) -> AbstractContextManager[None]:
-        """Wait for the right to run a model in a ``with`` block, for a source that is read ahead.
+        """Return a context manager: in its ``with`` block, a model is run to read a source ahead.
 
-        Answers that wait come first.
+        The block begins when a turn is free and no answer waits for one.
         """
         return self._turn(self._sources)
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from groundwire.detection.rules import Conflict
 from groundwire.detection.values import Entailment, EvidenceRef, Label, Reason
 
-#: The highest P(not supported) of settled words: those that, by a rule, plainly follow from the
-#: evidence.
+#: Highest P(not supported) that settled words keep. Words are settled if, by a rule, they plainly
+#: follow from the evidence.
 SETTLED_PROBABILITY = 0.1
-#: Words with this P(not supported) or more, by the model, are not settled, whatever a rule finds:
-#: four fifths of such words turned out to be wrong.
+#: If the model gives words this P(not supported) or more, no rule settles them: four fifths of the
+#: words with such a probability turned out to be wrong.
 SETTLED_BELOW = 0.65
 
 _COLUMNS = {Label.SUPPORTED: 0, Label.UNSUPPORTED: 1, Label.CONTRADICTED: 2}
@@ -24,8 +24,8 @@ _COLUMNS = {Label.SUPPORTED: 0, Label.UNSUPPORTED: 1, Label.CONTRADICTED: 2}
 class AnswerCalibration:
     """The fitted map from an answer's highest P(not supported) to P(the answer is hallucinated).
 
-    The highest of many probabilities is often high by chance, so it is not itself the answer's
-    probability.
+    The highest of many probabilities is often high by chance, so it cannot itself be taken as the
+    probability that the answer is hallucinated.
     """
 
     scale: float
@@ -171,8 +171,8 @@ class ClaimScores:
         for conflict in sorted(self.conflicts, key=lambda found: (found.start, found.end)):
             touched = self._touched(conflict)
             is_free &= ~touched
-            # ``highest`` is by the model alone: a probability that another rule has raised is no
-            # second opinion.
+            # ``highest`` comes from the model alone: a probability that another rule has raised
+            # does not show what the model finds.
             highest = self.highest(conflict)
             if highest >= np.float32(conflict.floor):
                 probability = max(conflict.probability, combined_probability(highest))
@@ -192,7 +192,8 @@ class ClaimScores:
         return (self.offsets[:, 0] < conflict.end) & (self.offsets[:, 1] > conflict.start)
 
 
-#: The map from the model's log-odds to log-odds that combine rule and model, of the same form.
+#: The map from the model's log-odds to log-odds that combine model and rule. It has the same form
+#: as the calibration of answers.
 _COMBINED = AnswerCalibration(scale=0.82, offset=0.92)
 
 

@@ -5,7 +5,7 @@ from numbers import Real
 
 from groundwire.errors import SettingError
 
-#: The largest number of threads that can be set, so that a typing error does no harm.
+#: Limit on the number of threads that can be set, so that a typing error does no harm.
 MAX_THREADS = 256
 
 

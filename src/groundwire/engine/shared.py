@@ -22,7 +22,7 @@ class SharedResources:
     """Threads, a scheduler and caches. Whoever creates this object must also close it.
 
     Attributes:
-        threads: The most texts that models read at a time.
+        threads: Limit on the texts that models read at a time.
         workers: Threads that read claims and passages in parallel.
         turns: Scheduler that limits how many models run at a time.
         cache: Encoded texts: attention keys and values for the reader, vectors for the similarity
@@ -70,8 +70,8 @@ class SharedResources:
     ) -> CutSource:
         """Cut a source into passages, or return the passages from the cache.
 
-        ``owner``, part of the cache key, is tenant and model. ``reads`` returns whether the model
-        can read a line.
+        ``owner`` names the tenant and the model; it is part of the cache key. ``reads`` returns
+        whether the model can read a line.
         """
         text = blake2b(repr((source.title, source.text)).encode(), digest_size=16).digest()
         return self.sources.get(

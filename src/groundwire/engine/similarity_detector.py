@@ -30,9 +30,9 @@ from groundwire.text.segment import Segment
 
 log = logging.getLogger(__name__)
 
-#: The most lines (sentences, fields or rows) of a source that is compared as a whole. A longer
-#: source is compared line by line: one vector of it mixes too many topics (docs/similarity.md has
-#: the numbers).
+#: Limit on the lines (sentences, fields or rows) of a source that is compared as a whole. A longer
+#: source is compared line by line, because a single vector would mix too many topics
+#: (docs/similarity.md has the numbers).
 WHOLE_LINES = 3
 
 #: Size in bytes of the largest vectors, those of the hash embedder.

@@ -41,8 +41,7 @@ class TokenClassifierBackend:
         """Load a checkpoint; options and other errors are as in :func:`.load_checkpoint`.
 
         Raises:
-            UnknownModelError: If ``model`` is blank, is neither an existing path nor a name with a
-                ``/``, or is neither a folder nor a hub id.
+            UnknownModelError: If ``model`` is blank, or is neither a folder nor a hub id.
         """
         if not model.strip() or ("/" not in model and not Path(model).exists()):
             raise UnknownModelError(model, DETECTORS)
@@ -59,7 +58,7 @@ class TokenClassifierBackend:
 
     @property
     def work(self) -> dict[str, int]:
-        """Return no counts: the calls of a checkpoint are not counted."""
+        """An empty mapping, because the calls of a checkpoint are not counted."""
         return {}
 
     def open(

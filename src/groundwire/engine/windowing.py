@@ -18,10 +18,10 @@ from groundwire.errors import ModelError
 
 #: Word pieces by which neighbouring windows usually overlap; small windows overlap less.
 OVERLAP = 64
-#: The least share of a window for a context that does not fit as a whole. An answer that does not
-#: fit beside this share is cut into windows as well.
+#: Lowest share of a window that a context gets if it does not fit as a whole. An answer that does
+#: not fit beside this share is cut into windows as well.
 CONTEXT_SHARE = 1 / 3
-#: The largest share of a pass for the question; of a longer question, the middle is left out.
+#: Limit on the question, as a share of a pass; of a longer question, the middle is left out.
 QUESTION_SHARE = 1 / 4
 
 # Match names of classes that mean "supported", and names that mean "not supported". The names are
@@ -81,9 +81,9 @@ def _cuts(n: int, size: int) -> list[tuple[int, int]]:
 def not_supported_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
     """Find the classes of a token classifier that mean that a word is not supported.
 
-    These are all classes that have no name such as ``supported``, ``entailment`` or ``O``. If a
-    model has two classes and neither has such a name, only the class with a name such as
-    ``hallucinated`` counts; if the names say nothing (``LABEL_0``, ``LABEL_1``), the second class.
+    These are all classes except those with a name such as ``supported``, ``entailment`` or ``O``.
+    If a model has two classes and neither has such a name, it is the class with a name such as
+    ``hallucinated``. If both names say nothing (``LABEL_0``, ``LABEL_1``), it is the second class.
 
     Args:
         config: The data of a model's ``config.json``, with the names in ``id2label``.
@@ -118,7 +118,7 @@ class TokenClassifier:
     Attributes:
         name: Hub id or folder.
         revision: Commit of a hub model, or hash of a folder's files.
-        max_length: The most word pieces of one pass, special tokens included.
+        max_length: Limit on the word pieces of one pass, special tokens included.
         tokenizer: The tokenizer; it reads special tokens written in a text as plain text.
     """
 

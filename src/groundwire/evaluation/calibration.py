@@ -1,4 +1,4 @@
-"""Calibration of probabilities: whether events are as frequent as the probabilities say."""
+"""Calibration of forecasts: whether events are as frequent as the forecast probabilities say."""
 
 from dataclasses import dataclass
 from math import nan
@@ -43,10 +43,10 @@ class Reliability:
 
     @property
     def ece(self) -> float:
-        """Expected calibration error: mean distance between confidence and frequency of the bins.
+        """Expected calibration error: mean distance between a bin's confidence and frequency.
 
-        Bins are weighted by their size (https://arxiv.org/abs/1706.04599). ``nan`` without
-        forecasts.
+        Bins are weighted by their number of forecasts (https://arxiv.org/abs/1706.04599). ``nan``
+        without forecasts.
         """
         gaps = sum(abs(part.confidence - part.frequency) * part.n for part in self.bins if part.n)
         return ratio(gaps, self.n)
@@ -61,8 +61,9 @@ def reliability(
         probabilities: Forecast probabilities, in [0, 1], shape ``(n,)``.
         outcomes: Whether the event of each forecast happened, shape ``(n,)``.
         n_bins: Number of bins over [0, 1].
-        lowest: Forecasts below this probability are left out. Most tokens of an answer have a
-            probability near 0, where calibration is easy; they would hide errors elsewhere.
+        lowest: Forecasts below this probability are left out. If the forecasts are about tokens,
+            most probabilities are near 0, where calibration is easy; these forecasts would hide
+            errors at higher probabilities.
 
     Raises:
         ValueError: If the arrays are not one-dimensional and of equal length, or a probability is

@@ -41,7 +41,7 @@ class Columns:
 
     Attributes:
         task_names: Names of the tasks.
-        rows: Number of the answer's row in the data, in ascending order.
+        rows: Number of the answer's row in the data; the numbers ascend.
         tasks: Task of the answer, as an index into ``task_names``.
         contexts: Hash of the answer's context id; answers to one context share it.
         flagged: Whether the detector marked anything in the answer.
@@ -51,10 +51,9 @@ class Columns:
         has_spans: Whether the labels say which characters are hallucinated.
         probability: The highest doubt about a claim of the answer, as in
             :attr:`.confusion.ComparedAnswer.probability`.
-        characters: Numbers of characters that were marked by both the detector and people, by the
-            detector, and by people, shape ``(n, 3)``.
-        pairs: The same three numbers, counted by the method of :func:`.metrics.count_pairs`, shape
-            ``(n, 3)``.
+        characters: Three counts of characters: those that both the detector and people marked,
+            those that the detector marked, and those that people marked; shape ``(n, 3)``.
+        pairs: The same three counts, as :func:`.metrics.count_pairs` makes them; shape ``(n, 3)``.
         claims: Two counts of the claims in which people marked nothing: those that the detector
             passed, and all of them; shape ``(n, 2)``. See ``n_clean_passed`` and
             ``n_clean_claims`` of :class:`.confusion.ComparedAnswer`.
@@ -81,7 +80,7 @@ class Columns:
 
     @classmethod
     def of(cls, answers: Iterable[ComparedAnswer]) -> Self:
-        """Make columns of compared answers, which may come in any order and are read once.
+        """Make columns from compared answers, which may come in any order and are read once.
 
         Raises:
             ValueError: If two answers have the same row number.

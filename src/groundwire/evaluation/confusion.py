@@ -26,16 +26,17 @@ class ComparedAnswer:
         context_id: Id of the answer's sources; answers to the same sources share it.
         is_hallucinated: Whether the answer is hallucinated, by its label.
         is_flagged: Whether the detector marked anything in the answer.
-        probability: The highest doubt about a claim, in [0, 1], by which answers are ranked: its
-            P(not supported) or, for a detector of similarities, 1 minus its similarity. 0 if no
-            claim has either.
-        characters: Counts of marked characters, as :func:`.metrics.count_characters` counts them;
-            0 without ``has_spans``.
-        pairs: Counts of marked characters, as :func:`.metrics.count_pairs` counts them; 0 without
-            ``has_spans``.
-        n_clean_claims: Number of claims in which people marked nothing; 0 without ``has_spans``.
-        n_clean_passed: Number of those claims that are not ``unchecked`` and in which the detector
-            marked nothing.
+        probability: The highest doubt about a claim of the answer, in [0, 1]; answers are ranked
+            by this doubt. The doubt about a claim is P(not supported) or, for a detector that
+            gives similarities, 1 minus the claim's similarity. 0 if no claim has either.
+        characters: Counts of marked characters, as :func:`.metrics.count_characters` makes them;
+            all 0 if ``has_spans`` is false.
+        pairs: Counts of marked characters, as :func:`.metrics.count_pairs` makes them; all 0 if
+            ``has_spans`` is false.
+        n_clean_claims: Number of claims in which people marked nothing; 0 if ``has_spans`` is
+            false.
+        n_clean_passed: How many of the claims in ``n_clean_claims`` the detector judged without
+            marking anything in them.
         is_complete: Whether all evidence was indexed and all of the answer was judged.
         error: The error, if the row could not be read or its check failed; else empty.
         is_unchecked: Whether the check did not fail, but judged no claim of the answer.
@@ -129,7 +130,7 @@ def is_judged(detection: Detection) -> bool:
     """Return whether at least one claim was judged; if not, the detection is not a verdict.
 
     A claim that is unchecked for the reason "unrelated" counts as judged: it was compared with the
-    evidence, and shares no word with it.
+    evidence, and the two share no word.
     """
     return any(
         claim.label is not Label.UNCHECKED or claim.reason is Reason.UNRELATED

@@ -1,4 +1,4 @@
-"""Scores of a detector on labelled data, computed from its results."""
+"""Scores of a detector on labelled data, computed from a file of its results."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,11 +38,12 @@ class Evaluation:
     Attributes:
         header: The detector and the data.
         counts: Counts of rows, and the first failed rows.
-        scores: JSON data, ``None`` where undefined: the scores of all labelled answers, as
-            :func:`.scores.scores_of` computes them; ``tasks``, the same scores for each task;
-            ``labels``, the recall for each label and each kind of a gold span; ``calibration``,
-            ``coverage``, ``latency_ms``; and ``fingerprint``, a hash of the rows and their labels
-            that does not depend on the order of the rows.
+        scores: The scores as JSON data; an undefined score is ``None``. The data have the scores
+            of all labelled answers, as :func:`.scores.scores_of` computes them; under ``tasks``,
+            the same scores for each task; under ``labels``, the recall for each label and each
+            kind of gold span; ``calibration``, ``coverage`` and ``latency_ms``; and
+            ``fingerprint``, a hash of the rows and their labels that does not depend on the order
+            of the rows.
         seconds: Seconds that the checks took, summed over all checks. After :meth:`from_dict`, the
             number under ``seconds`` in the data, which may be the duration of the whole run.
     """
@@ -159,8 +160,8 @@ class _Tally:
     def labels(self) -> dict[str, dict[str, Any]]:
         """Compute the recall of gold spans, for each label and kind, over answers with a detection.
 
-        The recall is the share of gold spans that are touched, which means that they share a
-        character with a span of the detector.
+        The recall is the share of gold spans that are touched. A gold span is touched if it shares
+        a character with a span of the detector.
         """
         return {
             name: {"n": n, "n_touched": self._n_touched[name], "recall": self._n_touched[name] / n}

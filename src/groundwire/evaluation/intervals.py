@@ -1,17 +1,20 @@
 """Confidence intervals of scores by the percentile bootstrap over contexts.
 
-Answers to one context share its difficulties, so whole contexts are resampled with all of their
-answers (Efron 1979, https://doi.org/10.1214/aos/1176344552; for clusters Field & Welsh 2007,
+A context is the set of sources that answers were written from. Answers to a difficult context tend
+to fail together, so whole contexts are resampled with all of their answers (Efron 1979,
+https://doi.org/10.1214/aos/1176344552; for clusters Field & Welsh 2007,
 https://doi.org/10.1111/j.1467-9868.2007.00593.x). Resampling answers one by one would give
 intervals that are too narrow.
 
-If all contexts have the same score, all resamples have it too, and the bootstrap interval would
-have no width. A share that is 0 or 1 therefore gets Wilson's interval, where each context with
-something to count is one trial. Any other score gets no interval in this case.
+If all contexts have the same score, all resamples have this score too, and the bootstrap interval
+would have no width. A share that is 0 or 1 therefore gets Wilson's interval; each context in which
+the share is defined counts as one trial. If any other score is the same in all resamples, it gets
+no interval.
 
 With few contexts, bootstrap intervals are too narrow as well. In simulations, 95 % intervals from
 two contexts contained the true score in half of the cases, from five contexts in 80 to 85 %, from
-ten in about 90 %. Below :data:`MIN_CONTEXTS` contexts a score therefore gets no bootstrap interval.
+ten in about 90 %. A score from fewer than :data:`MIN_CONTEXTS` contexts therefore gets no bootstrap
+interval.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -28,13 +31,13 @@ from groundwire.evaluation.metrics import Floats
 
 #: Default number of resamples, and default seed.
 N_RESAMPLES, SEED = 2000, 0
-#: The fewest contexts from which a bootstrap interval is computed.
+#: Lowest number of contexts from which a bootstrap interval is computed.
 MIN_CONTEXTS = 10
-#: Limit on the number of weights in memory at a time; each answer has a weight in each resample. A
-#: single resample may have more.
+#: Limit on the number of weights in memory at a time. Each answer has a weight in each resample; a
+#: single resample that has more weights than the limit is computed alone.
 _MAX_WEIGHTS = 2**18
-#: If the scores of all resamples differ by no more than this, they count as equal: the difference
-#: is a rounding error.
+#: If the scores of all resamples differ by no more than this number, the scores count as equal: the
+#: difference is a rounding error.
 _SAME = 1e-12
 
 
@@ -60,7 +63,7 @@ class Bootstrap:
     Attributes:
         of_answer: Number of the context of each answer, from 0 in order of appearance, shape
             ``(n,)``.
-        contexts: Hash of the contexts of all answers, by which two plans are compared.
+        contexts: Hash of the contexts of all answers; it tells whether two plans are equal.
         n_resamples: Number of resamples; each draws as many contexts as the data have.
         seed: Seed of the draws.
     """
@@ -116,8 +119,9 @@ class Bootstrap:
         """Resample several scores that are not functions of sums, with the same draws for all.
 
         Args:
-            statistics: Each takes, for ``r`` resamples, how often each answer is drawn, shape
-                ``(r, n_answers)``, and returns the scores of these resamples, shape ``(r,)``.
+            statistics: Functions, one for each score. The argument of a function says how often
+                each answer is drawn in each of ``r`` resamples, shape ``(r, n_answers)``; the
+                function returns the scores of these resamples, shape ``(r,)``.
         """
         drawn = [
             [statistic(weights) for statistic in statistics]
@@ -164,7 +168,7 @@ class Sums:
     bootstrap: Bootstrap
 
     def of(self, statistic: Callable[[Floats], Floats]) -> "Replicates":
-        """Compute a score from the sums: of all answers, and of each resample.
+        """Compute a score of all answers, and the same score of each resample, from the sums.
 
         Args:
             statistic: Takes sums of shape ``(..., k)``, returns scores of shape ``(...)``.
@@ -197,18 +201,19 @@ class Replicates:
     n_trials: int = 0
 
     def interval(self, level: float = 0.95) -> ScoreInterval:
-        """Compute the interval in which the share ``level`` of the resampled scores lies.
+        """Compute the confidence interval of the score from the scores of the resamples.
 
-        A score that is a share, such as precision, gets Wilson's interval instead if it is 0 or 1.
-        Otherwise both ends are ``nan`` if all resamples in which the score is defined have the same
-        score, or if the score rests on fewer than :data:`MIN_CONTEXTS` contexts. A share rests on
-        the contexts in which it is defined, any other score on all contexts.
+        The middle ``level`` of the resampled scores lie in the interval. A score that is a share,
+        such as precision, gets Wilson's interval instead if it is 0 or 1. Otherwise both ends are
+        ``nan`` if all resamples in which the score is defined have the same score, or if the score
+        rests on fewer than :data:`MIN_CONTEXTS` contexts. A share rests on the contexts in which
+        the share is defined, any other score on all contexts.
 
         Args:
             level: The confidence level, in (0, 1).
         """
         known = self.draws[~np.isnan(self.draws)]
-        # Only a share has trials: the contexts in which it is defined.
+        # Only a share has trials: the contexts in which the share is defined.
         n_contexts = self.n_trials or self.bootstrap.n_contexts
         low = high = nan
         if self.n_trials and self.value in (0, 1):
@@ -238,8 +243,8 @@ def wilson(n_right: int, n: int, level: float = 0.95) -> ScoreInterval:
     middle = share + z * z / (2 * n)
     reach = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     whole = 1 + z * z / n
-    # If no trial or every trial succeeds, one end is exactly 0 or 1: the formula would be off by a
-    # rounding error.
+    # The low end is exactly 0 if no trial succeeds, and the high end exactly 1 if every trial does:
+    # there, the formula would be off by a rounding error.
     low = (middle - reach) / whole if n_right else 0.0
     high = (middle + reach) / whole if n_right < n else 1.0
     return ScoreInterval(value=share, low=low, high=high)
@@ -248,8 +253,8 @@ def wilson(n_right: int, n: int, level: float = 0.95) -> ScoreInterval:
 def difference(first: Replicates, second: Replicates) -> Replicates:
     """Subtract the second score from the first, resample by resample.
 
-    The same contexts are often hard for both detectors, so the interval of the difference may
-    exclude 0 although the intervals of the two scores overlap.
+    If the scores are of two detectors, the same contexts are often hard for both. The interval of
+    the difference may therefore exclude 0 although the intervals of the two scores overlap.
 
     Raises:
         ValueError: If the two scores were not resampled by the same plan.

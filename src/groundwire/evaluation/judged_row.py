@@ -20,7 +20,7 @@ SCHEMA = 1
 BATCH_KEY = "input_sha256"
 
 
-#: Errors that parsing raises if the data are not results.
+#: Errors that the functions that parse results raise if the data are not results.
 UNLIKE_RESULTS = (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError)
 
 
@@ -30,7 +30,7 @@ class ResultsError(WrittenError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """The header of results: the detector that judged, and the data.
+    """The header of a results file: the detector that judged, and the data.
 
     Attributes:
         detector: The detector, with its threshold.
@@ -95,11 +95,11 @@ class JudgedRow(JsonRecord):
         id: Id of the answer, unique within the data.
         task: The kind of question.
         context_id: Id of the sources; answers to the same sources share it. Empty if the row could
-            not be read; a hash of the input row in a row of ``check --batch``.
+            not be read. In a row of ``check --batch``, a hash of the input row.
         columns: Further columns of the row in the data, by name.
         question: The question; ``None`` without one.
-        answer: The text of the answer; empty if the row could not be read, or for any error in a
-            row of ``check --batch``.
+        answer: The text of the answer; empty if the row could not be read. In a row of
+            ``check --batch``, empty if there is any error.
         sources: ``id``, length in ``chars`` and ``sha256`` of each source. The texts stay in the
             data.
         known: How much of the answer is labelled: a :class:`.datasets.labelled.Known`.
@@ -145,10 +145,11 @@ class JudgedRow(JsonRecord):
 
     @classmethod
     def from_batch(cls, data: Mapping[str, Any]) -> Self:
-        """Read a row that ``groundwire check --batch`` wrote; such a row has no label.
+        """Read a row that ``groundwire check --batch`` wrote; the row gets no label.
 
         Raises:
-            KeyError: If the data are not such a row; TypeError and AttributeError mean the same.
+            KeyError: If the data are not a row of ``check --batch``; TypeError and AttributeError
+                mean the same.
         """
         error = data.get("error")
         keys = ("row", "line", "id", "question", "answer", BATCH_KEY, "error")

@@ -10,7 +10,7 @@ from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnsw
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.judged_row import JudgedRow
 
-#: Rows that one call of the detector judges together.
+#: Rows that the detector judges in one call.
 Block = Sequence[AnyRow]
 
 

@@ -16,7 +16,8 @@ from groundwire.verify.verifier import FailureKind
 
 #: Environment variables that hold the key and the URL of the endpoint by default.
 KEY_VARIABLE, URL_VARIABLE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
-#: The key that is sent to an endpoint that needs no key: the client refuses an empty key.
+#: Placeholder that is sent to an endpoint that needs no key, because the client refuses an empty
+#: key.
 NO_KEY = "none"
 
 #: Failures after which a run ends, because further calls would fail too.
@@ -24,7 +25,7 @@ _FINAL = (FailureKind.AUTHENTICATION, FailureKind.BUDGET_EXCEEDED, FailureKind.N
 
 
 class GenerationError(GroundwireError):
-    """A call of a language model failed.
+    """A call to a language model failed.
 
     Attributes:
         is_final: Whether the run should end, because further calls would fail too.
@@ -41,10 +42,11 @@ class ModelReply:
 
     Attributes:
         answer: The text.
-        finish_reason: Why the text ended: ``length`` if it was cut off at the limit of tokens;
-            empty if the endpoint gives none, or one that is not a plain word.
-        prompt_tokens: Number of tokens that the model read; 0 if the endpoint does not say it.
-        completion_tokens: Number of tokens that the model wrote; 0 if the endpoint does not say it.
+        finish_reason: Reason why the text ended, as the endpoint says it, such as ``length`` if
+            the text was cut off at the limit of tokens. Empty if the endpoint gives no reason, or
+            a reason that is not a plain word.
+        prompt_tokens: Number of tokens that the model read; 0 if the endpoint gives no number.
+        completion_tokens: Number of tokens that the model wrote; 0 if the endpoint gives no number.
     """
 
     answer: str

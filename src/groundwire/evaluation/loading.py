@@ -1,4 +1,4 @@
-"""The error for a results file that was begun with another detector."""
+"""The error that is raised if a results file to continue was made with another detector."""
 
 from pathlib import Path
 

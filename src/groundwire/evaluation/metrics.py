@@ -1,6 +1,6 @@
 """Metrics of a detector on labelled answers, computed from counts or from rankings.
 
-An undefined metric is ``nan``, such as the precision if nothing was flagged.
+An undefined metric, such as the precision if nothing was flagged, is ``nan``.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,13 @@ Range: TypeAlias = tuple[int, int]
 
 
 class Overlap(NamedTuple):
-    """Counts of characters: predicted by the detector, gold (labelled), and both."""
+    """Three counts of the characters that were marked as hallucinated.
+
+    Attributes:
+        both: Number of characters that both the detector and people marked.
+        predicted: Number of characters that the detector marked.
+        gold: Number of characters that people marked.
+    """
 
     both: int
     predicted: int
@@ -25,7 +31,10 @@ class Overlap(NamedTuple):
 
     @property
     def iou(self) -> float:
-        """Intersection over union, in [0, 1]; 1 if both sets are empty."""
+        """Intersection over union of predicted and gold characters; 1 if nobody marked any.
+
+        The value is in [0, 1] if the counts are from :func:`count_characters`.
+        """
         union = self.predicted + self.gold - self.both
         return self.both / union if union else 1.0
 
@@ -35,7 +44,7 @@ def f1_of(sums: ArrayLike) -> Floats:
 
     Args:
         sums: Three counts on the last axis: of items that are both predicted and gold, of predicted
-            ones, and of gold ones.
+            items, and of gold items.
     """
     both, predicted, gold = np.moveaxis(np.asarray(sums, np.float64), -1, 0)
     return ratios(2 * both, predicted + gold)
@@ -96,10 +105,11 @@ class AnswerCounts:
         return ratio(2 * self.n_hallucinated, self.n + self.n_hallucinated)
 
     def precision_at(self, prevalence: float) -> float:
-        """Compute the precision if the share ``prevalence`` of answers, in [0, 1], is hallucinated.
+        """Compute the precision that the detector would have at another share of hallucinations.
 
-        It is computed from recall and false-positive rate. In production, hallucinations are
-        usually rarer than in labelled data, and the precision is lower.
+        ``prevalence`` is the share of answers that are hallucinated, in [0, 1]. The precision
+        follows from this share, the recall and the false-positive rate. In production,
+        hallucinations are usually rarer than in labelled data, and the precision is lower.
         """
         hit = self.recall * prevalence
         return ratio(hit, hit + self.false_positive_rate * (1 - prevalence))
@@ -141,10 +151,11 @@ class Ranking:
         return cls(order, np.flatnonzero(is_first), so[order])
 
     def auroc(self) -> float:
-        """Area under the ROC curve: P(a hallucinated answer scores above a grounded one).
+        """Compute the area under the ROC curve, in [0, 1].
 
-        A tie counts half (Mann & Whitney 1947, https://doi.org/10.1214/aoms/1177730491). The area
-        is in [0, 1]; ``nan`` if all answers are hallucinated or none is.
+        The area is the probability that a hallucinated answer has a higher score than a grounded
+        one; a tie counts half (Mann & Whitney 1947, https://doi.org/10.1214/aoms/1177730491).
+        ``nan`` if all answers are hallucinated or none is.
         """
         return float(self.aurocs(np.ones(self.order.size)))
 
@@ -155,7 +166,8 @@ class Ranking:
         ``(..., n)``; the areas have the shape ``(...)``.
         """
         wrong, right = self._by_score(weights)
-        # Weight of the grounded answers with a higher score, plus half of those with an equal one.
+        # Weight of the grounded answers with a higher score, plus half the weight of those with an
+        # equal score.
         above = right.cumsum(axis=-1) - right / 2
         n_right = right.sum(axis=-1)
         hits = (wrong * (n_right[..., None] - above)).sum(axis=-1)
@@ -166,8 +178,8 @@ class Ranking:
 
         ``weights`` says how often each of the ``n`` answers is drawn in a resample, shape
         ``(..., n)``; the areas have the shape ``(...)``. An area is in [0, 1]; ``nan`` if no drawn
-        answer is hallucinated. It is a sum of steps, one per distinct score: joining the points by
-        straight lines would overestimate it (https://doi.org/10.1145/1143844.1143874).
+        answer is hallucinated. The curve has a step for each distinct score: joining its points by
+        straight lines would overestimate the area (https://doi.org/10.1145/1143844.1143874).
         """
         wrong, right = self._by_score(weights)
         found, flagged = wrong.cumsum(axis=-1), (wrong + right).cumsum(axis=-1)
@@ -175,7 +187,10 @@ class Ranking:
         return ratios((wrong * precision).sum(axis=-1), wrong.sum(axis=-1))
 
     def _by_score(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Sum the weights of hallucinated and of grounded answers by score, highest first."""
+        """Sum the weights of hallucinated answers, and of grounded ones, for each distinct score.
+
+        The highest score comes first.
+        """
         if not self.order.size:
             return weights, weights
         sorted_ = weights[..., self.order]
@@ -187,14 +202,13 @@ class Ranking:
 
 
 def count_characters(predicted: Iterable[Range], gold: Iterable[Range], text: str) -> Overlap:
-    """Compare two sets of ranges over one answer, character by character.
+    """Count the marked characters of an answer, each once, even if ranges overlap.
 
     White space at the ends of a range does not count.
 
     Args:
         predicted: Half-open ranges of characters that the detector marked.
-        gold: Half-open ranges of characters that people marked. The ranges of one set may overlap;
-            a character counts once.
+        gold: Half-open ranges of characters that people marked.
         text: The answer.
 
     Raises:
@@ -209,11 +223,11 @@ def count_characters(predicted: Iterable[Range], gold: Iterable[Range], text: st
 
 
 def count_pairs(predicted: Sequence[Range], gold: Sequence[Range]) -> Overlap:
-    """Compare ranges as LettuceDetect's evaluator does, so that scores are comparable.
+    """Count marked characters as LettuceDetect's evaluator does, to get comparable scores.
 
     That evaluator (``models/evaluator.py`` of https://github.com/KRLabsOrg/LettuceDetect) sums the
-    overlap of every predicted with every annotated range, white space included. So a character that
-    two annotated ranges share counts twice, and precision can exceed 1.
+    overlaps of each predicted range with each annotated range, white space included. A character
+    that two annotated ranges share therefore counts twice, and precision can exceed 1.
     """
     return Overlap(
         both=sum(max(0, min(b, d) - max(a, c)) for a, b in predicted for c, d in gold),

@@ -1,4 +1,4 @@
-"""Counts of rows without a verdict, the reasons, and how scores treat such rows."""
+"""Counts of rows without a verdict, by reason, and how scores treat these rows."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -61,8 +61,8 @@ class RowCounts:
         n_unreadable: Rows that could not be read, or that have any error in the output of
             ``check --batch``; no score counts them.
         n_failed_checks: Other rows whose check failed.
-        n_unchecked: Rows whose check did not fail, but judged nothing, for example because the
-            answer has no source or claims nothing.
+        n_unchecked: Rows whose check did not fail, but judged nothing, for example because there
+            is no source, or the answer claims nothing.
         n_unlabelled: Rows that did not fail and have no label; no score counts them.
     """
 

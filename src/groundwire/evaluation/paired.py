@@ -1,4 +1,4 @@
-"""Differences of scores between two runs over the same answers, such as of two detectors."""
+"""Differences of scores between two runs over the same answers, such as runs of two detectors."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,7 +9,7 @@ from groundwire.evaluation.scores import of_answers, of_spans
 
 #: A function that computes scores of answers: name → score with its resamples.
 _Scores = Callable[[Columns, Bootstrap], dict[str, Replicates]]
-#: Pairs of the earlier and the present judgement of the same answer.
+#: For each answer, its comparison with the label in the earlier run, and in the present run.
 Pairs = Sequence[tuple[ComparedAnswer, ComparedAnswer]]
 
 
@@ -21,7 +21,7 @@ def differences(pairs: Pairs) -> dict[str, Replicates]:
     Returns:
         Name of a score → difference; empty without answers. Scores of characters, such as
         ``span.f1``, use only answers whose hallucinated characters are labelled in both runs
-        (``has_spans``); without such answers, these scores are missing.
+        (``has_spans``). If no answer is labelled so, the scores of characters are missing.
     """
     if not pairs:
         return {}

@@ -25,7 +25,7 @@ from groundwire.evaluation.sums import STATISTICS
 
 #: Scores that can be compared: of answers, and of marked characters.
 METRICS = (*STATISTICS, "auroc", "auprc", "span.precision", "span.recall", "span.f1")
-#: Scores that are better the lower they are.
+#: Scores for which lower values are better.
 _FALLING = ("fpr",)
 
 #: Counts that must not be higher than in the baseline: name → JSON key, and words for the rows.
@@ -37,7 +37,7 @@ COUNTS = {
 #: Counts that must be equal in results and baseline: JSON key → words for the rows that it counts.
 _SAME = {"n": "rows", "n_answers": "rows with a label", "n_hallucinated": "hallucinated answers"}
 
-#: Tolerance for rounding errors, so that a drop or a rate of exactly the limit passes.
+#: Tolerance for rounding errors: a drop or a rate that is exactly at its limit passes.
 _SLACK = 1e-9
 
 
@@ -51,16 +51,18 @@ class RegressionCheck(JsonRecord):
 
     Attributes:
         name: Name of the score, ``rate``, or a name of :data:`COUNTS`.
-        is_passed: Whether the number is within its limit; for ``rate``, even if all answers that
-            were not fully checked are hallucinated.
+        is_passed: Whether the number is within its limit. The check of ``rate`` passes only if the
+            rate is within the limit even if all answers that were not fully checked count as
+            hallucinated.
         before: The number in the baseline, in the unit of ``now``; ``None`` if there is none.
         now: The number in the new results: a score or the rate as a share, or a count.
-        worse: By how much the number is worse than in the baseline: percentage points for a score,
-            rows for a count (without a baseline the count itself); ``None`` for ``rate``.
+        worse: By how much the number is worse than in the baseline: in percentage points for a
+            score, in rows for a count. Without a baseline, the count itself; ``None`` for ``rate``.
         allowed: The limit: for a score the percentage points by which it may be worse, for ``rate``
             the per cent of answers that may be hallucinated, for a count its highest value.
-        ci95: For a score, the 95 % interval of ``worse``, from paired resamples of contexts; its
-            ends are ``None`` if it is undefined. ``None`` unless the baseline is a file of results.
+        ci95: For a score, the 95 % interval of ``worse``, from paired resamples of contexts. Both
+            ends are ``None`` if the interval is undefined. ``ci95`` itself is ``None`` for ``rate``
+            and counts, and if the baseline is not a file of results.
         sentence: The result of the check as a sentence.
         note: For ``rate``, a warning about answers that may be hallucinated too; may be empty.
     """
@@ -85,7 +87,7 @@ class Regression:
         checks: The checks: drops of scores, then the rate, then counts.
         n_newly_wrong: Number of answers whose verdict was right in the baseline, and is wrong or
             missing now; ``None`` unless the baseline is a file of results.
-        newly_wrong: Ids of the first 20 of these answers.
+        newly_wrong: Ids of the first 20 answers that ``n_newly_wrong`` counts.
     """
 
     n: int
@@ -117,7 +119,10 @@ class AllowedChanges:
 
     @classmethod
     def of(cls, drops: Sequence[str], rate: float | None) -> Self:
-        """Read limits from options: drops are texts such as ``f1=1.0``, the stricter of two counts.
+        """Read limits from options of the command line.
+
+        A drop is a text such as ``f1=1.0``. If two drops name the same score, the stricter one
+        counts.
 
         Raises:
             SettingError: If a drop is malformed, negative or names no score, or if the rate is not
@@ -148,8 +153,8 @@ class Baseline:
 
     Attributes:
         scores: The earlier scores, as ``groundwire evaluate --json`` prints them.
-        results: The file of results that the scores are from, by which single answers can be
-            compared; ``None`` if the baseline has scores alone.
+        results: The file of results from which the scores were computed, and with which single
+            answers can be compared; ``None`` if the baseline has scores alone.
     """
 
     scores: Mapping[str, Any]
@@ -183,8 +188,8 @@ def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) ->
     """Compare results with limits, and with a baseline if there is one.
 
     Raises:
-        RegressError: If the two sides cannot be compared, a rate cannot be computed, or the limits
-            have drops and there is no baseline.
+        RegressError: If the two sides cannot be compared, the rate has a limit but cannot be
+            computed, or the limits have drops and there is no baseline.
         ResultsError: If ``results`` is not a file of results, or the baseline's file of results has
             a broken row.
     """
@@ -294,9 +299,10 @@ def _drop(
 def _rate(rows: Iterator[JudgedRow], allowed: float) -> RegressionCheck:
     """Check the rate of answers that the detector calls hallucinated.
 
-    The rate is their share of the answers that the detector calls hallucinated or grounded. Skipped
-    answers never count. Answers with another outcome, and failed rows, may be hallucinated: the
-    check passes only if the rate would be within the limit even if they all were.
+    The rate is the number of these answers divided by the number of answers that the detector calls
+    hallucinated or grounded. Skipped answers never count. Answers with another outcome, and failed
+    rows, may be hallucinated: the check passes only if the rate would be within the limit even if
+    all of them were.
 
     Raises:
         RegressError: If the detector calls no answer hallucinated or grounded.
@@ -338,7 +344,7 @@ def _rate(rows: Iterator[JudgedRow], allowed: float) -> RegressionCheck:
 def _not_more(
     now: Mapping[str, Any], baseline: Mapping[str, Any] | None
 ) -> Iterator[RegressionCheck]:
-    """Check that the numbers of failed rows and of unchecked answers have not grown.
+    """Check that there are not more failed rows or unchecked answers than in the baseline.
 
     Without a baseline, any failed row fails the check, and unchecked answers have no limit.
     """

@@ -1,7 +1,7 @@
 """Reads and writes results files: JSON Lines with a header and a result for each row of the data.
 
 Rows are appended one by one, so that a run can be continued after an interruption. Scores,
-thresholds and reports are computed from the file, so that no answer is judged again.
+thresholds and reports are computed from the file, without judging any answer again.
 """
 
 import json
@@ -24,7 +24,7 @@ from groundwire.text.files.writing import Writer, drop_cut_line
 
 
 def read_header(path: Path) -> Header:
-    """Read the header of a results file; for output of ``groundwire check --batch``, make one.
+    """Read the header of a results file, or make one for output of ``groundwire check --batch``.
 
     Raises:
         ResultsError: If the first line is neither a header nor a row of ``check --batch``, no row
@@ -48,7 +48,8 @@ def read_judged(path: Path) -> Iterator[JudgedRow]:
 
     Raises:
         ResultsError: If a line is neither the header nor a row of results, such as a last line that
-            was cut, or if the file is damaged: rows would be missing from the scores.
+            was cut off, or if the file is damaged. (Without this error, rows would silently be
+            missing from the scores.)
     """
     read = JudgedRow.from_dict
     with _undamaged(path), open_lines(path) as lines:
@@ -64,7 +65,7 @@ def read_judged(path: Path) -> Iterator[JudgedRow]:
 def resume(path: Path, header: Header) -> dict[int, str]:
     """Prepare a results file to be continued, if it exists: cut off an incomplete last line.
 
-    ``header`` is that of the run that continues the file.
+    ``header`` is the header of the run that continues the file.
 
     Returns:
         Number → fingerprint of each row that has a result.
@@ -74,7 +75,8 @@ def resume(path: Path, header: Header) -> dict[int, str]:
             rows have the same number.
         DifferentDetectorError: If the results were made by another detector, or at another
             threshold.
-        WrittenError: If the file is compressed with gzip.
+        WrittenError: If the file is compressed with gzip, or its only line is incomplete and does
+            not begin as results do.
     """
     found: dict[int, str] = {}
 

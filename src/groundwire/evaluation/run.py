@@ -28,7 +28,7 @@ class Run:
 
     Attributes:
         n_rows: Number of rows in the file of results.
-        n_new: Number of those rows that this run added.
+        n_new: Number of rows that this run added to the file.
     """
 
     n_rows: int
@@ -46,8 +46,8 @@ def run(
 ) -> Run:
     """Judge all rows that have no result yet, and append their results.
 
-    ``rows`` are all rows of the data. With ``replace``, earlier results are replaced, unless
-    reading the first rows of the data fails.
+    ``rows`` are all rows of the data. With ``replace``, a new file takes the place of earlier
+    results. If reading the first rows of the data fails, the earlier results are kept.
 
     Raises:
         ResultsError: If existing results are broken or of other rows, or the name of the output
@@ -77,8 +77,9 @@ def run(
 def in_contexts(rows: Iterable[AnyRow]) -> Iterator[Block]:
     """Group rows into blocks; neighbouring rows of one context stay together.
 
-    A block that has :data:`MAX_BLOCK_ROWS` rows, or texts of :data:`MAX_BLOCK_BYTES` characters, is
-    extended until its last context ends, at most to about twice these sizes.
+    A block is full if it has :data:`MAX_BLOCK_ROWS` rows, or texts of :data:`MAX_BLOCK_BYTES`
+    characters. A full block is extended until its last context ends, but at most to about twice
+    these sizes.
     """
     block: list[AnyRow] = []
     n_bytes = 0
@@ -94,10 +95,12 @@ def in_contexts(rows: Iterable[AnyRow]) -> Iterator[Block]:
 
 
 def _remaining(rows: Iterable[AnyRow], done: dict[int, str], output: Path) -> Iterator[AnyRow]:
-    """Yield the rows of the data that have no result yet, and remove the others from ``done``.
+    """Yield the rows of the data that are not in ``done``, and remove the other rows from ``done``.
+
+    ``done`` has number → fingerprint of each row that has a result.
 
     Raises:
-        ResultsError: If a row differs from the one that its result was made from.
+        ResultsError: If a row is not the same as when its result was made.
     """
     for row in rows:
         if row.row not in done:

@@ -20,11 +20,11 @@ PREVALENCES = (0.01, 0.05, 0.1, 0.2, 0.5)
 def scores_of(
     answers: Columns, *, prevalences: Sequence[float] = PREVALENCES, n_resamples: int = N_RESAMPLES
 ) -> dict[str, Any]:
-    """Compute the scores of a group of answers as JSON data; undefined ones are ``null``.
+    """Compute the scores of a group of answers as JSON data; an undefined score is ``None``.
 
     :func:`.sums.counted` says how answers without a verdict count. ``prevalences`` are shares of
-    hallucinated answers, in [0, 1], for which to compute the precision. Without answers, most keys
-    are missing.
+    hallucinated answers, in [0, 1], for which to compute the precision. If the group has no
+    answers, most keys are missing.
     """
     if not len(answers):
         return {"n_answers": 0, "example": None, "span": None, "span_lettucedetect": None}
@@ -46,7 +46,7 @@ def scores_of(
 
 
 def precisions(counts: AnswerCounts, prevalences: Sequence[float]) -> list[dict[str, Any]]:
-    """Compute the precision at each prevalence of hallucination, as JSON data."""
+    """Compute the precision at each given share of hallucinated answers, as JSON data."""
     return [
         {"prevalence": share, "precision": defined(counts.precision_at(share))}
         for share in prevalences
@@ -54,7 +54,7 @@ def precisions(counts: AnswerCounts, prevalences: Sequence[float]) -> list[dict[
 
 
 def defined(value: float) -> float | None:
-    """Convert a ratio for JSON: ``nan`` becomes ``None``."""
+    """Return a score as a value for JSON: ``None`` if it is ``nan``, else the score itself."""
     return None if isnan(value) else float(value)
 
 

@@ -1,4 +1,4 @@
-"""Scores of answers that are computed from sums over answers, and so are cheap to resample."""
+"""Scores that are computed from sums over answers, which makes them cheap to resample."""
 
 from collections.abc import Callable, Mapping
 
@@ -11,9 +11,9 @@ from groundwire.evaluation.metrics import Bools, Floats, f1_of, ratios
 def counted(hallucinated: Bools, failed: Bools) -> Bools:
     """Return a mask of the answers that scores count.
 
-    A hallucinated answer without a verdict counts as missed. A grounded answer without a verdict is
-    left out: otherwise an endpoint that is down would get credit for raising no false alarm. If no
-    answer has a verdict, none counts. ``failed`` is the mask of the answers without a verdict.
+    ``failed`` is the mask of the answers without a verdict. A hallucinated answer without a verdict
+    counts as missed. A grounded answer without a verdict is left out: otherwise an endpoint that is
+    down would get credit for raising no false alarm. If no answer has a verdict, none counts.
     """
     if failed.all():
         return np.zeros(len(failed), np.bool_)
@@ -21,10 +21,11 @@ def counted(hallucinated: Bools, failed: Bools) -> Bools:
 
 
 def answer_sums(flagged: Bools, hallucinated: Bools, failed: Bools) -> Floats:
-    """Return the columns whose sums :data:`STATISTICS` need: 0 or 1, shape ``(n, 4)``.
+    """Return the columns whose sums the functions of :data:`STATISTICS` take.
 
-    The columns say whether an answer (1) is flagged and hallucinated, (2) is flagged, (3) is
-    hallucinated, (4) counts at all. A row is all 0 if the answer does not count (:func:`counted`).
+    The values are 0 or 1, shape ``(n, 4)``. The columns say whether an answer (1) is flagged and
+    hallucinated, (2) is flagged, (3) is hallucinated, (4) counts at all. A row is all 0 if the
+    answer does not count (:func:`counted`).
     """
     counts = counted(hallucinated, failed)
     columns = [flagged & hallucinated, flagged, hallucinated, counts]
@@ -32,7 +33,7 @@ def answer_sums(flagged: Bools, hallucinated: Bools, failed: Bools) -> Floats:
 
 
 def share_of(sums: Floats) -> Floats:
-    """Return the share of the first column in the second: shape ``(..., n)`` in, ``(...)`` out."""
+    """Divide the first of the ``n`` sums by the second: shape ``(..., n)`` in, ``(...)`` out."""
     return ratios(sums[..., 0], sums[..., 1])
 
 
@@ -62,15 +63,15 @@ STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
     "balanced_accuracy": _balanced_accuracy,
 }
 
-#: Scores that are shares of a count, such as precision, a share of the flagged answers. Their
-#: intervals are computed by :meth:`.intervals.Sums.of_share`.
+#: Scores that are shares of a count, and so are computed with :meth:`.intervals.Sums.of_share`. For
+#: example, precision is a share of the flagged answers.
 _SHARES = frozenset({"precision", "recall", "fpr"})
 
 
 def score(name: str, sums: Sums) -> Replicates:
-    """Compute the score with a name of :data:`STATISTICS`, over all answers and each resample.
+    """Compute a score of all answers, and the same score of each resample.
 
-    ``sums`` are the sums of the columns that :func:`answer_sums` returns. For precision, recall and
-    F1 the first three columns are enough.
+    ``name`` is a name of :data:`STATISTICS`. ``sums`` are the sums of the columns that
+    :func:`answer_sums` returns. For precision, recall and F1 the first three columns are enough.
     """
     return (sums.of_share if name in _SHARES else sums.of)(STATISTICS[name])

@@ -10,7 +10,8 @@ from groundwire.evaluation.no_verdict import counts_without_verdict
 from groundwire.render.html import render_text
 from groundwire.text.screen import one_line
 
-#: Highest number of different errors that are shown, and of further rows that each of them lists.
+#: Highest number of different errors that are shown, and of further rows that are listed for each
+#: error.
 _MAX_FAILURES = 5
 #: Matches parts of a message in which errors of one kind may differ: a file and line at the
 #: beginning, and quoted texts.
@@ -63,10 +64,10 @@ def row_of(name: str, group: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def failures_to_text(scores: Mapping[str, Any]) -> Iterator[str]:
-    """Yield lines about the first errors and their rows, and about the number of other failed rows.
+    """Yield lines that list the first errors with their rows, and count the other failed rows.
 
-    Errors that differ only in place or in quoted texts count as one error.
-    ``scores`` are data of :meth:`.no_verdict.RowCounts.to_dict`.
+    Errors that differ only in a file and line, or in quoted texts, count as one error. ``scores``
+    are data of :meth:`.no_verdict.RowCounts.to_dict`.
     """
     alike: dict[str, list[Mapping[str, Any]]] = {}
     for failure in scores["failures"]:

@@ -120,7 +120,8 @@ class Explainer:
         Raises:
             UnknownModelError: If there is no such model.
             UnpinnedModelError: If a hub model has no pinned revision.
-            CorruptModelError: If a file is missing, or does not have the hash in its manifest.
+            CorruptModelError: If a file is missing, or does not have the hash that the manifest
+                gives.
             ModelError: If the model is not installed, or cannot be fetched or opened, or is neither
                 a reader nor an NLI model with named classes.
             MissingExtraError: If the model has no ONNX graph or no ``tokenizer.json``, and the
@@ -156,7 +157,7 @@ class Explainer:
         )
 
     def entailment(self, hypothesis: str, evidence: Sequence[EvidenceRef]) -> Entailment:
-        """Judge by the model whether lines of evidence entail or contradict a claim.
+        """Judge with the model whether lines of evidence entail or contradict a claim.
 
         Args:
             hypothesis: The claim.

@@ -31,7 +31,7 @@ JudgeEntailment: TypeAlias = Callable[[str, tuple[EvidenceRef, ...]], Entailment
 
 _QUANTITIES = (Subtype.DATE_TIME, Subtype.NUMBER, Subtype.QUANTITY_UNIT)
 #: Matches a sign that a line is not a heading: a digit, ``|`` or ``;``, a value after a colon, or
-#: the end of a sentence at the end of the line.
+#: an end mark of a sentence at the end of the line.
 _STATES = re.compile(r"[\d|;]|[.!?]\W*$|:\s*\S")
 _MAX_HEADING_WORDS = 6
 _NOT_RUN = "the explainer was not run"
@@ -41,8 +41,9 @@ _NOT_RUN = "the explainer was not run"
 class _Verdict:
     """The verdict of the model on a claim, or the reason why there is no verdict.
 
-    ``reason`` is the class name of an error. ``unexplained`` is the reason as the text of the
-    explanation names it. All three are ``None`` if spans are explained without a model.
+    ``reason`` is the class name of the error with which the model failed. ``unexplained`` says in
+    the text of the explanation why there is no verdict. All three are ``None`` if spans are
+    explained without a model.
     """
 
     entailment: Entailment | None = None
@@ -255,7 +256,7 @@ def _reference(span: Span, label: Label, fabricated: tuple[Reference, ...]) -> R
 def _category(span: Span, label: Label, reference: Reference | None) -> Category:
     if reference is not None:
         return Category.FABRICATED_REFERENCE
-    # A false positive has the category of the detector's label, as if it were not dropped.
+    # A false positive, whose label is ``supported``, gets the category for the detector's label.
     stands = span.label if label is Label.SUPPORTED else label
     is_contradiction = stands is Label.CONTRADICTED
     return Category.CONTRADICTION if is_contradiction else Category.UNSUPPORTED_ADDITION
@@ -264,13 +265,14 @@ def _category(span: Span, label: Label, reference: Reference | None) -> Category
 def _is_same_subject(held: Held, line: ComparedText | None) -> bool:
     """Return whether a line shares a content word with the claim outside the span.
 
-    Without a line, or without such words in the claim, this is true.
+    The result is also true if there is no line, or if the claim has no content word outside the
+    span.
     """
     return line is None or not held.rest_content or bool(held.rest_content & line.content)
 
 
 def _is_heading(line: EvidenceRef) -> bool:
-    """Return whether a line looks like a heading: a few words without a sign of :data:`_STATES`."""
+    """Return whether a line looks like a heading: a few words, and no match of :data:`_STATES`."""
     words = line.text.strip("#*_ \t").split()
     return len(words) <= _MAX_HEADING_WORDS and _STATES.search(line.text) is None
 
@@ -283,8 +285,8 @@ def _contains(place: EvidenceRef, part: EvidenceRef) -> bool:
 def _line_of(counterpart: EvidenceRef | None, held: Held) -> ComparedText | None:
     """Return the line that has the counterpart, or else the line most like the text near the span.
 
-    In the second case, headings are left out, and words nearer to the span weigh more. ``None`` if
-    no line is left.
+    In the second case, headings are left out, and words nearer to the span weigh more. The result
+    is ``None`` if no line is left.
     """
     for line in held.lines:
         if counterpart and line.place and _contains(line.place, counterpart):

@@ -1,7 +1,7 @@
 """Finds the evidence to compare a span with: lines that the detection names, and related lines.
 
 A detection names the lines that have most in common with a claim. The words that correct a span may
-be in another line, as in the ``"height"`` of a record whose ``"name"`` matches the claim.
+be in another line, such as the ``"height"`` of a record whose ``"name"`` matches the claim.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,9 +31,10 @@ class SourceLines:
     def held(self, span: Span, claim: Claim, text: ComparedText) -> Held:
         """Return a span together with its lines of evidence, at most :data:`MAX_LINES`, best first.
 
-        First come the lines that the detection names, then other lines of the same sources that
-        have content words in common with the claim, those with most first. If a line has a quantity
-        of the same kind and unit as one in the span, this counts as two more words in common.
+        First come the lines that the detection names, then other lines of the same sources. These
+        are ranked by the number of content words that they share with the claim. If a line has a
+        quantity of the same kind and unit as one in the span, this counts as two more such words.
+        Other lines that share nothing are left out.
 
         ``claim`` is the claim that the span is in, and ``text`` its text.
         """

@@ -35,13 +35,13 @@ def best_lines(
     Args:
         premise: Any text, read as a source is: prose, Markdown, JSON.
         hypothesis: The claim. The lines that have most in common with it are chosen.
-        max_chars: Limit on the characters of the chosen lines together, at least
+        max_chars: Limit on the characters of the chosen lines together. It must be at least
             :data:`MAX_LINE_CHARS`.
 
     Returns:
-        One reference to the whole premise if it is within the limit; empty if it is blank. For a
-        longer premise, references to at most six lines or parts of long lines, in reading order,
-        with neighbours joined; empty if it has no lines.
+        For a premise within the limit, one reference to all of it; empty if the premise is blank.
+        For a longer premise, references to at most six lines or parts of long lines, in reading
+        order, with neighbours joined; empty if the premise has no lines.
     """
     if len(premise) <= max_chars:
         return (_quote(premise, 0, len(premise)),) if premise.strip() else ()

@@ -1,9 +1,9 @@
 """Ranks replacements by the hidden states of the cross-encoder, which reads claim and lines.
 
-A line's word corresponds to a word of the claim if it says what that word should say. Learned
-projections of both words' states give a likeness for each pair, in four ways: as the first words of
-the replacement and of the replaced part, as their last words, as the words before them and as those
-after them. The score of a replacement is a weighted sum of these and of its features.
+A replacement is a few words of a line that may stand in the place of a part of the claim. Four
+learned projections of the hidden states tell how alike the two are: in their first words, in their
+last words, in the words before them, and in the words after them. The score of a replacement is a
+weighted sum of these four likenesses and of the replacement's features.
 """
 
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ from groundwire.explain.replacements import Candidates, Replacement
 Floats = NDArray[np.float32]
 #: File of ``reader-base`` with the weights.
 RANKING_FILE = "ranking.npz"
-#: The most word pieces of a claim that are read, and of all its lines together.
+#: Limits on the word pieces that are read: of a claim, and of all its lines of evidence together.
 _CLAIM_PIECES, _LINE_PIECES = 120, 310
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankingWeights:
-    """The learned weights.
+    """The learned weights for ranking replacements, and for judging the best one.
 
     Attributes:
         projections: Four projections of states, shape ``(4, width, size)``.
@@ -48,7 +48,7 @@ class RankingWeights:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read the weights from a file that the manifest vouches for.
+        """Read the weights from a file, which must have the hash that the manifest gives.
 
         Raises:
             OSError: If the file cannot be read.
@@ -129,7 +129,11 @@ class Ranker:
         return WordStates(_spaced(words[:1]), _spaced(words[1:]))
 
     def _likeness(self, states: WordStates, places: NDArray[np.intp]) -> Floats:
-        """Return how alike the words at places are, in [-1, 1] in each way, shape ``(n, 4)``."""
+        """Return how alike the words of each place are, by each projection.
+
+        ``places`` are those of :attr:`.Candidates.places`, shape ``(n, 4)``. The result has a row
+        for each place and a column for each projection, shape ``(n, 4)``, in [-1, 1].
+        """
         claim, lines = standardised(states.claim), standardised(states.lines)
         columns = []
         for projection, ours, theirs in zip(
@@ -141,9 +145,10 @@ class Ranker:
 
 
 def compared(places: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return which words are compared for each place: of the claim, and of the lines.
+    """Return the numbers of the words that are compared: of the claim, and of the lines.
 
-    Both have the shape ``(4, n)``: the first words, the last, those before, and those after.
+    Both have the shape ``(4, n)``, with a column for each of ``places``. The rows are the first
+    words, the last words, the words before, and the words after.
     """
     beside = np.array([0, 0, -1, 1])
     return (places[:, [2, 3, 2, 3]] + beside).T, (places[:, [0, 1, 0, 1]] + beside).T

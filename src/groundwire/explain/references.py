@@ -18,7 +18,7 @@ class ReferenceKind(StrEnum):
     SOURCE_ID = "source_id"
     URL = "url"
     DOI = "doi"
-    WORK = "work"  # a publication, named by its author and mostly its year
+    WORK = "work"  # a publication, named by its author and mostly by its year too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,32 +6,35 @@ from groundwire.detection.asides.known_words import words_in
 from groundwire.detection.values import Aside, AsideKind, Claim, Detection, Label
 from groundwire.text.vocabulary import words
 
-#: The least P(not supported) of what is taken out. In validation answers (``slots/validation``), 62
-#: of 158 sentences that nothing supports reach it and the share below, and none of 1,846 right
-#: claims; of RAGTruth's sentences 44, 3 of which no annotator marked. Of 371 other such slots, 14
-#: are taken out as clauses.
+#: Lowest P(not supported) at which a sentence or a clause is taken out. In validation answers
+#: (``slots/validation``), 62 of 158 sentences that nothing supports reach this probability and the
+#: share below; none of 1,846 right claims does. In RAGTruth, 44 sentences do, 3 of which no
+#: annotator marked. Of 371 shorter texts that nothing supports in the validation answers, 14 are
+#: taken out as clauses.
 _SURE = 0.93
-#: The least share of a sentence's characters that must be marked.
+#: A sentence is taken out only if at least this share of its characters is marked.
 _MOST_MARKED = 0.7
-#: The least number of words of a clause. It is marked whole, after a comma or dash, and ends the
-#: sentence.
+#: A clause is taken out only if it has at least this many words. It must also be marked as a whole,
+#: follow a comma or dash, and end the sentence.
 _CLAUSE_WORDS = 3
 _SEPARATOR = re.compile(r"(?:\s?[,;]|\s[–—-])\s(?:(?:and|or|which|with|who|where)\s)?\Z")
-#: Words with which a sentence begins that is none without its last clause.
+#: A sentence that begins with one of these words may be incomplete without its last clause.
 _NEEDS_CLAUSE = words(
     "although though while whilst whereas if unless when whenever once because since as after "
     "before until despite besides given apart instead rather"
 )
-#: Matches the beginning of a series or of a pair, which needs its last member.
+#: Matches signs of a series or a pair of things, which needs its last member.
 _NEEDS_MEMBER = re.compile(r"[,;:]|\b(?:both|either|neither|between|not only)\b", re.IGNORECASE)
-#: The gap that is taken out with the sentence after it: white space, and the mark of a list item
-#: that is not numbered.
+#: Matches the gap before a sentence that can be taken out with the sentence: white space, or a line
+#: break and the mark of a list item without a number.
 _GAP = re.compile(r"\s+|\s*\n[ \t]*[-*+•][ \t]+")
 _UNDERLINE = re.compile(r"[ \t]*\n[ \t]*(?:-{2,}|={2,})")
-#: Marks of which a sentence must have an even number: the other one may stand in the next sentence.
+#: Marks that come in pairs. A text with an odd number of one of them is not taken out, because its
+#: other half may be in another sentence.
 _PAIRED = ("*", "**", "_", "__", "`", "~", "$", '"')
 _BRACKETS = (("(", ")"), ("[", "]"), ("“", "”"), ("«", "»"))
-#: Words and phrases with which a sentence begins that refers to the sentence before it.
+#: A sentence that begins with one of these words, or of the phrases in ``_REFERS``, refers to the
+#: sentence before it.
 _REFERRING = words(
     "it its they their them this that these those he his she her hers him both either neither such "
     "then therefore thus hence so however but and or nor yet also besides moreover furthermore "
@@ -45,18 +48,19 @@ _REFERS = re.compile(
     re.IGNORECASE,
 )
 _COUNTS = re.compile(r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|both|following)\b")
-#: Kinds of asides whose text below or after them must not be missing.
+#: Kinds of asides that need the text after them, so the claim right after them is not taken out.
 _LEADS = (AsideKind.HEADING, AsideKind.INTRO, AsideKind.TABLE_HEADER, AsideKind.CODE)
 
 
 def removable(detection: Detection, claim: Claim) -> tuple[int, int] | None:
-    """Return the range of the answer to take out, so that nothing is marked and the rest stands.
+    """Return the range of the answer to take out, so that nothing in a claim is marked.
 
-    The range is a clause at the end of the claim, with the comma before it; or the whole claim,
-    with the white space before it and the mark of its list item.
+    The range is a clause at the end of the claim, with the comma or dash before it; or the whole
+    claim, with the white space before it and the mark of its list item.
 
     Returns:
-        The range; ``None`` if what is marked may be right in part, or the rest may need it.
+        The range; ``None`` if the marked words may be right in part, or if the text before them may
+        need them. :func:`stands_after` tells whether the text after them needs them.
     """
     if claim.label is not Label.UNSUPPORTED or (claim.probability or 0) < _SURE:
         return None
@@ -82,10 +86,10 @@ def _clause(claim: Claim) -> tuple[int, int] | None:
 
 
 def _sentence(detection: Detection, claim: Claim) -> tuple[int, int] | None:
-    """Return the range of a claim that is a sentence or an item of a list, but not the first one.
+    """Return the range of a claim with the gap before it, if the text before it does not need it.
 
-    It is none either below a heading, an intro or a question, in a counted list ("two prices:"), or
-    in a table, a numbered list or code.
+    The result is ``None`` for the first part of the answer; for a claim right after a heading, an
+    intro or a question; in a counted list ("two prices:"); and in a table, a numbered list or code.
     """
     answer = detection.answer
     before = [part for part in in_order(detection) if part.start < claim.start]
@@ -114,10 +118,11 @@ def in_order(detection: Detection) -> list[Claim | Aside]:
 
 
 def stands_after(removed: tuple[int, int], part: Claim | Aside | None, answer: str) -> bool:
-    """Return whether what comes after a removed range says the same without it.
+    """Return whether the rest of an answer says the same without a removed range.
 
-    It does not if it refers back, like "It" or "As a result"; if it is a list item below the
-    removed one; or if it would become a heading, or move to another line or list item.
+    This is not so if the next part refers back, with words such as "It" or "As a result"; if the
+    next part is an item of a list below the removed item; if it would move to another line or list
+    item; or if an underline after the range would make a heading of the text before the range.
 
     Args:
         removed: The range that is taken out.
@@ -142,6 +147,6 @@ def _refers_back(text: str) -> bool:
 
 
 def _indent(answer: str, at: int) -> int:
-    """Return the number of spaces and tabs at the beginning of the line of an offset."""
+    """Return the number of spaces and tabs at the beginning of the line in which an offset lies."""
     line = answer[answer.rfind("\n", 0, at) + 1 : at]
     return len(line) - len(line.lstrip(" \t"))

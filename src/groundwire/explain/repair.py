@@ -1,9 +1,9 @@
-"""Repairs an answer: wrong words are replaced by words of the evidence, or their sentence goes.
+"""Repairs an answer: replaces wrong words with words of the evidence, or takes a sentence out.
 
 No language model writes anything. The words of the evidence are ranked by how well they fit in the
-place of a marked span (:mod:`groundwire.explain.ranking`), and the detector reads the claim
-with each of the best. A replacement is made if it is probably the right one. The repaired answer is
-checked again as a whole.
+place of a marked span (:mod:`groundwire.explain.ranking`). The detector then reads the claim with
+each of the best replacements. A replacement is made if it is probably the right one. The repaired
+answer is checked again as a whole.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -34,13 +34,14 @@ from groundwire.explain.removal import in_order, removable, stands_after
 from groundwire.explain.replacements import Replacement
 from groundwire.text.quantities import Quantity, QuantityKind, quantities
 
-#: The most marked spans of a claim that is repaired, and the most combinations of the best
-#: replacements of each span that the detector reads.
+#: A claim with more marked spans than the first number is not repaired by replacements. The second
+#: number limits the replacements of each span that are combined, and the combinations of a claim
+#: that the detector reads.
 _MOST_SPANS, _MOST_READ = 3, 9
 #: A replacement is made only if the probability that it is the right one is at least this.
 _SURE = 0.86
-#: Least lead in score that a replacement needs over the next one; a lead above the second number
-#: counts as that number.
+#: Lowest lead (see :func:`features_of`) at which a replacement is made. A lead above the second
+#: number counts as the second number.
 _MIN_GAP, _MOST_GAP = 2.0, 6.0
 
 
@@ -112,7 +113,7 @@ def repair(
         cannot be repaired, or if the repaired answer is not ``grounded``.
 
     Raises:
-        ModelError: If ``reader-base`` is not installed, whose cross-encoder is needed.
+        ModelError: If ``reader-base``, whose cross-encoder is needed, is not installed.
         GroundwireError: If :meth:`groundwire.Detector.detect` raises it.
     """
     example = Example.of(sources=sources, answer=answer, question=question)
@@ -140,7 +141,8 @@ def edited(text: str, edits: Iterable[Edit], *, start: int = 0) -> str:
     Args:
         text: The answer, or a part of it.
         edits: The changes in the answer, in reading order. If ``text`` has only the end of a
-            change, only its old words are taken out: the part before has the new words.
+            change, the old words are taken out and no new ones put in: the part of the answer
+            before ``text`` has the new words.
         start: Offset of the part in the answer.
     """
     end, at, out = start + len(text), start, ""
@@ -168,11 +170,15 @@ class Fit:
 def features_of(
     best: Fit, others: Iterable[Fit], span: Span, *, index: int = 0
 ) -> tuple[float, ...]:
-    """Return the features that show whether a replacement is right.
+    """Return the features from which the probability that a replacement is right is computed.
 
-    These are its score, its lead over the next replacement, the log-odds of the
-    span, whether a value replaces a value, whether a name replaces a name, and by how many words
+    These are the score of the replacement, its lead, the log-odds of the span, whether a value
+    replaces a value, whether words with a capital letter replace such words, and by how many words
     the number of words changes.
+
+    The lead is the sum of the scores of ``best`` minus the highest such sum of a rival, at most 6.
+    A combination in ``others`` is a rival unless the words of its replacement for the span contain
+    the words of the judged replacement, or are contained in them.
 
     Args:
         best: The combination with the replacement to judge.
@@ -200,13 +206,13 @@ def features_of(
 def _words(text: str) -> str:
     """Return the words of a text, in lower case, with spaces around each.
 
-    So a search for such words in such a text finds no word within another.
+    Because of the spaces, a search for one such text in another finds whole words only.
     """
     return f" {' '.join(word.lower for word in words_of(text))} "
 
 
 def log_odds(probability: float) -> float:
-    """Return log-odds; probabilities below 0.01 count as 0.01, and those above 0.99 as 0.99."""
+    """Return the log-odds of a probability; below 0.01 it counts as 0.01, above 0.99 as 0.99."""
     p = min(max(probability, 0.01), 0.99)
     return log(p / (1 - p))
 
@@ -214,18 +220,18 @@ def log_odds(probability: float) -> float:
 class Mender:
     """Finds replacements for the marked spans of an answer.
 
-    One mender reads the sources' lines once for all spans, and repairs each claim once, although
-    a streamed answer is reviewed many times.
+    One mender reads the sources' lines once for all spans, and repairs each claim once, even if a
+    streamed answer is reviewed many times.
     """
 
     def __init__(self, read: Read, example: Example, ranker: Ranker | None = None) -> None:
         """Prepare to repair an answer.
 
         Args:
-            read: Checks changed texts, with the threshold that holds for the answer.
-            example: The sources and the question; its answer is not used.
-            ranker: Ranks the replacements; by default that of ``reader-base``, which is opened when
-                it is first needed.
+            read: Function that checks changed texts, with the threshold that holds for the answer.
+            example: The sources and the question; the answer of the example is not used.
+            ranker: Ranks the replacements. The default is the ranker of ``reader-base``, which is
+                opened when it is first needed.
         """
         self._read, self._example = read, example
         self._ranker: Callable[[], Ranker] = (lambda: ranker) if ranker else shipped_ranker
@@ -250,14 +256,16 @@ class Mender:
         asks: Callable[[Claim], bool] = lambda claim: bool(claim.spans),
         seconds: float = inf,
     ) -> tuple[Edit, ...]:
-        """Return the changes after which no claim has marks; none if one cannot be repaired.
+        """Return the changes after which no claim has marks; empty if a claim cannot be repaired.
 
-        A claim without a replacement is taken out, if it surely has no support and the rest stands
+        If a claim has no replacement, the claim or its last clause is taken out, provided that it
+        surely has no support and that the rest of the answer does not need it
         (:mod:`groundwire.explain.removal`). The changed answer is not checked as a whole.
 
         Args:
             detection: The detection of the answer as it was, or of its beginning.
-            asks: Whether a claim is to be repaired; by default if it has marks.
+            asks: Function that returns whether a claim is to be repaired; by default, every claim
+                with marks is.
             seconds: After this time no further claim is repaired, and the result has no changes.
         """
         end = monotonic() + seconds
@@ -283,11 +291,11 @@ class Mender:
         return tuple(found)
 
     def edits(self, claim: Claim) -> list[Edit]:
-        """Return edits after which nothing in a claim is marked; none unless each is likely right.
+        """Return edits after which nothing in a claim is marked, if each edit is probably right.
 
-        There are none either for a claim with more than three marked spans.
+        Otherwise the result is empty, as it is for a claim with more than three marked spans.
         """
-        # Ranking reads the claim once for each span, so it is not begun for too many.
+        # Ranking reads the claim once for each span, so claims with many spans are not ranked.
         fits = self.fits(claim) if len(claim.spans) <= _MOST_SPANS else []
         if not fits or not all(
             self._is_right(features_of(fits[0], fits[1:], span, index=n))
@@ -367,9 +375,10 @@ def _are_forms(one: str, other: str) -> bool:
 def _may_follow(held: Held, question: str) -> bool:
     """Return whether a number or date of a span may follow from others, and so be right.
 
-    A number is a sum, difference, product or quotient of two others, of which the claim or the
-    question states one: "With 10 seats, it is $120" of "$12 per seat". A date follows if it lies
-    about a duration of the evidence before or after another date.
+    A number follows if it is a sum, difference, product or quotient of two others, at least one of
+    which the claim or the question states: "With 10 seats, it is $120" follows from "$12 per seat".
+    A date follows if it is before or after a date of the evidence by about a duration that the
+    evidence states.
     """
     own = [q for q in held.claim.quantities if q.start < held.end and q.end > held.start]
     said = [q for q in held.claim.quantities if q not in own] + list(quantities(question))
@@ -378,7 +387,7 @@ def _may_follow(held: Held, question: str) -> bool:
     lengths = [q.value / 86_400 for q in stated if q.unit == "s" and isinstance(q.value, float)]
     return any(
         _is_result(q.number, a.number, b.number)
-        # Among more numbers, some pair gives almost any result.
+        # Of more numbers, some pair almost always gives the result by chance.
         for q, a, b in product(own, said[:12], said[:12] + stated[:12])
         if a != b and q.kind is a.kind is b.kind is QuantityKind.NUMBER
     ) or any(
@@ -389,7 +398,7 @@ def _may_follow(held: Held, question: str) -> bool:
 
 
 def _day(quantity: Quantity) -> float:
-    """Return roughly how many days a date is after the year 0; 0 for what is no whole date."""
+    """Return roughly how many days a date is after the year 0; 0 for any but a complete date."""
     year, month, day = quantity.value if isinstance(quantity.value, tuple) else (None,) * 3
     return 365.25 * year + 30.4 * month + day if year and month and day else 0.0
 
@@ -402,7 +411,8 @@ def _is_result(number: float, a: float, b: float) -> bool:
 def _applied(claim: str, changes: Iterable[Replacement]) -> str | None:
     """Return the claim with several replacements; ``None`` if two different ones overlap.
 
-    Both ends of a range may be marked. Then each span has the same replacement, of the range.
+    If both ends of a range are marked, both spans may have the same replacement, which is for the
+    whole range. It is then made once.
     """
     before = len(claim)
     for change in sorted({*changes}, key=lambda each: -each.start):

@@ -29,7 +29,7 @@ FEATURES = (
 )
 #: A run of words of the evidence may have this many words more than the words that it replaces.
 _MORE_WORDS = 3
-#: The most words of a run, and of a line, that are considered: long lines would take minutes.
+#: Limits on the words of a run and of a line that are considered: long lines would take minutes.
 _MOST_IN_RUN, _MOST_IN_LINE = 12, 200
 #: Number of words before the span, and of words after it, that may be replaced together with it.
 _BEFORE, _AFTER = 1, 2
@@ -41,7 +41,8 @@ _FUNCTION, _OTHER, _VALUE = range(3)
 _DATA = re.compile(r"true|false|null|none|\S*_\S*", re.IGNORECASE)
 #: Matches words of a bound, such as "above" in "above $500".
 _BOUND = re.compile(r"\b(?:above|over|below|under|than|at least|at most|exceed\w*|up to)\b", re.I)
-#: Ends of clauses and other marks, which a run of words contains only within a name or a value.
+#: Matches ends of clauses and other marks. A run of words may have these only within a name or a
+#: value.
 _BETWEEN_CLAUSES = re.compile(r"[.;:!?]\s|[\n|\"“”(){}\[\]<>]")
 
 
@@ -53,9 +54,9 @@ class Replacement:
         start: Offset of the first replaced character in the claim.
         end: Offset after the last replaced character.
         old: The words that are replaced.
-        text: The new words, from the evidence. They equal the replaced words if the evidence has
-            these too.
-        place: The place of these words in a source; ``None`` if it is not known.
+        text: The new words, from the evidence. They may be equal to the replaced words, if the
+            evidence has these too.
+        place: The place of the new words in a source; ``None`` if it is not known.
     """
 
     start: int
@@ -71,7 +72,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """The replacements that are possible, and what is known of each.
+    """The possible replacements of a span, with their features and the places of their words.
 
     Attributes:
         replacements: The replacements.
@@ -127,7 +128,7 @@ def _replacement(claim: "_Text", part: "_Run", line: "_Text", run: "_Run") -> Re
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Some words of a text in a row: the indices of the first and the last, and the place.
+    """Consecutive words of a text: the indices of the first and the last word, and the offsets.
 
     ``values`` has the quantities in the run; of a range that is only partly in the run, both ends.
     ``content`` has the stems of the content words. ``is_bound`` is true if the run has a quantity
@@ -193,7 +194,7 @@ class _Text:
         return _Run(first, last, start, end, values, content, is_bound)
 
     def runs(self, longest: int) -> list[_Run]:
-        """Return the runs of at most ``longest`` words within a clause, but not those of data."""
+        """Return the runs of at most ``longest`` words within a clause, without words of data."""
         found = []
         n_words = min(len(self.words), _MOST_IN_LINE)
         for first in range(n_words):
@@ -240,8 +241,9 @@ def _fitting(runs: list[_Run], line: _Text, claim: _Text, part: _Run) -> list[_R
     They have at most three words more than ``part``, begin or end with a function word only if
     ``part`` does, and have a content word that the rest of the claim lacks, or none at all. A
     single word that is a value can be replaced only by a value, and words without a value only by
-    something else. A value that is a bound in the line, as in "above $500", must be one in the
-    claim. A range is not replaced by a single value, which may lie within it.
+    words that do not both begin and end with a value. A value that is a bound in the line, as in
+    "above $500", must be a bound in the claim too. A range is not replaced by a single value, which
+    may lie within the range.
     """
     theirs, ours = line.classes, claim.classes
     is_function = ours[part.first] == _FUNCTION, ours[part.last] == _FUNCTION
@@ -267,7 +269,7 @@ def _fitting(runs: list[_Run], line: _Text, claim: _Text, part: _Run) -> list[_R
 def _features_of_run(
     claim: _Text, part: _Run, line: _Text, run: _Run
 ) -> tuple[float, float, float]:
-    """Return the features of a run that depend on its words, the first three."""
+    """Return the first three features, which compare a run with the part that it replaces."""
     more = run.n_words - part.n_words
     is_of_kind = any(
         same_kind(one, claim.text, other, line.text)
@@ -278,6 +280,6 @@ def _features_of_run(
 
 
 def _features_of_part(part: _Run, span: set[int]) -> tuple[float, float]:
-    """Return the features that only depend on which part is replaced, the last two."""
+    """Return the last two features, which depend only on the part that is replaced."""
     n_shared = len(span.intersection(range(part.first, part.last + 1)))
     return n_shared / max(1, len(span)), part.n_words - n_shared

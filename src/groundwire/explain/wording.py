@@ -69,7 +69,7 @@ def quote(text: str) -> str:
 
 
 def shortened(text: str, *, around: str) -> tuple[str, int, int]:
-    """Shorten a text that is too long to the stretch with the most words in common with ``around``.
+    """Shorten a text, if it is too long, to its stretch with most words in common with ``around``.
 
     A text is too long if it has more than :data:`QUOTE_CHARS` characters, in itself or as it is
     shown. A ``…`` marks text that is left out. Double quotes become single ones.

@@ -1,9 +1,10 @@
 """The gateway as an ASGI app: its routes, and the middleware around them.
 
-The middleware does this, from the outside in: count the request; give it a trace id; trace it with
-OpenTelemetry, if traces are enabled; find its tenant by the key; limit its size, and the number of
-requests at a time; wait until the models are loaded. Routes of the proxy are plain Starlette
-endpoints, which get the bytes of a request unchanged. The gateway's own API has FastAPI routes.
+Each request passes these layers of middleware, in this order: one counts the request, one gives it
+a trace id, one traces it with OpenTelemetry (if traces are enabled), one finds its tenant by the
+key, one limits its size and the number of requests at a time, and one waits until the models are
+loaded. Routes of the proxy are plain Starlette endpoints, which get the bytes of a request
+unchanged. The gateway's own API has FastAPI routes.
 """
 
 import asyncio
@@ -57,7 +58,7 @@ def create_app(
     on_failure: Callable[[Exception], None] | None = None,
     telemetry: Telemetry | None = None,
 ) -> FastAPI:
-    """Return the gateway as an ASGI app, whose lifespan opens and closes the services it uses.
+    """Return the gateway as an ASGI app; its lifespan opens and closes the services that it uses.
 
     Args:
         config: The configuration.
@@ -70,8 +71,8 @@ def create_app(
         on_failure: Called with the error if the services cannot be opened in the background. With a
             pipeline and without a control plane, the services are opened before the app accepts
             requests, and an error ends the start of the app.
-        telemetry: Makes traces, and is closed by the app; ``None``: the configuration decides
-            whether traces are made.
+        telemetry: Makes traces; the app closes it. ``None``: the configuration decides whether
+            traces are made.
 
     Raises:
         ConfigError: If no key is configured, there is no database to hold keys, and this is not a

@@ -19,7 +19,7 @@ _WITHOUT_DETAIL = "Audit events that were kept without their detail, for too muc
 
 
 class FunctionCollector(Collector):
-    """A collector for Prometheus whose metrics a function returns at each scrape."""
+    """A collector for Prometheus that gets its metrics from a function, at each scrape."""
 
     def __init__(self, read: Callable[[], Iterable[Metric]]) -> None:
         self._read = read

@@ -38,18 +38,18 @@ from groundwire.policy.policy import Overrides
 
 _T = TypeVar("_T")
 
-#: The most seconds that the start of the gateway waits for the database. After that, the gateway
-#: starts without the database, but reports that it is not ready.
+#: Limit on the seconds that the start of the gateway waits for the database. After that, the
+#: gateway starts without the database, but reports that it is not ready.
 _FIRST_S = 5.0
 
-#: Seconds between two writes of failed logins to the audit log, and of counts of answers to the
-#: database.
+#: Failed logins are written to the audit log, and counts of answers to the database, each time this
+#: many seconds have passed.
 _TELLING_S = 5.0
 
 #: Problems in ``/readyz``: the database was not read yet, or cannot be read.
 _UNREAD, _UNREADABLE = "it has not been read yet", "it cannot be read"
 
-#: The most seconds that the shutdown waits for a failing audit log that has no events to write.
+#: Limit on the seconds that the shutdown waits for a failing audit log that has no events to write.
 _VAIN_S = 1.0
 
 
@@ -126,7 +126,8 @@ class ControlPlane:
     async def begin(self) -> None:
         """Open the audit log, and begin to open the database.
 
-        This waits for the first attempt to open the database, up to :data:`_FIRST_S` seconds.
+        This method waits until the first attempt to open the database has ended, for at most
+        :data:`_FIRST_S` seconds.
         """
         await self.audit.open()
         self._opening = asyncio.create_task(self._open(), name="open the store")
@@ -147,7 +148,7 @@ class ControlPlane:
         """Make sure that tenants and keys are known; wait for the first attempt to read them.
 
         Raises:
-            Problem: 503, if they are not known after this attempt or
+            Problem: 503, if they are not known after this attempt, or after
                 :data:`.control_state.PATIENCE_S` seconds.
         """
         if self._is_open:
@@ -231,7 +232,7 @@ class ControlPlane:
         self._tried.set()
 
     async def _prepare(self) -> None:
-        """Make the first keys if they do not exist yet, and keep them for the call of ``on_start``.
+        """Make the first keys if they do not exist yet, and keep them for the call to ``on_start``.
 
         In a local demo, no keys are made.
         """
@@ -272,7 +273,7 @@ class ControlPlane:
         work: Callable[[Registry], Awaitable[_T]],
         events: Callable[[_T], Sequence[AuditEvent]],
     ) -> _T:
-        """Change tenants or keys in the database; apply the change in this process, and record it.
+        """Change tenants or keys in the database; then apply and record the change in this process.
 
         If the database or the audit log fails after the change was stored, the change is applied or
         recorded later.
@@ -339,11 +340,11 @@ class ControlPlane:
     async def _tell(self) -> None:
         while True:
             await asyncio.sleep(_TELLING_S)
-            # ``due`` forgets the failures that it returns. ``write`` queues their events before its
-            # first await, so they are recorded even if this task is cancelled.
+            # ``due`` forgets the failed logins that it returns. ``write`` queues the events about
+            # them before its first await, so they are recorded even if this task is cancelled.
             await self.audit.write(*_failed(self._logins.due(now=time.monotonic())))
             if self._is_open:
-                with suppress(StoreError):  # if it fails, the counts are kept and written later
+                with suppress(StoreError):  # then the counts are kept, and written later
                     await self.activity.write()
 
 

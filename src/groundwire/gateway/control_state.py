@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-#: The most seconds that a request waits for models or tenants that are not loaded yet.
+#: Limit on the seconds that a request waits for models or tenants that are not loaded yet.
 PATIENCE_S = 10.0
 
 

@@ -27,8 +27,8 @@ def log_to_stderr(settings: Log) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines() if settings.format == "json" else TextLines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
-    # No line says where in the code it was logged, so this need not be looked up (the section
-    # "Optimization" in Python's documentation of logging).
+    # No line says where in the code it was logged, so logging need not look up that place (see the
+    # section "Optimization" in Python's documentation of logging).
     logging._srcfile = None
     logging.getLogger("groundwire").setLevel(settings.level.upper())
     _access.setLevel(logging.NOTSET if settings.access else logging.ERROR)
@@ -42,8 +42,8 @@ def log_access(fields: Mapping[str, object], *, is_probe: bool) -> None:
         fields: The fields of the record: numbers, ids, and labels from fixed sets, but never text
             that the client wrote.
         is_probe: Whether the request is a health probe, or for another path that needs no key, such
-            as ``/metrics``. Such requests are many and all alike, so their records have the level
-            ``DEBUG``.
+            as ``/metrics``. Such requests are many and all alike, so their records get only the
+            level ``DEBUG``.
     """
     level = logging.DEBUG if is_probe else logging.INFO
     _access.log(level, "request", extra={"fields": fields})

@@ -31,8 +31,8 @@ from groundwire.pipeline import Checked, RequestContext
 Mode: TypeAlias = Literal["complete", "stream", "native"]
 
 _OTHER = "other"
-#: Paths after ``/v1/`` that have a label of their own: the path, with ``_`` for ``/``. All other
-#: paths under ``/v1/``, except ``models/NAME``, share the label ``passed_through``.
+#: Paths after ``/v1/`` that have a label of their own, which is the path with ``_`` in place of
+#: ``/``. A path ``models/NAME`` has the label ``models``; all others share ``passed_through``.
 _ENDPOINTS = frozenset(
     {
         *("chat/completions", "completions", "responses", "messages", "embeddings", "models"),
@@ -76,13 +76,14 @@ class Metrics:
     """All metrics of one gateway; threads may share this object.
 
     Attributes:
-        activity: Stores counts of answers and times of checks in the database, too; ``None`` if
-            there is no database.
+        activity: Stores counts of answers and times of checks in the database as well; ``None``
+            if there is no database.
     """
 
     def __init__(self) -> None:
         self.activity: Activity | None = None
-        disable_created_metrics()  # type: ignore[no-untyped-call]  # creation times would double the number of series
+        # Creation times would double the number of series.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
 
@@ -193,7 +194,7 @@ class Metrics:
             self.activity.took("added", 1000 * seconds)
 
     def refused(self, code: str) -> None:
-        """Count a refusal under its code; a code that is no RefusalCode counts as ``other``."""
+        """Count a refusal under its code, or as ``other`` if that is no :class:`.RefusalCode`."""
         self._refusals.labels(code if code in set(RefusalCode) else _OTHER).inc()
 
     # Methods that count requests of clients.
@@ -277,7 +278,7 @@ def admin_endpoint_of(path: str) -> str:
 
 
 def is_grounded(answers: Sequence[Checked]) -> bool | None:
-    """Return whether a response is grounded for the counter ``gateway_grounding_check_total``.
+    """Return whether a response counts as grounded in ``gateway_grounding_check_total``.
 
     The result is ``False`` if an answer of the response is hallucinated, and ``True`` if all its
     answers are grounded; skipped answers are ignored. Otherwise the result is ``None``, and the
@@ -290,7 +291,7 @@ def is_grounded(answers: Sequence[Checked]) -> bool | None:
 
 
 def _stage_times(answers: Sequence[Checked]) -> Iterator[tuple[str, float]]:
-    """Yield the name of each stage of the checks, with its time in milliseconds.
+    """Yield pairs: the name of a stage of the checks, and its time in milliseconds.
 
     A stage that ran once for the whole request is yielded once, although all answers report it.
     """

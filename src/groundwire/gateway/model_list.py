@@ -16,13 +16,14 @@ from groundwire.gateway.upstream.asking import UpstreamRequest
 
 _log = logging.getLogger(__name__)
 
-#: Seconds to wait for the list of models of one upstream: few, because no model has to run.
+#: Seconds to wait for the list of models of one upstream. They are few, because no model has to
+#: run.
 TIMEOUT_S = 10.0
 
-#: The most bytes that the list of models of one upstream may have.
+#: Limit on the bytes of the list of models of one upstream.
 MAX_BYTES = 16_777_216
 
-#: Header that names the upstreams whose models are missing, because they gave no list.
+#: Response header with the names of the upstreams that gave no list of their models.
 MISSING_HEADER = "x-groundwire-missing-upstreams"
 
 

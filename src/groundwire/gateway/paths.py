@@ -1,6 +1,6 @@
 """Finds out which endpoint a path below ``/v1`` names, and refuses ambiguous paths.
 
-Servers differ in how they read letter case and doubled slashes, so both are ignored here; the path
+Servers differ in how they read letter case and doubled slashes. Both are ignored here, but the path
 is forwarded as it was written. A path is refused if it has anything else that servers read
 differently, such as a character that is percent-encoded twice, or parameters after a semicolon.
 """
@@ -56,7 +56,7 @@ class RequestTarget:
 
     @property
     def is_chat(self) -> bool:
-        """Whether the path ends in ``chat/completions``: a server may take it for that endpoint."""
+        """Whether the path ends in ``chat/completions``: servers may take it for that endpoint."""
         return self.words[-2:] == ("chat", "completions")
 
     @property
@@ -87,8 +87,8 @@ def target_of(raw_path: bytes) -> RequestTarget:
         raw_path: The path as in the first line of the request, percent-encoded.
 
     Raises:
-        Problem: 400 if servers could read the path as different endpoints; 404 if it does not begin
-            with exactly ``/v1/``, or names nothing below it.
+        Problem: 400 if servers could read the path as different endpoints; 404 if the path does not
+            begin with exactly ``/v1/``, or has nothing after this prefix.
     """
     if not raw_path.startswith(PREFIX):
         raise not_found("the path", raw_path.decode("latin-1"))

@@ -40,7 +40,7 @@ async def relay(request: Request) -> Response:
             endpoint, or could name different endpoints; if the body is not complete in time; if the
             endpoint's answers are unchecked, and the policy refuses such endpoints; if a required
             audit event cannot be written. :func:`.forwarded`, :func:`.all_models` and
-            :meth:`.upstream.Upstreams.send` raise it in further cases.
+            :meth:`.upstream.Upstreams.send` raise problems in further cases.
         ClientGoneError: If the client left before its response began.
     """
     raw = request.scope.get("raw_path")
@@ -119,8 +119,8 @@ def _check(request: Request, target: RequestTarget) -> None:
 def _model_of(request: Request, body: bytes, max_bytes: int) -> str | None:
     """Return the model that a JSON body names; ``None`` if it names none or is invalid.
 
-    The content type is ignored, as some clients send JSON as plain text or a form. An invalid body
-    is for the upstream to refuse.
+    The content type is ignored, as some clients send JSON as plain text or as a form. The upstream,
+    not the gateway, refuses an invalid body.
     """
     coding = request.headers.get("content-encoding", "")
     try:

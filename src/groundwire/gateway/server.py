@@ -22,13 +22,13 @@ from groundwire.gateway.middleware.trace import HEADER as TRACE_HEADER
 
 log = logging.getLogger(__name__)
 
-#: The most bytes of a request's head: its request line and headers. A larger head is refused.
+#: Limit on the bytes of a request's head (request line and headers). A larger head is refused.
 MAX_HEAD_BYTES = 65_536
 #: Approximate number of bytes in a head beside its request target and headers.
 _LINE_BYTES = len("GET  HTTP/1.1\r\n\r\n")
 
-#: Seconds that an unused connection is kept open: longer than most clients keep it, so that they
-#: send no request on a connection that the gateway is just closing.
+#: Seconds that an unused connection is kept open. Most clients close it sooner, so they seldom send
+#: a request on a connection that the gateway is just closing.
 _KEEP_ALIVE_S = 75
 
 #: Seconds that cancelled requests get to release their resources.
@@ -215,10 +215,11 @@ class LimitedProtocol(HttpToolsProtocol):
     _has_ended = False
 
     def data_received(self, data: bytes) -> None:
-        """Parse bytes of the client, and refuse a head that gets too large."""
+        """Parse bytes from the client, and refuse a head that gets too large."""
         self._has_ended = False
         super().data_received(data)
-        # A piece of data in which a request ended is not counted: most of it may be the body.
+        # If a request ended in this piece of data, the piece is not counted, since most of it may
+        # be the request's body.
         if self._is_in_head and not self._has_ended:
             self._n_head_bytes += len(data)
             if self._n_head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
@@ -245,7 +246,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._count(len(name) + len(value) + len(": \r\n"))
 
     def _count(self, n_bytes: int) -> None:
-        """Count bytes of the head that were parsed; a body that arrived with them is not counted.
+        """Count parsed bytes of the head, without the body bytes that may have arrived with them.
 
         Raises:
             ValueError: If the head is too large; the error stops the parser.
@@ -255,7 +256,7 @@ class LimitedProtocol(HttpToolsProtocol):
             raise ValueError(self._n_parsed)
 
     def on_headers_complete(self) -> None:
-        """Handle the end of the head; a response for HTTP/1.0 is then sent unchunked."""
+        """Handle the end of the head; if the request is HTTP/1.0, send the response unchunked."""
         self._is_in_head = False
         before = self.cycle
         super().on_headers_complete()

@@ -1,4 +1,4 @@
-"""The services that endpoints of the gateway share: made at the start, closed at the end."""
+"""The services that the gateway's endpoints share, from the start of the gateway to its end."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -46,12 +46,12 @@ class Services:
     """The parts of the gateway that endpoints use.
 
     Attributes:
-        pipeline: The stages of a check.
+        pipeline: Checks answers, in stages.
         upstreams: The upstream servers.
         audit: The audit log, with the findings of checks and the actions taken.
         background: Runs tasks that go on after a response was sent.
-        checks: Threads for checks: twice as many as the detector's threads, so that the next check
-            is ready when another ends.
+        checks: Threads for checks. They are twice as many as the detector's threads, so that the
+            next check is ready when another ends.
         verifications: Verifies claims against the sources that they cite, in threads of its own.
         telemetry: Makes traces; ``None`` if traces are not enabled.
         opening: Threads that read requests, find their sources, and decide whether a check is due.
@@ -90,7 +90,7 @@ async def open_services(
             loaded here.
         control: The control plane, with the tenants and the audit log; the caller closes it.
             Without one, tenants come from the configuration, and no database stores audit events.
-        telemetry: Makes traces, and is closed by the caller; ``None``: there are no traces.
+        telemetry: Makes traces; the caller closes it. ``None``: there are no traces.
 
     Raises:
         GroundwireError: If a model cannot be used, or the audit log cannot be written or signed.
@@ -136,7 +136,7 @@ async def open_services(
 
 
 def tenants_of(config: Config, control: "ControlPlane | None") -> Mapping[str, Overrides]:
-    """Return the current settings of tenants by id: the control plane's, else those configured."""
+    """Return the settings of tenants by id: those in the control plane, else those configured."""
     return config.tenants if control is None else control.directory
 
 

@@ -1,8 +1,8 @@
 """Traces of requests for OpenTelemetry, with the results of checks.
 
-There are three kinds of trace spans: one for a request to the gateway, which continues the trace in
-the client's ``traceparent`` header; one for each request to an upstream, which gets a
-``traceparent`` of its own; and one for the check of a response, with an event
+There are three kinds of trace spans. The span of a request to the gateway continues the trace in
+the client's ``traceparent`` header. The span of a request to an upstream is named in the
+``traceparent`` that the upstream gets. The span of a check of a response has an event
 ``gen_ai.evaluation.result`` for each answer. Trace spans hold no prompt, answer, source or key.
 
 OpenTelemetry is imported only if traces are enabled.
@@ -191,10 +191,10 @@ class Traced:
 
 
 def new_provider() -> TracerProvider:
-    """Return a provider of trace spans whose new traces have the request's own trace id.
+    """Return a provider of trace spans that uses the request's trace id as the id of a new trace.
 
-    If that id is not 32 hexadecimal digits in lower case, or is all zeros, which OpenTelemetry does
-    not allow, the trace gets a random id.
+    The trace gets a random id if the request's id is not one that OpenTelemetry allows: 32
+    hexadecimal digits in lower case that are not all zero.
     """
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
@@ -244,7 +244,7 @@ def _evaluation(answer: Checked) -> dict[str, Any]:
 
 
 def _groundedness(detection: Detection) -> float | None:
-    """Return the score of an answer, higher if grounded; ``None`` if it has no score.
+    """Return a score of an answer that is higher if the answer is better grounded, or ``None``.
 
     The score is 1 - P(not supported), in [0, 1]. If the detector measures similarity, the
     score is the mean similarity of the claims to the sources, in [-1, 1].

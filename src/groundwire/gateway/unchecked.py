@@ -17,7 +17,7 @@ def decision_for(own: Overrides, config: Config) -> str:
 
     With ``gateway.unchecked_endpoints: auto``, the requests are refused if the tenant's policy may
     withhold an answer (the action ``repair`` or ``block``). The policies of all decision rules are
-    considered, because the request is not read, and so it is unknown which rule applies.
+    considered: the request is not read, so it is unknown which rule applies.
     """
     setting = config.gateway.unchecked_endpoints
     if setting in {MARK, REFUSE}:

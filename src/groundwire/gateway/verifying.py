@@ -1,7 +1,8 @@
 """Verifications of cited claims: their backend, threads and time limit.
 
 The backend is the model or server that judges the claims. Only the configuration (``verify.*``)
-chooses the backend: otherwise a client could have evidence and keys sent to any server.
+chooses the backend. If requests could choose it, a client could have evidence and keys sent to any
+server.
 """
 
 from collections.abc import Mapping
@@ -30,8 +31,8 @@ class Verifications:
     """Verifies cited claims for a gateway.
 
     Attributes:
-        threads: Threads for verifications. Checks have threads of their own, so that checks do not
-            wait for verifications.
+        threads: Threads for verifications. Checks have other threads, so they do not wait for
+            verifications.
         timeout_s: Seconds that one verification may take, including the wait for a thread.
         settings: The default settings of a request. The time limit of a call to the backend is at
             most that of the whole verification.

@@ -1,7 +1,7 @@
 """An MCP server whose tools verify the answers of agents against evidence.
 
-Evidence comes with a call, or was stored in the server by earlier calls: *held evidence*, in
-``store``, ``sessions``, ``files`` and ``search``.
+Evidence comes with a call, or was stored in the server by earlier calls. Stored evidence is called
+*held evidence*; the modules ``store``, ``sessions``, ``files`` and ``search`` are about it.
 
 ``server`` receives a call, and ``toolbox`` parses it with the models of ``arguments`` and runs one
 of the tools in ``verifying``, ``citing``, ``checking`` and ``evidence_tools``. ``given`` finds the

@@ -20,11 +20,12 @@ class Backend:
     Attributes:
         config: The configuration.
         models: The models on this machine.
-        stores: The held evidence of all sessions; ``None`` if this server holds no evidence.
+        stores: The held evidence (stored by earlier calls) of all sessions; ``None`` if this server
+            holds no evidence.
         roots: The folders whose files may be evidence.
-        needs_handle: Whether calls may come without a session, so that tools take a handle, which
+        needs_handle: Whether calls may come without a session. The tools then take a handle, which
             names the held evidence in place of a session.
-        held_only: Whether evidence has to be held, so that texts that come with a call are refused.
+        held_only: Whether only held evidence counts. Texts that come with a call are then refused.
     """
 
     config: Config

@@ -1,4 +1,4 @@
-"""The tools for held evidence: add, list, get and search spans."""
+"""The tools for held evidence, which the server stores: add, list, get and search spans."""
 
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -140,7 +140,7 @@ class HeldEvidence:
     def add_file_span(self, call: Call, own: AddFileInput) -> Annotated[ToolResult, AddedResult]:
         """Have the server read lines of a text file and hold them as evidence.
 
-        So nobody has to trust a copy of the lines.
+        The server reads the file itself, so nobody has to trust a copy of the lines.
         """
         text, place = self.backend.roots.read(own.path, own.start_line, own.end_line)
         return self._add(call, own, text, place)

@@ -1,8 +1,9 @@
 """Reads lines of files as evidence, from allowed folders only.
 
 A text that an agent has read may make the agent ask for any file, such as one with secrets. So a
-path, with symbolic links resolved, must lie in an allowed folder. The path is checked once more
-after the file was opened, because a link may have been put in its place in between.
+path, with symbolic links resolved, must lie in an allowed folder. After a file is opened, its path
+is resolved again, because somebody may have replaced the file or a folder by a link since the first
+check.
 """
 
 import os

@@ -94,7 +94,7 @@ def ids_of(spans: object) -> tuple[str, ...]:
 
 
 def _refuse_clashes(ids: Iterable[str], known: Mapping[str, HeldSpan]) -> None:
-    """Raise a CallError if an id could be mistaken for that of a held span, as ``0`` for ``S0``."""
+    """Raise a CallError if an id may be mistaken for a held span's, such as ``0`` for ``S0``."""
     meant = IdMap(frozenset(known))
     for sid in sorted(ids):
         if held := meant.meaning(sid):

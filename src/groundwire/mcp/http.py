@@ -21,7 +21,7 @@ from groundwire.mcp.server import ToolServer
 from groundwire.mcp.store import StoreLimits
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
-#: The most sessions that are open at once, with or without held evidence.
+#: Highest number of sessions that are open at once, with or without held evidence.
 MAX_SESSIONS = 1_000
 MAX_CONNECTIONS = 512
 
@@ -50,7 +50,7 @@ class Access:
     is_local: bool = True
 
     def settings(self) -> TransportSecuritySettings:
-        """Return the settings by which the SDK checks Host and Origin."""
+        """Return the settings with which the SDK checks Host and Origin."""
         hosts = [*self.hosts, *(_LOCAL_HOSTS if self.is_local else ())]
         origins = [f"http://{each}" for each in _LOCAL_HOSTS] if self.is_local else []
         return TransportSecuritySettings(
@@ -113,7 +113,7 @@ def listen(host: str, port: int) -> socket.socket:
     """Open a socket that listens on a port of a host.
 
     Raises:
-        OSError: If the server cannot listen there; the message says what to choose instead.
+        OSError: If the server cannot listen on this port; the message says what to choose instead.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:

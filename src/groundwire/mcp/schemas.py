@@ -16,7 +16,7 @@ _NULL = {"type": "null"}
 
 
 def input_schema(model: type[BaseModel], *, hidden: Collection[str] = ()) -> Schema:
-    """Generate the schema of a tool's arguments; ``null`` is not among their values.
+    """Generate the schema of a tool's arguments; it does not list ``null`` as a value.
 
     Args:
         model: Model of the arguments.
@@ -28,7 +28,7 @@ def input_schema(model: type[BaseModel], *, hidden: Collection[str] = ()) -> Sch
 
 
 def output_schema(model: type[BaseModel]) -> Schema:
-    """Generate the schema of a tool's result, which may have further properties."""
+    """Generate the schema of a tool's result; results may have properties beyond the schema."""
     return _schema(model, is_input=False)
 
 

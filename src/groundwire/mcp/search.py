@@ -21,7 +21,7 @@ def search(
         query: The query.
         spans: The held spans.
         reader: The embedded reader, which indexes the spans.
-        most: The most hits to return.
+        most: Highest number of hits to return.
         tenant: Cache namespace of the call.
     """
     sources = [Source(id=span.sid, text=span.text) for span in spans]
@@ -30,8 +30,8 @@ def search(
     if not len(ids) or not evidence.passages:
         return []
     asked = Query.of(ids)
-    # Spans with equal texts are indexed once, so each hit is repeated below for all spans with its
-    # text.
+    # A text that several spans have is indexed once. So each hit is repeated below for all spans
+    # that have its text.
     alike: dict[str, list[str]] = {}
     for span in spans:
         alike.setdefault(span.text, []).append(span.sid)

@@ -13,8 +13,9 @@ from groundwire.mcp.store import EvidenceStore, FileRange, HeldSpan, StoreLimits
 #: Prefix of handles, which name the evidence of calls without a session. No session id begins with
 #: this prefix.
 HANDLE = "ev_"
-#: If as many sessions hold evidence as may, that of those idle for this many seconds is deleted:
-#: most of them have ended, and nobody says so.
+#: If the highest allowed number of sessions hold evidence when another session adds some, evidence
+#: of sessions that were idle for this many seconds is deleted. Most of these sessions have ended,
+#: but their clients did not say so.
 _IDLE_IF_FULL_S = 120.0
 
 NO_SESSION = (
@@ -32,7 +33,7 @@ class Stores:
 
     Attributes:
         limits: Limits of held evidence.
-        forgets: Whether evidence that is not used for ``limits.idle_s`` is deleted.
+        forgets: Whether evidence that is not used for ``limits.idle_s`` seconds is deleted.
         clock: Function that returns the time in seconds, from any origin.
     """
 
@@ -41,14 +42,13 @@ class Stores:
     clock: Callable[[], float] = monotonic
     #: Session or handle → its store; the least recently used is the first.
     _stores: OrderedDict[str, EvidenceStore] = field(default_factory=OrderedDict)
-    _first: int = 0  # number of a new store's first span, above those of all deleted sessions
+    _first: int = 0  # first span number of a new store, above those of deleted sessions' spans
     _lock: RLock = field(default_factory=RLock)
 
     def of(self, session: str | None, handle: str | None = None) -> EvidenceStore | None:
         """Find the store of a handle or, without a handle, of a session; mark the store as used.
 
-        If :attr:`forgets`, stores that were idle for ``limits.idle_s`` are deleted first; those of
-        two minutes too, if there is no place for a new one.
+        If :attr:`forgets`, stores that were idle for ``limits.idle_s`` seconds are deleted first.
 
         Returns:
             The store; ``None`` if the session has no store, or there is neither session nor handle.
@@ -82,6 +82,9 @@ class Stores:
         place: FileRange | None = None,
     ) -> tuple[HeldSpan, str | None]:
         """Store a text as evidence under a handle, or for a session; else under a new handle.
+
+        If there is no place for a new store, and :attr:`forgets`, stores that were idle for two
+        minutes are deleted first.
 
         Args:
             text: The text.

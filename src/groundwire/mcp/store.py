@@ -1,4 +1,7 @@
-"""Stores held evidence of one session as spans, whose ids and texts never change."""
+"""Stores the held evidence of one session as spans, whose ids and texts never change.
+
+Held evidence is evidence that the server keeps for later calls.
+"""
 
 import hashlib
 from collections.abc import Iterable
@@ -83,11 +86,11 @@ class StoreLimits:
     """Limits of held evidence. For calls without a session, a handle counts as the session.
 
     Attributes:
-        max_spans: The most spans of a session.
-        max_span_chars: The most characters of a span.
-        max_bytes: The most bytes (UTF-8) of all spans of a session.
-        max_total_bytes: The most bytes (UTF-8) of all spans of all sessions.
-        max_sessions: The most sessions that hold evidence at a time.
+        max_spans: Limit on the spans of a session.
+        max_span_chars: Limit on the characters of a span.
+        max_bytes: Limit on the bytes (UTF-8) of all spans of a session together.
+        max_total_bytes: Limit on the bytes (UTF-8) of all spans of all sessions together.
+        max_sessions: Limit on the sessions that hold evidence at the same time.
         idle_s: Seconds without use after which a session's spans may be deleted.
     """
 
@@ -165,7 +168,7 @@ class EvidenceStore:
 
 
 def describe(sids: Iterable[str]) -> str:
-    """Write a sentence that lists the ids of held spans; of more than two, only first and last."""
+    """List the ids of held spans in a sentence; of more than two, only the first and the last."""
     known = list(sids)
     if not known:
         return "None is held: add one with add_span."

@@ -13,7 +13,7 @@ from groundwire.mcp.schemas import Schema, input_schema, output_schema
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
-    """Two functions by which a running call reports progress and finds out if it was cancelled.
+    """Two functions with which a running call reports progress and asks if it was cancelled.
 
     Attributes:
         tell: Function to call with the amount of work done, the amount of all work (``None`` if
@@ -27,7 +27,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """The context of one call of a tool by an agent.
+    """The context of an agent's call to a tool.
 
     Attributes:
         session: Id of the agent's session; ``None`` if the call has no session.
@@ -56,7 +56,7 @@ class ToolResult:
 
 
 def plain_error(error_type: str, error: str) -> ToolResult:
-    """Make the result of a failed call of a tool whose output schema has no field for an error.
+    """Make the result of a failed call to a tool whose output schema has no field for an error.
 
     ``error_type`` is not used: the result is the message alone.
     """

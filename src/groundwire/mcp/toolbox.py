@@ -1,4 +1,4 @@
-"""Makes the tools of a server, and runs calls of them."""
+"""Makes the tools of a server, and runs calls to them."""
 
 import logging
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ def tools_of(backend: Backend) -> dict[str, Tool]:
 
 
 def answer(tool: Tool, arguments: Mapping[str, Any], call: Call) -> ToolResult:
-    """Run a call of a tool.
+    """Run a call to a tool.
 
     If an error is raised, the result describes it, and never says that a check was passed.
     """

@@ -1,9 +1,9 @@
-"""The pipeline: all stages of a check, from a chat request and its response to what is done.
+"""The pipeline: all stages of a check, from a chat request and its response to the action.
 
-A request is opened before its answer exists: that makes a frozen context with the question, the
-evidence, the result of the gate (a classifier of prompts that need a fact check), the decision rule
-that applies and the policy. Answers are checked against the context, when they are complete or
-while they arrive.
+A request is opened before its answer exists. This makes a frozen context with the question, the
+evidence, the result of the gate (a classifier that finds prompts that need a fact check), the
+decision rule that applies, and the policy. Answers are checked against the context, when they are
+complete or while they arrive.
 
 ``asker`` defines the tenant of a request, and the settings that tenant and request ask for;
 ``context`` defines everything known about the request before its answer, and ``checked`` defines

@@ -16,14 +16,14 @@ from groundwire.stream import Snapshot, Stream
 
 log = logging.getLogger(__name__)
 
-#: Matches the last word of a text, which may be incomplete: "tow" of "tower", "1," of "1,234",
-#: "1887-" of "1887-1889".
+#: Matches a word at the end of a text. More text may complete the word: "tow" may become "tower",
+#: "1," may become "1,234", and "1887-" may become "1887-1889".
 _LAST_WORD = re.compile(r"(?:\w[\w.,'’:/-]*)?(?:\w|\d[.,:]|\w['’/-])\Z")
 #: Only this many characters at the end of the text are searched for the last word and for the end
 #: of a claim.
 _MAX_WORD = 64
-#: Matches the end of a text if a claim may end there. Only the next word shows whether the claim
-#: ends.
+#: Matches the end of a text at which a claim may end. Only the next word shows whether the claim
+#: does end.
 _CLAIM_END = re.compile(r"[.!?;:|\n…。！？；：؟۔।։][^\w.!?]*\Z")
 
 
@@ -35,7 +35,7 @@ class DetectorResult:
         detection: The detection, or ``None``.
         failure: The class name of the error because of which the check failed, or ``None``.
         structured: The structured answer from whose text the detection was made, or ``None``.
-        is_whole: Whether the detection is of the whole answer, rather than of its beginning.
+        is_whole: Whether the whole answer was judged, not only its beginning.
     """
 
     detection: Detection | None = None
@@ -90,14 +90,14 @@ class Flow:
         found: DetectorResult,
         conversation: Conversation,
     ) -> None:
-        """Begin to check an answer; callers make a flow by :meth:`groundwire.Pipeline.stream`.
+        """Begin to check an answer; callers use :meth:`groundwire.Pipeline.stream` instead.
 
         Args:
             stream: The detector's stream; ``None`` if nothing is checked, or no stream could be
                 opened.
             conclude: Makes the checked answer, at the end and for reviews.
-            found: The result before the answer begins: empty, or a failure to read the request or
-                to open the stream.
+            found: The result before the answer begins. It is empty, or has the error because of
+                which the request could not be read or the stream could not be opened.
             conversation: The evidence, and the form of the answer.
         """
         self._stream, self._conclude, self._found = stream, conclude, found
@@ -115,8 +115,8 @@ class Flow:
 
         Returns:
             The claims that the piece completes, as the detector judges them; the explainer may
-            still drop their spans. No claims if nothing is checked, the check has failed, the
-            answer is JSON, or the detector judges all claims at the end.
+            still drop their spans. The list is empty if nothing is checked, the check has failed,
+            the answer is JSON, or the detector judges all claims at the end.
 
         Raises:
             RuntimeError: If the answer is finished.
@@ -195,7 +195,7 @@ class Flow:
         return DetectorResult(detection=detection, structured=structured)
 
     def review(self) -> Review:
-        """Return the result so far, without an effect on later results.
+        """Return the result so far; this has no effect on later results.
 
         Findings that are explained for a review are not explained again at the end. After
         :meth:`finish`, the review has the final result.
@@ -232,8 +232,8 @@ class Flow:
     def close(self) -> None:
         """Stop the check, and the reading of sources in the background.
 
-        This may be called twice, and from another thread. A check that is still running then fails,
-        without an entry in the log.
+        This method may be called twice, and from another thread. If the check is still running, it
+        fails, without an entry in the log.
         """
         self._is_closed = True
         if self._stream is not None:
@@ -266,8 +266,9 @@ class Flow:
 def _without_last(detection: Detection, text: str, end: int) -> Detection:
     """Return a detection for the whole text, without claims that begin at ``end`` or after it.
 
-    Such a claim consists only of the last word, within which the answer breaks off. If a claim is
-    left out, the probability of the detection is left out too, because it depends on that claim.
+    Call this if the answer breaks off within its last word, which begins at ``end``: the claims
+    that are left out consist only of that word. If there are any, the probability of the detection
+    is left out too, because it depends on them.
     """
     claims = tuple(claim for claim in detection.claims if claim.start < end)
     probability = detection.probability if len(claims) == len(detection.claims) else None
@@ -281,5 +282,5 @@ def _start_of_last_word(text: str) -> int:
 
 
 def read_answer(text: str) -> Answer:
-    """Make an answer of the kind ``text`` from a text, or ``empty`` if the text is blank."""
+    """Make an answer of the kind ``text``, or of the kind ``empty`` if the text is blank."""
     return Answer(index=0, kind=AnswerKind.TEXT if text.strip() else AnswerKind.EMPTY, text=text)

@@ -25,17 +25,18 @@ class Checked:
         explanations: One explanation for each span of the detection, in order; empty if the
             explainer was not asked.
         dropped: Explanations of spans that were dropped because the evidence supports them.
-        reason: Why the answer was not checked, in a word: the class name of an error,
+        reason: The reason why the answer was not checked, in a word: the class name of an error,
             ``detector_failed``, ``not_factual``, ``unread_answer``, the kind of an answer that is
             not a text, or the word that :meth:`.Pipeline.unavailable` was given. ``None`` if the
-            answer was checked, or is a text and the policy is off.
+            answer was checked, and for a text if the policy is off.
         pointers: The JSON Pointer of each span of a ``structured`` answer, in the order of the
-            spans. The pointer is empty for a span in the answer's prose, and for a span in a JSON
-            document that cannot be parsed if the answer has no other document.
+            spans. The pointer of a span in the answer's prose is empty. So is that of a span in the
+            answer's only JSON document if this document cannot be parsed.
         unexplained: The class name of the error because of which the explainer has no verdict on
             some findings, or ``None``.
         edits: The changes that repair the answer, in reading order; empty unless the action is
-            ``repair``. A stream that is blocked later has those that were sent.
+            ``repair``. If a stream is blocked later, its result keeps the edits in the text that
+            was already sent.
         timings_ms: Wall time by stage in milliseconds, including stages of the request. Equality
             and hash ignore it.
     """
@@ -57,7 +58,7 @@ class Checked:
 
     @property
     def path(self) -> CheckPath:
-        """The path of the request: whether its answers have to be checked and, if not, why."""
+        """The path of the request: whether its answers are checked and, if not, why."""
         return self.context.path
 
     @property
@@ -78,14 +79,14 @@ class Checked:
     def n_clear(self) -> int:
         """The number of characters, from the beginning of the answer, that may be shown.
 
-        All characters, unless the action is ``block``. Then at most those before the first claim
-        for which the policy requires blocking or a repair.
+        All characters may be shown, unless the action is ``block``. With ``block``, at most those
+        before the first claim for which the policy requires blocking or a repair may be shown.
         """
         if self.action is not Action.BLOCK:
             return len(self.answer.text)
         policy, found = self.context.policy, self.detection
         if found is None or decide(policy, Outcome.PARTIAL).withholds:
-            return 0  # unread evidence may concern any claim, so none can be shown
+            return 0  # unread evidence may concern any claim, so no claim can be shown
         asks = (asks_to_withhold(policy, claim) for claim in found.claims)
         first = next((i for i, is_asked in enumerate(asks) if is_asked), 0)
         clear = found.claims[first - 1].end if first else 0
@@ -116,7 +117,7 @@ class Checked:
 
 
 def asks_to_withhold(policy: Policy, claim: Claim) -> bool:
-    """Return whether a policy requires an action on a claim that may withhold it."""
+    """Return whether a policy requires an action because of which a claim may be withheld."""
     rulings = [
         decide(policy, Outcome.HALLUCINATED, label=span.label, severity=span.severity)
         for span in claim.spans

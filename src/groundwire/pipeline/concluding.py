@@ -23,10 +23,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Concluder:
-    """Turns the detector's findings in one answer into the result, also while the answer arrives.
+    """Turns the detector's findings in one answer into a result, even while the answer arrives.
 
     ``mender`` repairs the answer; without a mender, the action ``repair`` becomes ``block``.
-    ``ignores_short``: whether an answer can be grounded although some of its sentences are too
+    ``ignores_short`` is true if an answer can be grounded although some of its sentences are too
     short for the similarity detector to compare them.
     """
 

@@ -15,7 +15,7 @@ from groundwire.policy.signals import SignalValues
 
 
 class CheckPath(StrEnum):
-    """Whether an answer is checked and, if not, why; this is known before the answer exists."""
+    """Whether an answer will be checked and, if not, why; known before the answer exists."""
 
     OFF = "off"  # the policy checks nothing
     NOT_FACTUAL = "not_factual"  # the gate says that no check is needed
@@ -28,7 +28,7 @@ DUE = (CheckPath.CHECKED, CheckPath.NO_EVIDENCE)
 
 
 class GateStatus(StrEnum):
-    """Whether the gate decides if the answer to a request is checked; if the gate does not, why.
+    """Whether the gate decided if an answer has to be checked and, if the gate did not, why.
 
     The gate is a classifier that tells whether a prompt calls for a fact check.
     """
@@ -47,8 +47,8 @@ class GateReport:
     Attributes:
         status: Whether the gate was asked, bypassed, or could not answer.
         result: The gate's answer, with confidence; ``None`` if the gate was not asked or failed.
-            A bypassed gate has an answer only if a decision rule depends on it and the caller did
-            not name the evidence as sources; the answer does not change the bypass.
+            A bypassed gate is asked only if a decision rule depends on its answer, and the caller
+            did not name the evidence as sources. The answer has no effect on the bypass.
         reason: The class name of the error that kept the gate from answering, or ``None``.
     """
 
@@ -58,9 +58,9 @@ class GateReport:
 
     @property
     def needs_fact_check(self) -> bool | None:
-        """The gate's answer; without one, ``True`` if the request bypasses the gate.
+        """The gate's answer; without an answer, ``True`` if the gate was bypassed, else ``None``.
 
-        ``None`` if the gate gave no answer and was not bypassed.
+        With ``None``, it is unknown whether the request calls for a fact check.
         """
         if self.result is not None:
             return self.result.needs_fact_check
@@ -89,9 +89,9 @@ class RequestContext(Asker):
             before the check.
         policy: The policy that applies.
         limits: The limits on the number and length of sources that apply.
-        path: Whether the answer is checked, and if not, why.
+        path: Whether the answer is checked and, if not, why.
         detector: The name of the detector in metrics; empty if the pipeline does not have the
-            detector, or not the threshold, that the tenant has chosen.
+            detector that the tenant has chosen, or the threshold does not suit the detector.
         timings_ms: Wall time by stage, in milliseconds. Equality and hash ignore it.
         readings: The values of the request's signals, such as its language, on which decision rules
             depend; ``None`` if no rules were tried, as for a request that could not be read.

@@ -26,12 +26,12 @@ class Judges:
     def __init__(
         self, first: Detector, *, known: Detectors | None = None, make: Make | None = None
     ) -> None:
-        """Make a pool with one loaded detector; another is loaded when a tenant first needs it.
+        """Make a pool with one loaded detector; load each other one when a tenant first needs it.
 
         Args:
             first: The configured detector; the others use its threads, and are closed with it.
-            known: The names of detectors that tenants may choose; by default those of the embedded
-                detectors and of ``first``.
+            known: The names of the detectors that tenants may choose; by default the embedded
+                detectors and ``first``.
             make: Loads another detector; by default :meth:`groundwire.Detector.beside`.
         """
         self.first = first
@@ -56,11 +56,12 @@ class Judges:
         return self._others[name].get()
 
     def check(self, own: Overrides) -> None:
-        """Make sure that a tenant's settings suit the detector they choose; load no detector.
+        """Make sure that a tenant's settings suit the detector they choose, without loading it.
 
         Raises:
-            ConfigError: If there is no such detector, or the threshold is not possible for it; or
-                if the action is ``repair``, and ``reader-base`` is not installed.
+            ConfigError: If there is no such detector, the detector does not have the threshold, or
+                an action is ``repair`` and the model ``reader-base``, which repairs need, is not
+                installed.
             ModelError: If the model of the chosen detector cannot be found.
         """
         if Action.REPAIR in (own.action, own.contradicted_action):

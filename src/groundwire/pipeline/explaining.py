@@ -24,7 +24,7 @@ class AnyExplainer(Protocol):
 class LazyExplainer(Lazy[AnyExplainer]):
     """An explainer that is loaded when a policy first wants explanations.
 
-    If it cannot be loaded, findings stay unexplained, as after any other failure.
+    If the explainer cannot be loaded, findings stay unexplained, as after any other failure.
     """
 
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
@@ -35,8 +35,8 @@ class LazyExplainer(Lazy[AnyExplainer]):
 class Remembered:
     """Wraps the explainer for one answer, so that no claim is explained twice.
 
-    A streamed answer is reviewed many times. If the whole answer were explained each time, the
-    time would grow with the square of the number of findings.
+    A streamed answer is reviewed many times. If all its findings were explained each time, the time
+    would grow with the square of their number.
     """
 
     def __init__(self, explainer: AnyExplainer) -> None:
@@ -77,8 +77,9 @@ class Remembered:
 def as_explained(detection: Detection, explanations: Sequence[Explanation]) -> Detection:
     """Put the labels and severities of explanations into the spans of a detection.
 
-    A span that stays marked although the evidence entails it (``drops_entailed: false``) keeps the
-    detector's label, because the label of a span is never ``supported``; its severity is 0.
+    With the setting ``drops_entailed: false``, a span stays marked even if the evidence entails it.
+    Such a span keeps the detector's label, because the label of a span is never ``supported``; its
+    severity is 0.
     """
     known = {(each.start, each.end): each for each in explanations}
 

@@ -1,4 +1,4 @@
-"""Finds the leaves of a JSON document, its innermost values, and the parts of a schema for them."""
+"""Finds the leaves (innermost values) of a JSON document, and what a schema says about them."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -9,15 +9,16 @@ from groundwire.text.records import DataField, fields_of
 #: The keys and indexes that lead from the top of a document to a leaf.
 Path: TypeAlias = tuple[str | int, ...]
 
-#: The most schemas that are examined at each step of a path. References (``$ref``) between schemas
-#: may form a circle, so a limit is needed.
+#: Limit on the schemas that are examined at each step of a path. A limit is needed, because
+#: references (``$ref``) between schemas may form a circle.
 _MAX_SCHEMAS = 200
 
 
 class Leaf(NamedTuple):
     """One leaf of a JSON document: its place in the text, its path, and its value.
 
-    An empty list or object is a leaf too, with the value ``None``.
+    The value of ``null`` is ``None``. An empty list or object is a leaf too, with the value
+    ``None``.
     """
 
     place: DataField
@@ -38,8 +39,8 @@ def leaves_of(document: str) -> list[Leaf] | None:
         return None
     values = list(_walk(data))
     if places is None or len(places) != len(values):
-        # The data is neither an object nor a list; or an object has a key twice, and parsers differ
-        # in the value that they use.
+        # Either the data is neither an object nor a list, or an object has a key twice. Parsers
+        # differ in which value of such a key they use.
         return None
     return [Leaf(place, path, value) for place, (path, value) in zip(places, values, strict=True)]
 
@@ -69,7 +70,7 @@ def pointer_of(path: Path) -> str:
 
 
 def choices_at(schema: Mapping[str, Any], path: Path) -> list[object]:
-    """Return the values that a schema lists for a leaf, by ``enum`` or ``const``.
+    """Return the values that a schema lists for a leaf, with ``enum`` or ``const``.
 
     The list is empty if the schema lists no values, or allows values besides those and ``null``.
     """
@@ -101,7 +102,7 @@ def _schemas_at(schema: Mapping[str, Any], path: Path) -> list[Mapping[str, Any]
 
 
 def _expanded(schemas: list[Any], root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Replace each schema that has ``$ref``, ``anyOf`` or the like by the schemas it refers to."""
+    """Replace each schema that has ``$ref``, ``anyOf`` or the like with those it refers to."""
     found: list[Mapping[str, Any]] = []
     waiting = schemas
     for _ in range(_MAX_SCHEMAS):

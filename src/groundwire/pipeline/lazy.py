@@ -7,12 +7,12 @@ from typing import Generic, TypeVar
 
 _T = TypeVar("_T")
 
-#: Seconds after a failed attempt to make the value before the next attempt is allowed.
+#: Seconds from a failed attempt to make the value until the next attempt is allowed.
 RETRY_S = 30.0
 
 
 class Lazy(Generic[_T]):
-    """A value that is made when it is first needed, and only once, even if several threads ask."""
+    """A value that is made once, when it is first needed, even if several threads ask for it."""
 
     def __init__(self, make: Callable[[], _T]) -> None:
         """Keep the function that makes the value; it is not called yet."""

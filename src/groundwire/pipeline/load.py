@@ -91,7 +91,8 @@ def load_detector(config: Config) -> Detector:
     if name == "similarity":
         name = f"similarity:{similarity.embedder}"
     if compares and similarity.threshold is not None:
-        # A similarity is no probability: detector.operating_point, a probability, does not apply.
+        # This threshold replaces detector.operating_point, in which a number would be a
+        # probability, not a similarity.
         point = similarity.threshold
         names["operating_point"] = "similarity.threshold"
     elif compares and not isinstance(point, str):
@@ -111,7 +112,8 @@ def load_detector(config: Config) -> Detector:
 def _load_beside(config: Config, first: Detector, name: str) -> Detector:
     """Load an embedded detector for tenants that have chosen it.
 
-    The filters of the configuration, such as ``min_words``, apply as far as they suit the detector.
+    The filters of findings in the configuration, such as ``min_words``, apply if they suit the
+    detector.
     """
     own, similarity, known = config.detector, config.similarity, config.detectors
     common: dict[str, Any] = {
@@ -152,8 +154,8 @@ def _explainer(
 ) -> AnyExplainer | None:
     """Return the explainer; ``None`` if no policy can ask for explanations.
 
-    If no policy asks for explanations now, but a tenant's settings may later, an explainer with
-    model weights of its own is loaded only when it is first needed.
+    If no policy asks for explanations now, but a tenant's settings may ask later, an explainer that
+    needs model weights of its own is loaded only when it is first used.
     """
     load = partial(_load_explainer, config, judges)
     plugins = (decision.plugin for decision in config.decisions)
@@ -177,12 +179,13 @@ def _load_explainer(config: Config, judges: Judges) -> Explainer:
         check_for_embedded(
             revision=options.pop("revision"), device=options.pop("device"), max_length=None
         )
-        # The embedded detector has the weights of the explainer: share them to save memory.
+        # The embedded detector uses the same weights as the explainer: share them to save memory.
         reader = judges.first.backend
         if not isinstance(reader, Reader):
             reader = judges.get(DEFAULT_MODEL).backend
         assert isinstance(reader, Reader)
-        # Without a cache, so that tenants do not share results; a claim is read only once anyway.
+        # The explainer uses no cache, so that tenants do not share results; it reads each claim
+        # only once anyway.
         judge = reader.uncached().entailment
         return Explainer(judge, name=DEFAULT_MODEL, takes_detectors=True, **options)
 

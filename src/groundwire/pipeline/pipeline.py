@@ -79,24 +79,25 @@ class Pipeline:
         evidence_names: Collection[str] = (),
         ignores_short: bool = False,
     ) -> None:
-        """Put a pipeline together; :meth:`load` is the usual way.
+        """Put a pipeline together from its stages; callers usually use :meth:`load` instead.
 
         Args:
             detector: The detector; it is closed with the pipeline.
             gate: Tells whether a prompt calls for a check; without a gate, every prompt does.
             signals: The signals that decisions can depend on.
             decisions: The decision rules, in order.
-            policy: The policy, as far as neither a decision nor a tenant overrides it.
+            policy: The policy; decisions and tenants may override its fields.
             limits: The limits of evidence for tenants without limits of their own.
             explainer: Explains findings; ``None``: findings are not explained.
             tenants: Id of a tenant → its own settings. The mapping may change; a request keeps the
                 settings that it began with.
-            judges: The detectors that tenants may choose; ``None``: ``detector`` and the embedded
-                ones.
+            judges: The detectors that tenants may choose; ``None``: ``detector`` and the detectors
+                in Groundwire's own packages.
             bypasses_gate: Whether answers to requests that name sources are checked without asking
                 the gate.
             asks_gate_last: Whether answers to requests that name no sources, but have other
-                evidence, are checked whatever the gate says; in HaluGate they are not.
+                evidence, are checked whatever the gate says. If not, the gate decides, as in
+                HaluGate.
             metadata_only: Whether only sources in ``metadata["grounding.sources"]`` are evidence.
             final_tools: Tools whose arguments are the final answer, beside those of known
                 frameworks.
@@ -121,12 +122,12 @@ class Pipeline:
     def load(
         cls, config: "Config | None" = None, *, tenants: Mapping[str, Overrides] | None = None
     ) -> Self:
-        """Load the stages that a configuration describes, by default the default configuration.
+        """Load the pipeline that a configuration describes.
 
-        Gives a :class:`.ConfigWarning` for each setting that is probably not intended.
+        Each setting that is probably not intended causes a :class:`.ConfigWarning`.
 
         Args:
-            config: The configuration.
+            config: The configuration; by default the one in which nothing is set.
             tenants: Id of a tenant → its own settings, in place of the tenants in the
                 configuration. The mapping may change later.
 
@@ -159,7 +160,7 @@ class Pipeline:
     def may_check(self, **asked: Unpack[AskerArguments]) -> bool:
         """Return whether any policy that may apply to a request checks its answer.
 
-        If none does, the request need not be opened.
+        If no policy does, the request need not be opened.
         """
         return self._decider.may_check(self._asker(**asked))
 
@@ -170,9 +171,9 @@ class Pipeline:
         return replace(asker, overrides=self._tenants.get(asker.tenant))
 
     def open(self, body: object, **asked: Unpack[AskerArguments]) -> RequestContext:
-        """Read a request before its answer exists: evidence, gate, decision and policy.
+        """Read a request before its answer exists: find its evidence, decision and policy.
 
-        If a check is due, the models that it needs are loaded too.
+        The gate is asked if necessary. If a check is due, the models that it needs are loaded too.
 
         Args:
             body: The body of the request, as :func:`json.loads` gives it.
@@ -230,7 +231,7 @@ class Pipeline:
         )
 
     def unopened(self, failure: str, **asked: Unpack[AskerArguments]) -> RequestContext:
-        """Return the context of a request that :meth:`open` could not read, or not in time.
+        """Return the context of a request that :meth:`open` could not read, at least not in time.
 
         Answers to the request cannot be checked. The policy is the strictest one, because it is
         unknown which decision applies.
@@ -257,7 +258,7 @@ class Pipeline:
             return ""  # the check itself reports the error
 
     def _prepare(self, asker: Asker, policy: Policy) -> None:
-        """Load the models that the check will need; if that fails, the check itself reports it."""
+        """Load the models that the check will need; ignore errors, since the check reports them."""
         with suppress(Exception):
             self._judges.get(self._named(asker))
         if policy.explain and isinstance(self.explainer, LazyExplainer):
@@ -346,12 +347,12 @@ class Pipeline:
         """Check one answer with :meth:`groundwire.Detector.detect`; explain and repair nothing.
 
         Args:
-            context: A context of :meth:`open_answer`.
+            context: A context from :meth:`open_answer`.
             answer: The text of the answer.
             operating_point: The threshold; by default that of the tenant, or else of the detector.
 
         Raises:
-            GroundwireError: If the answer cannot be checked; a failed check is an error here.
+            GroundwireError: If the check fails; other methods return an outcome instead.
         """
         conversation = context.conversation
         detector, own_point = self._chosen(context.overrides)
@@ -393,7 +394,7 @@ class Pipeline:
         return detector.info if point is None else detector.info_at(point)
 
     def _chosen(self, own: Overrides | None) -> tuple[Detector, str | float | None]:
-        """Return the detector of a tenant, and the tenant's operating point, or ``None``."""
+        """Return a tenant's detector, and the operating point that the tenant set, or ``None``."""
         try:
             chosen = self._judges.known.choose(own)
             detector = self._judges.get(chosen.detector)
@@ -404,7 +405,7 @@ class Pipeline:
         return detector, chosen.operating_point
 
     def check(self, context: RequestContext, answer: Answer | str) -> Checked:
-        """Check one answer. If the check fails, no error is raised: the outcome says so."""
+        """Check one answer. A failed check raises no error: the outcome shows the failure."""
         if isinstance(answer, str):
             answer = read_answer(answer)
         calls = {each.name for each in answer.calls}

@@ -18,7 +18,7 @@ class Decider:
     Attributes:
         signals: Computes the signals of a request, such as its language.
         decisions: The decision rules, in the order of the configuration file.
-        base: The policy, as far as neither a decision nor a tenant overrides it.
+        base: The configured policy; decisions and tenants may override its fields.
     """
 
     signals: Signals
@@ -28,9 +28,9 @@ class Decider:
     def may_check(self, asker: Asker) -> bool:
         """Return whether any policy that may apply to a request checks its answer.
 
-        A request that asks for the check gets it. Otherwise the tenant's setting ``enabled``
-        decides. If the tenant does not set it, the configuration or any decision rule has to enable
-        the check.
+        If the request asks for the check, the result is true. Otherwise the tenant's setting
+        ``enabled`` decides. If the tenant has not set ``enabled``, the result is true if the
+        configuration or any decision rule enables the check.
         """
         if asker.request is not None and asker.request.enabled:
             return True
@@ -70,8 +70,8 @@ class Decider:
     def settle(self, context: RequestContext, detection: Detection) -> RequestContext:
         """Choose the decision again after the check; return the context with the new choice.
 
-        The context gets the policy of that choice too. If no decision depends on findings, or the
-        context has no signals, the context stays as it is.
+        The new context also has the policy of the new choice. If no decision depends on findings,
+        or the context has no signals, the context is returned unchanged.
         """
         if context.readings is None or not self.reads(SignalType.HALLUCINATION):
             return context

@@ -1,7 +1,7 @@
 """Turns structured answers into statements, so that each leaf (innermost value) can be checked.
 
-For ``{"built": 1950}`` the detector reads ``built: 1950``. A finding there is moved to the value in
-the raw JSON, and gets the JSON Pointer of its leaf.
+For ``{"built": 1950}`` the detector reads the statement ``built: 1950``. A finding in a statement
+is moved to the value in the raw JSON, and gets the JSON Pointer of its leaf.
 """
 
 import re
@@ -38,17 +38,18 @@ _CLASSES = frozenset(
         *("types", "unit", "units", "urgency", "verdict"),
     )
 )
-#: The form of labels: lower-case words, joined if they are several, such as ``refund_request``.
+#: Matches the form of labels: one lower-case word, or several joined ones (``refund_request``).
 _LABEL = re.compile(r"[a-z]+(?:[_-][a-z]+)*")
 #: Characters that names often have, and labels seldom have.
 _NAME = re.compile(r"[A-Z0-9]")
 #: Values that deny what their key states, such as "none" under the key "allergies".
 _DENIALS = frozenset({"absent", "false", "missing", "n/a", "no", "none", "null", "unknown"})
-#: A key that states something: several words, or a number such as a year.
+#: Matches a key that states something: it has several words, or a number such as a year.
 _STATEMENT = re.compile(r"\S\s+\S|[0-9]{3}")
 _SEVERAL_WORDS = re.compile(r"\S\s+\S")
 _SENTENCE = re.compile(r"(?:\S+\s+){4,}\S+[.!]\s*", re.DOTALL)
-#: A value of five or more words that ends like a sentence. Its statement leaves out the keys.
+#: Matches a value of five or more words that ends like a sentence. The statement for such a value
+#: leaves out the keys.
 _PROSE = re.compile(r"(?:\S+\s+){4,}\S+[.!?…][\"')\]]*\s*", re.DOTALL)
 _DATE = re.compile(
     r"(?P<year>[0-9]{4})-(?P<month>0[1-9]|1[0-2])(?:-(?P<day>[0-3][0-9])"
@@ -64,8 +65,8 @@ _MONTHS = (
 class LeafStatement:
     """A statement made from one leaf (an innermost value) of a JSON document, with its places.
 
-    The places are in the text that is checked, and in the raw answer. A document that cannot be
-    read as leaves is one statement.
+    The statement has a place in the text that is checked and a place in the raw answer. A document
+    that cannot be read as leaves is one statement.
 
     Attributes:
         start: Offset of the statement in the checked text.
@@ -73,13 +74,13 @@ class LeafStatement:
         end: End of the statement and its value in the checked text.
         raw_start: Offset of the leaf, with its key, in the raw answer.
         raw_value: The range of the value in the raw answer, without quotes. If only the key states
-            something, the range of the whole leaf, with its key.
+            something, this is the range of the whole leaf, with its key.
         raw_end: End of the leaf in the raw answer, after a closing quote.
-        pointer: The JSON Pointer of the leaf. If there are several documents, it begins with the
-            number of the document, from 0.
+        pointer: The JSON Pointer of the leaf. If there are several documents, the pointer begins
+            with the number of the document, counted from 0.
         decoded: The value without JSON's escapes; ``None`` if the statement has no string.
-        is_verbatim: Whether the value is in the statement as in the document. If not, it was
-            rewritten, as a date is.
+        is_verbatim: Whether the value stands in the statement as in the document. If not, it was
+            rewritten, as dates are.
     """
 
     start: int
@@ -95,7 +96,7 @@ class LeafStatement:
     def raw_range(self, start: int, end: int) -> tuple[int, int]:
         """Return the range in the raw answer for a range of the statement in the checked text.
 
-        If the range is in the key, or the value was rewritten, this is :attr:`raw_value`.
+        If the range is in the key, or the value was rewritten, the result is :attr:`raw_value`.
         """
         start, end = max(start, self.value_start), min(end, self.end)
         if end <= start or not self.is_verbatim:
@@ -127,9 +128,9 @@ class StructuredText:
         return replace(answer, kind=AnswerKind.STRUCTURED, text=self.raw, n_prose=self.n_prose)
 
     def place(self, checked: Checked, found: Detection) -> Checked:
-        """Move the findings in the text to the raw answer, and give each its JSON Pointer.
+        """Move the findings in the checked text to the raw answer; give each its JSON Pointer.
 
-        ``found`` is the detection of the text, from which ``checked`` was made.
+        ``found`` is the detection for the checked text, from which ``checked`` was made.
         """
         claims: list[Claim] = []
         kept: dict[int, str] = {}  # start of a span in the checked text → the span's JSON Pointer
@@ -195,8 +196,8 @@ def read_structured(
     Args:
         answer: The answer.
         form: The form of the answer that its request asks for.
-        sources: The evidence. If it contains a name from a list of choices in the schema, a choice
-            from that list is a claim, not a label.
+        sources: The evidence. If the evidence contains a name from a list of choices in the
+            schema, all choices in that list are claims, not labels.
     """
     if form.is_json and answer.kind is AnswerKind.TEXT:
         return _read("", [(answer.text, form.schema)], sources)
@@ -287,10 +288,10 @@ def _as_written(value: str) -> str:
 def _is_claim(leaf: Leaf, schema: Schema, is_named: Callable[[str], bool]) -> bool:
     """Return whether a leaf is a claim, which evidence could support.
 
-    Ids, grades and labels are no claims, because the model assigns them itself. But ``true``,
-    ``null``, blanks, and labels other than "none" or the like are claims if a key on their path
-    states something. ``false`` is never a claim. ``is_named`` is
-    :func:`_is_named` for the sources.
+    Ids, grades and labels are no claims, because the model assigns them itself, and ``false`` is
+    never a claim. But ``true``, ``null``, blanks, and labels other than "none" or the like are
+    claims if a key on their path states something. ``is_named`` is :func:`_is_named` for the
+    sources.
     """
     value, key = leaf.value, next((key for key in reversed(leaf.path) if isinstance(key, str)), "")
     words = words_of_key(key).lower().split()

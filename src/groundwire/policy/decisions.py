@@ -1,11 +1,11 @@
 """Finds the decision that applies to a request, and the reasons.
 
 A decision is a rule about the signals of a request, and the policy for requests for which the rule
-holds. Decisions are tried by priority, the highest first; decisions of equal priority, in the order
-of the configuration file. The first decision whose rule holds applies. If it is unknown whether a
-rule holds (a signal failed, or the response is still to come), the decision of this rule is
-*unsettled*: it may apply. The strictest settings of the unsettled decisions and the decision that
-applies are then used.
+holds. Decisions are tried by priority, the highest first. Those of equal priority are tried in the
+order of the configuration file. The first decision whose rule holds applies. If it is unknown
+whether a rule holds (a signal failed, or the response is still to come), the decision of this rule
+is *unsettled*: it may apply. The strictest settings of the unsettled decisions and the decision
+that applies are then used.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from groundwire.policy.ternary_logic import Truth, all_of, any_of, negate
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Conditions and rules, joined by ``AND`` or ``OR``; or one of them, negated by ``NOT``."""
+    """Conditions and rules joined by ``AND`` or ``OR``, or a single one negated by ``NOT``."""
 
     operator: Operator
     conditions: "tuple[Condition | Rule, ...]"

@@ -31,7 +31,8 @@ from groundwire.text.prompt_excerpt import both_ends
 
 #: HaluGate's threshold. A prompt needs a check if P(needs a check) is above 0.5 and at least this.
 THRESHOLD = 0.6
-#: Name of the file in a model folder with the weights of the head, which classifies embeddings.
+#: Name of the file, in a model folder, with the weights of the head. The head is the part of the
+#: model that classifies embeddings.
 HEAD = "head.npz"
 
 
@@ -63,7 +64,7 @@ def decide(probability: float, *, threshold: float) -> GateResult:
 
     Args:
         probability: P(needs a check), in [0, 1].
-        threshold: Least probability at which a check may be needed, in (0, 1].
+        threshold: Lowest probability at which a check may be needed, in (0, 1].
     """
     needed = probability > 0.5 and probability >= threshold
     return GateResult(
@@ -78,7 +79,7 @@ class Gate:
     """Decides whether answers to prompts have to be checked; safe to share between threads.
 
     Attributes:
-        threshold: Least P(needs a check) at which :func:`decide` may ask for a check, in (0, 1].
+        threshold: Lowest P(needs a check) at which :func:`decide` may ask for a check, in (0, 1].
         revision: Revision of the model that answers: the gate in this package, a gate trained with
             ``groundwire train gate``, or a classifier from a folder.
     """
@@ -107,7 +108,7 @@ class Gate:
             model: ``None`` or ``"gate"`` for the embedded gate; or a folder that
                 ``groundwire train gate`` wrote; or a Hugging Face classifier with the classes of
                 HaluGate's Sentinel, by its folder or its hub id.
-            threshold: Least P(needs a check) at which :func:`decide` may ask for a check, in
+            threshold: Lowest P(needs a check) at which :func:`decide` may ask for a check, in
                 (0, 1].
             revision: Commit of a hub model, 40 hexadecimal digits.
             device: ``cpu`` or ``cuda:N``, for loaded classifiers.

@@ -261,8 +261,8 @@ def reach(policy: Policy, *, has_evidence: bool) -> frozenset[Action]:
 def rule(policy: Policy, detection: Detection) -> Ruling:
     """Return the action on a checked answer, and the reasons for it.
 
-    For a hallucinated answer, this is the strongest of the rulings on its findings and on the rest
-    of it, so that no finding makes the action on a failed or incomplete check milder.
+    A hallucinated answer gets a ruling for each finding, and one for the rest of the answer; the
+    strongest is returned. So no finding makes the action on a failed or incomplete check milder.
     """
     outcome = detection.outcome
     if outcome is not Outcome.HALLUCINATED or not detection.spans:

@@ -30,8 +30,9 @@ Embedder = Callable[[Sequence[str]], "NDArray[np.floating]"]
 NEEDED, NOT_NEEDED = "needs_fact_check", "no_fact_check_needed"
 #: The domain of prompts that are in no other domain.
 GENERAL = "general"
-#: The least cosine between the embeddings of a prompt in a domain and of the domain's description,
-#: for rules without a threshold. Chosen for the embedded encoder by ``benchmarks/domains.py``.
+#: Lowest cosine, between the embeddings of a prompt and of a domain's description, at which the
+#: prompt counts as in the domain, for rules without a threshold. ``benchmarks/domains.py`` chose it
+#: for the embedded encoder.
 DOMAIN_THRESHOLD = 0.18
 
 #: Built-in domains and their descriptions.
@@ -131,8 +132,8 @@ class DomainRule:
 class EmbeddingRule:
     """Example phrases that the prompt is compared with.
 
-    The signal holds if the highest or the mean cosine of the embeddings, as ``aggregation`` says,
-    reaches the threshold.
+    The signal holds if the cosines between the embeddings of prompt and examples reach the
+    threshold. ``aggregation`` says whether the highest or the mean of the cosines counts.
     """
 
     name: str
@@ -151,11 +152,11 @@ class LanguageRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HallucinationRule:
-    """A kind of finding; the signal holds if the check has such a finding.
+    """A kind of finding; the signal holds if the check of the answer found one of this kind.
 
     Attributes:
-        label: Label of the finding; ``None``: any label.
-        min_severity: The least severity of the finding, 0 to 4.
+        label: Label that the finding must have; ``None``: any label.
+        min_severity: Lowest severity that the finding may have, 0 to 4.
     """
 
     name: str
@@ -180,7 +181,7 @@ class SignalRules:
         domains: Rules of the domains that the configuration describes or a decision names. The
             domain ``general`` is not among them: it holds if no other domain does.
         fact_check: The configuration's names and descriptions of the two results of the gate:
-            the prompt needs a fact check, or does not. They are read, and change nothing.
+            the prompt needs a fact check, or does not. Names and descriptions have no effect.
     """
 
     keywords: tuple[KeywordRule, ...] = ()
@@ -196,8 +197,8 @@ class SignalRequest:
     """The input of all signals of a request.
 
     Attributes:
-        needs_fact_check: The gate's answer. Without one, ``True`` if the request bypasses the gate,
-            else ``None``.
+        needs_fact_check: The gate's answer. If the gate gave none, ``True`` if the request bypasses
+            the gate, else ``None``.
         detection: The result of the check; ``None`` as long as there is no response.
     """
 

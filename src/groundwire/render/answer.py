@@ -16,9 +16,9 @@ from groundwire.text.screen import visible
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-#: The most sources that a page shows; it says how many others there are.
+#: Highest number of sources that a page shows; of the others it gives only the number.
 MAX_SOURCES = 50
-#: About this many characters are shown before and after a line of evidence.
+#: Approximate number of characters that are shown before and after a line of evidence.
 _CONTEXT_CHARS = 240
 
 
@@ -241,7 +241,7 @@ def _between(
     """Yield the text between two positions, without the parts far from lines of evidence.
 
     ``is_first``: no line of evidence comes before the text. ``is_last``: none comes after the text.
-    If both are true, the text is shown from its beginning.
+    If both are true, the beginning of the text is shown, or all of a short text.
     """
     first = start if is_first and not is_last else start + _CONTEXT_CHARS
     last = end if is_last else end - _CONTEXT_CHARS
@@ -364,7 +364,7 @@ def _stretches(detection: Detection) -> Iterator[_Stretch]:
 
 
 def _fragments(piece: Piece, stretches: Sequence[_Stretch]) -> Iterator[tuple[str, _Stretch]]:
-    """Cut a piece of text at the stretches of the answer."""
+    """Cut a piece of text where stretches begin or end; yield each part with its stretch."""
     is_verbatim = len(piece.shown) == piece.end - piece.start
     # Index of the first stretch that ends after the start of the piece.
     at = bisect_right(stretches, piece.start, key=itemgetter(1))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _Name = TypeVar("_Name", bound=StrEnum)
 
-#: The most sources that the report lists; it says how many others there are.
+#: Highest number of sources that the report lists; of the others it gives only the number.
 MAX_SOURCES_SHOWN = 20
 
 PATHS = {

@@ -52,7 +52,7 @@ def render_text(template: str, *, color: bool = False, **values: Any) -> str:  #
     from markupsafe import Markup
 
     paint = painter(color=color)
-    # Markup, so that the colour codes are not escaped.
+    # Markup is printed as it is; in other text, the colour codes would be made visible.
     values["paint"] = lambda text, style=DIM: Markup(paint(str(text), style))
     return render(template, **values).rstrip("\n")
 

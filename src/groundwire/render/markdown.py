@@ -39,7 +39,7 @@ def divide(text: str) -> list[str | Piece]:
     The text becomes one piece of plain text if it has a lone carriage return, if a piece cannot be
     found in it, or if the parser drops some of it.
     """
-    # The parser reads "\r\n" as "\n". The space keeps the length, so offsets stay the same.
+    # The parser reads "\r\n" as "\n". A space in place of "\r" keeps the offsets as they are.
     source = text.replace("\r\n", " \n")
     if "\r" not in source:
         try:

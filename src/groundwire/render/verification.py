@@ -16,7 +16,8 @@ from groundwire.verify.report import ClaimReport, VerificationReport
 from groundwire.verify.rule import ClaimStatus
 from groundwire.verify.verifier import Judged, Readout
 
-#: The most claims beyond ``max_claims`` that the report lists; it says how many others there are.
+#: Highest number of claims beyond ``max_claims`` that the terminal's report lists; of the others it
+#: gives only the number.
 MAX_UNSCORED_SHOWN = 20
 _ID_CHARS = 40
 _NOTHING = "-"
@@ -91,7 +92,7 @@ def report_to_terminal(report: VerificationReport, *, color: bool) -> str:
 
 
 def shared_values(report: VerificationReport) -> dict[str, Any]:
-    """Return the variables that the templates of text and page share."""
+    """Return the variables that the templates of the terminal's report and the HTML page share."""
     return {
         "report": report,
         "statuses": describe_statuses(report),

@@ -42,8 +42,8 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 #: A word that only white space separates from the next word, unlike words in a list of names.
 _FLOWING = re.compile(rf"(?<![\w'’.-])({_WORD.pattern})(?=[ \n]+\w)")
 _AT_START = re.compile(rf"(?:\A|(?<=[.!?:]\s))({_WORD.pattern})(?=[ \n]+\w)")
-#: Least number of different common words of another language in a text that counts as foreign. This
-#: limit separated sixty short texts in English and seven other languages without an error.
+#: Lowest number of different common words of one other language at which a text counts as foreign.
+#: This limit separated sixty short texts in English and seven other languages without an error.
 _MIN_FOREIGN = 2
 #: The limit in place of ``_MIN_FOREIGN`` for texts of more than ``_SHORT_CHARS`` characters, since
 #: these may contain lists of foreign names.
@@ -86,8 +86,9 @@ def identify(text: str) -> str | None:
 def is_foreign(text: str) -> bool:
     """Return whether a text in Latin letters is in a language other than English; false in doubt.
 
-    Foreign names do not make a text foreign. Only common words of the other language within running
-    text count and, if the text is short, lower-case words with accents.
+    Foreign names in an English text do not make it foreign. Only common words of the other language
+    count, and only if nothing but a space or line break separates them from the next word, as in a
+    sentence but not in a list of names. In a short text, lower-case words with accents count too.
 
     >>> is_foreign("Der Turm ist 330 Meter hoch."), is_foreign("Die Zeit and La Repubblica agree.")
     (True, False)
@@ -98,7 +99,7 @@ def is_foreign(text: str) -> bool:
     found = {word.casefold().replace("’", "'") for word in counted}
     n_english, is_short = len(found & WORDS["en"]), len(text) <= _SHORT_CHARS
     if len(found & _FOREIGN) + is_short <= 2 * n_english:
-        return False  # no language has more of the words than all have together
+        return False  # no single language has more of the words than all together
     most = max(len(found & known) for code, known in WORDS.items() if code != "en")
     most += is_short and any(
         word.islower() and len(word) > _SMALL_CHARS and not word.replace("’", "'").isascii()

@@ -210,7 +210,8 @@ def _labelled(path: Sequence[str], value: str) -> str:
 class _Walk:
     """Cuts a text into lines, row by row, and keeps track of its headings and code blocks.
 
-    The text may be a value in a block of data within other prose; ``depth`` counts these blocks.
+    The text may be a value in a block of data within other prose; ``depth`` is the number of such
+    blocks around the text.
     """
 
     def __init__(self, text: str, depth: int = 0) -> None:
@@ -335,8 +336,8 @@ class _Walk:
         self._prose(row.start, resume=min(row.end + 1, len(self.text)))
         outer = [(level, title) for level, title in self.headings if level < found.level]
         self._set_headings([*outer, (found.level, layout.shortened(found.title))])
-        # The line of a title has that title as its heading, so that it shares a passage with the
-        # text below.
+        # The line of a title has that title as its heading, so that the line shares a passage with
+        # the text below.
         start = row.start + found.start
         self._add(start, start + len(found.title))
         return i + 1

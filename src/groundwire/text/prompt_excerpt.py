@@ -1,6 +1,6 @@
 """Prepares prompts for classifiers: shortens them, or adds the previous question."""
 
-#: The most characters of a prompt that the models read, half of them at each end.
+#: Limit on the characters of a prompt that the models read: half of them at each end.
 MAX_CHARS = 4_000
 # A question of at most this many words may refer to the previous question: "And the second one?"
 _FEW_WORDS = 6

@@ -26,9 +26,9 @@ def stretch(text: str, *, around: str, width: int = QUOTE_CHARS) -> tuple[int, i
     """Find the stretch of a text that has the most words in common with ``around``.
 
     Returns:
-        Start and end of a stretch of whole words, at most ``width`` characters long; those of the
-        first ``width`` characters if every word is longer. Words of up to three letters are not
-        counted as words in common.
+        Start and end of a stretch of whole words, at most ``width`` characters long. If every word
+        is longer, the stretch is the first ``width`` characters. Words of up to three letters are
+        not counted as words in common.
     """
     wanted = {
         word.casefold() for word in _WORD.findall(around) if len(word) > 3 or not word.isalpha()

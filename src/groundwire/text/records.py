@@ -1,7 +1,7 @@
 """Parses JSON, JSON Lines and Python literals (``str(dict)``) with exact offsets.
 
-The parsers of the standard library do not fit. ``json`` does not report offsets, ``ast`` does but
-is not made for hostile input, and both recurse. This parser also accepts trailing commas and raw
+The parsers of the standard library do not fit. ``json`` does not report offsets. ``ast`` does, but
+it is not made for hostile input. Both recurse. This parser also accepts trailing commas and raw
 line breaks in strings, and its time is linear in the text.
 """
 
@@ -51,10 +51,11 @@ _IDENTIFIER = re.compile(r"[\w.\-]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?<!\b[a-z])(?=[A-Z])(?<!Wi(?=Fi))|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[.\-](?=[^\W\d_])")
 
-#: The most keys of its path that a leaf keeps, so that memory is linear in the text.
+#: Highest number of keys of its path that a leaf, a value that contains no other values, keeps. The
+#: limit keeps memory linear in the text.
 _MAX_KEYS = 6
-#: The most characters that a leaf keeps of each key of its path but the last, so that memory is
-#: linear in the text.
+#: Highest number of characters that a leaf keeps of each key of its path except the last. The limit
+#: keeps memory linear in the text.
 _MAX_KEY_CHARS = 60
 #: Greatest depth of nesting in data. Each open container takes a few hundred bytes of memory.
 _MAX_NESTING = 200_000
@@ -71,17 +72,17 @@ class DataField(NamedTuple):
         value_start: Offset of the value, opening quote included.
         kind: ``string``, ``atom`` (number, boolean, null) or ``empty`` (empty container).
         keys: The keys that lead to the leaf, decoded, outermost first, at most the last six. If
-            the leaf has a key of its own, it is the last.
+            the leaf has a key of its own, that key is the last.
         has_key: Whether the leaf has a key of its own; an element of a list has none.
         owner: Number of the object that the leaf belongs to, or 0 outside of objects. A leaf under
             ``metadata`` or ``meta`` belongs to the object around the metadata.
         document: Number of the object or list at the top level that holds the leaf, from 0. In
             JSON Lines, each line is such an object or list.
-        listing: Number of the list that holds the leaf, from 1. Only lists at the top level and
-            directly under an object at the top level are numbered; 0 outside of them.
+        listing: Number of the list that holds the leaf, from 1; 0 outside of numbered lists. Only
+            lists at the top level and directly under an object at the top level are numbered.
         item: Number of the element that holds the leaf in the list ``listing``, unique in the text;
             0 if ``listing`` is 0.
-        is_item: Whether the leaf is itself an element of that list.
+        is_item: Whether the leaf is itself an element of the list ``listing``.
     """
 
     start: int
@@ -208,7 +209,7 @@ class _Frame:
 
     Attributes:
         field: The leaf for the container, added to the leaves only if the container is empty. The
-            leaves of the elements take their outer keys, ``listing`` and ``item`` from it.
+            leaves of the elements take their outer keys, ``listing`` and ``item`` from this leaf.
         closer: The bracket that closes the container.
         owner: Number of the object that the container's elements belong to.
         number: Number of this list if it is numbered (see :attr:`DataField.listing`), else 0.
@@ -265,8 +266,8 @@ class _Scan:
                     leaf = self._child("string" if kind == "string" else "atom", start, position)
                     self.fields.append(leaf)
                     self.expected = "next"
-        # At an unclosed string, all of the remaining text was searched for the closing quote, so it
-        # counts as read.
+        # At an unclosed string, all of the remaining text was searched for the closing quote, so
+        # all of this text counts as read.
         is_open = _QUOTE.match(self.text, position, end) is not None
         raise _NotDataError(end if is_open else position)
 

@@ -4,7 +4,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
-#: Greatest share of letters of scripts other than Latin in a text that the model can read.
+#: Highest share of letters that are not Latin, among all letters of a text, at which the models can
+#: read the text.
 MAX_UNREADABLE = 0.3
 
 _NOT_ASCII = re.compile(r"[^\W\d_\x00-\x7f]")

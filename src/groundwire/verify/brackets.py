@@ -2,10 +2,11 @@
 
 A span, here, is a passage of the evidence with an id. The text in brackets shows whether the
 brackets are a citation. ``[intro]`` is a citation if a span has the id ``intro``, and ``[note-9]``
-if a span has an id of the same shape, such as ``note-1``. ``[Source 3]`` always is a citation. So
-is ``[S0, nope]``, because of ``S0``; ``nope`` is an unknown id if no span has it. Any single word
-in brackets can be a citation because of its place (:func:`bracketed`). A range that is too long, or
-runs backwards such as ``S9-S1``, is one unknown id.
+if a span has an id that differs only in the number, such as ``note-1``. An id of a usual form, such
+as ``Source 3`` or ``S0``, always makes a citation, even beside other words: ``[S0, nope]`` is a
+citation, and ``nope`` is an unknown id if no span has it. Any single word in brackets can be a
+citation because of its place (:func:`bracketed`). A range of ids that is too long, or runs
+backwards such as ``S9-S1``, is read as one unknown id.
 """
 
 import re
@@ -41,7 +42,7 @@ _EDITORIAL = re.compile(
 )
 # The patterns below are matched against an answer in which NUL characters replace the citations
 # that were found already.
-# A citation after a word has a blank before its bracket: list[str] is code.
+# Between a word and a citation there is a blank: without one, as in list[str], the text is code.
 _AFTER_WORD = re.compile(r"[\w\"'”’)*%][ \t\u00a0]+\Z")
 _AFTER_CITATION = re.compile(r"(?:\0|[.!?…。])[ \t\u00a0]*\Z")
 _ENDS_SENTENCE = re.compile(r"[\"'”’)*_]{0,4}(?:[.!?…。]|\s*$|[ \t]*\|)", re.MULTILINE)
@@ -85,12 +86,12 @@ def bracketed(
 
 
 def without_code(text: str) -> str:
-    """Replace code by spaces; lines and offsets stay as they are."""
+    """Replace code with spaces; lines and offsets stay as they are."""
     return _CODE.sub(lambda code: re.sub(r"[^\n]", " ", code.group()), text)
 
 
 def masked(text: str, citations: Iterable[Citation], fill: str = "\0") -> str:
-    """Replace citations, given in order, by fill characters, so that offsets stay valid."""
+    """Replace citations, given in order, with fill characters, so that offsets stay valid."""
     parts, position = [], 0
     for each in citations:
         parts += [text[position : each.start], fill * (each.end - each.start)]
@@ -101,9 +102,10 @@ def masked(text: str, citations: Iterable[Citation], fill: str = "\0") -> str:
 def _is_where_citations_stand(hidden: str, match: re.Match[str]) -> bool:
     """Return whether a bracket stands where citations usually stand.
 
-    They stand after a citation or the end of a sentence, unless a letter or digit follows the
-    bracket; before a citation; and between a word and the end of a sentence, line or table cell. In
-    ``hidden``, the answer, NUL characters replace the citations that were found already.
+    Citations usually stand after another citation or the end of a sentence, without a letter or
+    digit right behind the bracket; before another citation; and between a word and the end of a
+    sentence, line or table cell. ``hidden`` is the answer, with NUL characters in place of the
+    citations that were found already.
     """
     before = hidden[max(0, match.start() - 8) : match.start()]
     if _AFTER_CITATION.search(before):

@@ -6,8 +6,8 @@ has no sign: evidence against a claim brings information too, so :mod:`~groundwi
 decides by the divergence only if it is asked to.
 
 Probabilities are given as intervals, and results as bounds. The divergence is convex in both
-probabilities, and 0 where they are equal. So its bounds are found at ends of the intervals, except
-that the lower bound is 0 if the intervals overlap.
+probabilities, and 0 where they are equal. So the bounds of the divergence are its values at ends of
+the intervals, except that the lower bound is 0 if the intervals overlap.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from math import log, log2
 
 from groundwire.verify.interval import ProbabilityInterval
 
-#: Probabilities are kept this far from 0 and 1, where the divergence is infinite.
+#: Probabilities are kept at least this far from 0 and 1, where the divergence may be infinite.
 CLIP = 1e-12
 
 
@@ -56,7 +56,9 @@ def kl(to: float, start: float, units: Units = Units.BITS) -> float:
 def observed(
     posterior: ProbabilityInterval, prior: ProbabilityInterval, units: Units = Units.BITS
 ) -> Amount:
-    """Return bounds of the information that evidence brings, KL(p₁ ‖ p₀): posterior p₁, prior p₀.
+    """Return bounds of the information that evidence brings.
+
+    The information is KL(p₁ ‖ p₀), for the posterior p₁ and the prior p₀.
 
     >>> observed(ProbabilityInterval.exactly(0.97), ProbabilityInterval.exactly(0.97)).max
     0.0
@@ -67,10 +69,11 @@ def observed(
 
 
 def required(target: float, prior: ProbabilityInterval, units: Units = Units.BITS) -> Amount:
-    """Return bounds of the information that a claim needs, KL(τ ‖ p₀): target τ, prior p₀.
+    """Return bounds of the information that a claim needs.
 
-    The prior is the probability without the evidence. A claim with a prior above the target needs
-    information too, because KL is never negative.
+    The information is KL(τ ‖ p₀), for the target τ and the prior p₀, which is the probability
+    without the evidence. A claim with a prior above the target needs information too, because KL is
+    above 0 wherever target and prior differ.
     """
     return observed(ProbabilityInterval.exactly(target), prior, units)
 

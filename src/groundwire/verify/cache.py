@@ -15,7 +15,8 @@ MAX_CALLS = 4096
 _SALT = secrets.token_bytes(32)
 
 
-#: Key of a call → the answers to it, without prompts, for all verifications of this process.
+#: The cache of all verifications in this process: it maps the key of a call to the answers of the
+#: call, one for each claim. Prompts and costs of the answers are not stored.
 SHARED: LRUCache[bytes, tuple[Readout, ...]] = LRUCache(MAX_CALLS)
 #: Protects ``SHARED``, because an ``LRUCache`` must not be used by two threads at once.
 LOCK = Lock()

@@ -37,15 +37,15 @@ class CitationThresholds:
     P(YES) is the verifier's probability that some spans (passages of evidence) support the claim.
 
     Attributes:
-        supports: Least P(YES) at which spans support a claim; in a verification, the setting
+        supports: Lowest P(YES) at which spans support a claim; in a verification, the setting
             ``verify.target`` replaces it.
-        adds_bits: Least rise of the probability, in bits, by which a cited span adds something to
-            the other cited spans.
-        corroborates: Least P(YES) with a cited span alone at which the span is not decorative.
-        attributes: Least gain in log-odds, in nats, of an uncited span alone over the cited spans,
-            for the status ``misattributed``.
-        completes: Least gain in log-odds, in nats, of the cited spans and an uncited span together
-            over each of the two alone, for the status ``partial``.
+        adds_bits: Smallest rise of the probability, in bits, at which a cited span is taken to add
+            something to the other cited spans.
+        corroborates: Lowest P(YES) with a cited span alone at which the span is not decorative.
+        attributes: Smallest gain in log-odds, in nats, for the status ``misattributed``: from the
+            cited spans to an uncited span alone.
+        completes: Smallest gain in log-odds, in nats, for the status ``partial``: from the cited
+            spans, and also from an uncited span alone, to all of them together.
     """
 
     supports: float = 0.95
@@ -104,7 +104,7 @@ class CitationFinding(JsonRecord):
             span that it should have cited, or both. Empty if no such span was found.
         decorative: Ids of the cited spans that add nothing.
         bits: Id of a cited span → bits it adds to the other cited spans, KL(all ‖ without it);
-            negative if the claim is likelier without it.
+            negative if the claim is likelier without the span.
         unsupported: Stretches of the claim that its citations do not support. Empty if the
             citations support the claim, if there are none or they could not be checked, or if the
             verifier does not read word by word.
@@ -164,9 +164,10 @@ def classify(
 def agreeing(finding: CitationFinding, status: ClaimStatus) -> CitationFinding:
     """Correct a finding about citations that disagrees with the status of its claim.
 
-    On a contradicted or not entailed claim, a finding ``supported`` or ``decorative`` becomes
-    ``contradicted`` or ``unsupported``. Any other finding is returned unchanged. Finding and status
-    disagree if the cited spans support the claim, although all spans together do not.
+    For a contradicted claim, a finding ``supported`` or ``decorative`` becomes ``contradicted``;
+    for a claim that is not entailed, it becomes ``unsupported``. Any other finding is returned
+    unchanged. Finding and status disagree, for example, if the cited spans support the claim,
+    although all spans together do not.
     """
     refuted = {
         ClaimStatus.CONTRADICTED: CitationStatus.CONTRADICTED,

@@ -38,6 +38,11 @@ class IdMap:
     def of(cls, known: Iterable[str], written: Iterable[str]) -> "IdMap":
         """Make the map for an answer, from the ids of the spans and the ids that the answer writes.
 
+        The answer counts the spans from 1 if there is a span ``S0``, and all written ids are plain
+        numbers that otherwise mean no span. In the first example, ``2`` otherwise means no span, so
+        it is the second span. In the second example, ``1`` means the span ``S1``, so the answer
+        does not count from 1, and ``2`` means no span.
+
         >>> IdMap.of(["S0", "S1"], ["2"]).meaning("2")
         'S1'
         >>> IdMap.of(["S0", "S1"], ["1", "2"]).meaning("2") is None

@@ -1,9 +1,13 @@
 """Divides an answer into claims, and finds the spans that each claim cites.
 
 A span is a passage of the evidence with an id. Claims are sentences or lines. A citation belongs to
-the claim around it, or else usually to the claim before it. ``[S0]``, ``[1]``, ``[S0, S1]`` and
-``[S1-S3]`` are citations, and so are the brackets that :mod:`groundwire.verify.brackets` finds. A
-caller may replace all these forms by a regular expression with a group ``id``.
+the claim around it, or else usually to the claim before it.
+
+Citations are ids in square brackets, such as ``[S0]``, ``[1]``, ``[S0, S1]`` and ``[S1-S3]``, and
+the other brackets that :mod:`groundwire.verify.brackets` finds. Round brackets are a citation if
+they have only ids of spans, such as ``(S1)``, or ids like another that the answer cites, such as
+``(S9)`` beside ``[S1]``. East Asian brackets, 【】 and ［］, are read as square brackets. If the
+caller passes a regular expression with a group ``id``, only its matches are citations.
 """
 
 import re
@@ -131,7 +135,9 @@ def read_claims(
 
 
 def read_answer(answer: str, spans: Sequence[Source], settings: Verify) -> ReadAnswer:
-    """Divide an answer into claims and asides; the settings say how claims are split and cite.
+    """Divide an answer into claims and asides.
+
+    The settings say whether claims are sentences or lines, and what citations look like.
 
     Raises:
         NotVerifiedError: If the regular expression cannot be used.
@@ -206,8 +212,9 @@ def find_citations(
 def _round_ids(text: str, known: frozenset[str]) -> frozenset[str]:
     """Return the ids that count as citations in round brackets.
 
-    These are the ids of spans, and all ids in the text that have the same letters before their
-    number as an id that the text cites: if the text cites ``[S1]``, ``(S9)`` is a citation too.
+    These are the ids of spans (``S2`` for a span ``2``), and all ids in the text that have the same
+    letters before their number as an id that the text cites: if the text cites ``[S1]``, ``(S9)``
+    is a citation too.
     """
     ids = round_ids(known)
     letters = {

@@ -1,7 +1,7 @@
 """Calls endpoints over HTTP with OpenAI's official client, and limits the time and size of replies.
 
 The official client's timeout is for one read, so an endpoint that sends a byte now and then could
-keep its caller waiting without end. Here the whole reply of each try has a deadline too.
+keep its caller waiting without end. Here, the whole reply to each try has a deadline too.
 """
 
 import re
@@ -48,9 +48,9 @@ class ChatClient:
             base_url: URL of the endpoint.
             api_key: Key that is sent with each call.
             timeout_s: Seconds that one try may take.
-            max_retries: The most retries of a call, for instance after status 429 or 5xx.
+            max_retries: Limit on the retries of a call, for instance after status 429 or 5xx.
             what: Feature that needs the official client, for the error if the client is missing.
-            scope: Tells whether the caller has given up; then nothing more is sent.
+            scope: Tells whether the caller has given up. After that, nothing more is sent.
 
         Raises:
             MissingExtraError: If the official client is not installed.

@@ -25,7 +25,7 @@ class TraceArguments(TypedDict, total=False):
         require_citations: Whether a claim without citations is flagged.
         context_mode: Spans (passages of evidence) that a claim is read with: ``cited``, ``all``, or
             ``auto`` (the cited spans, or all if the claim cites nothing).
-        timeout_s: Seconds for one call of an endpoint or a service.
+        timeout_s: Seconds for one call to an endpoint or a service.
         verifier: ``local`` (a model on this machine), ``openai`` (an endpoint with logprobs),
             ``service``, or an object that is a verifier.
         rule: ``signed``: a claim must reach the target with its evidence, and not without. ``kl``:
@@ -33,21 +33,23 @@ class TraceArguments(TypedDict, total=False):
         citation_regex: Pattern of a citation (RE2's syntax), with a group ``id``.
         units: Units of information: ``bits`` or ``nats``.
         placeholder: Text in place of evidence that is taken away.
-        min_log_odds_gain: Least gain in log-odds that the evidence must bring by the rule
-            ``signed``, in nats, 0 or more.
-        temperature: Temperature of an endpoint, 0 to 2.
+        min_log_odds_gain: Smallest gain in log-odds, in nats, 0 or more, that the evidence must
+            bring for a claim to pass by the rule ``signed``.
+        temperature: Sampling temperature at an endpoint, 0 to 2.
         top_logprobs: Number of likeliest tokens that an endpoint is asked for, 1 to 20.
-        max_concurrency: The most calls to an endpoint at the same time, 1 to 64.
+        max_concurrency: Limit on the calls to an endpoint at the same time, 1 to 64.
         use_cache: Whether answers of an endpoint at temperature 0 are cached in this process.
         group_claims: Whether claims with the same evidence share a call.
-        max_group_size: The most claims in a shared call, 1 to 64.
-        max_group_prompt_chars: The most characters of the prompt of a shared call, 1000 or more.
+        max_group_size: Limit on the claims in a shared call, 1 to 64.
+        max_group_prompt_chars: Limit on the characters in the prompt of a shared call, 1000 or
+            more.
         include_prompts: Whether the report includes the prompts.
-        max_prompt_chars: The most characters of each prompt in the report.
-        base_url: URL of an endpoint; ``None``: ``OPENAI_BASE_URL``, or OpenAI's.
-        service_url: URL of a service; ``None``: ``BERRY_SERVICE_URL``.
+        max_prompt_chars: Limit on the characters of each prompt in the report.
+        base_url: URL of an endpoint; ``None`` for the variable ``OPENAI_BASE_URL``, or else
+            OpenAI's own URL.
+        service_url: URL of a service; ``None`` for the variable ``BERRY_SERVICE_URL``.
         plain_http_host: Host to which plain HTTP is allowed, besides this machine.
-        api_key: Key of the endpoint or service; ``None``: ``OPENAI_API_KEY``.
+        api_key: Key of the endpoint or service; ``None`` for the variable ``OPENAI_API_KEY``.
     """
 
     verifier_model: str | None
@@ -80,7 +82,7 @@ class AnswerArguments(TraceArguments, total=False):
     """Arguments of the verification of an answer.
 
     Attributes:
-        max_claims: The most claims that are verified; an answer with more is flagged.
+        max_claims: Limit on the claims that are verified; an answer with more is flagged.
         claim_split: Whether claims are ``sentences`` or ``lines``.
     """
 
@@ -91,17 +93,18 @@ class AnswerArguments(TraceArguments, total=False):
 def detect_hallucination(
     answer: str, spans: Sequence[Mapping[str, Any]], **arguments: Unpack[AnswerArguments]
 ) -> VerificationReport:
-    """Verify an answer claim by claim: does the evidence state it, and does it need the evidence?
+    """Verify each claim of an answer: does the evidence state the claim, and is it needed for that?
 
-    A claim is read with its evidence (the posterior), and with the cited evidence taken away, or
-    all evidence if it cites none (the prior). By the rule ``signed``, a claim passes only if the
-    posterior reaches the target and the prior does not. See ``docs/verify.md`` for how to read the
-    report.
+    A claim is read with its evidence, which gives the posterior. The prior comes from reading the
+    claim with the cited evidence taken away, or with all evidence taken away if it cites none. By
+    the rule ``signed``, a claim passes only if the posterior reaches the target and the prior does
+    not. See ``docs/verify.md`` for how to read the report.
 
     Args:
         answer: The answer, with citations such as ``[S0]``.
-        spans: The evidence: ``{"sid": "S0", "text": "..."}``; ``id`` and ``snippet`` work as
-            well. A span without an id gets ``s1``, ``s2``... by its place.
+        spans: The evidence, a list of spans such as ``{"sid": "S0", "text": "..."}``; the keys
+            ``id`` and ``snippet`` work as well. A span without an id gets ``s1``, ``s2``... by its
+            place.
         arguments: See :class:`AnswerArguments`. The default verifier is ``local``.
 
     Returns:
@@ -126,9 +129,10 @@ def audit_trace_budget(
     """Verify a plan or a reasoning trace step by step.
 
     Args:
-        steps: ``{"idx": 0, "claim": "...", "cites": ["S0"], "confidence": 0.95}``, or a mapping
-            with such a list as ``steps``. ``confidence`` is the step's own target; the default is
-            ``default_target``. All steps are verified; the report sorts them by ``idx``.
+        steps: A list of steps such as ``{"idx": 0, "claim": "...", "cites": ["S0"], "confidence":
+            0.95}``, or a mapping with such a list as ``steps``. ``confidence`` is the step's own
+            target; the default is ``default_target``. All steps are verified; the report sorts them
+            by ``idx``.
         spans: The evidence, as for :func:`detect_hallucination`.
         arguments: See :class:`TraceArguments`.
 

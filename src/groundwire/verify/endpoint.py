@@ -15,7 +15,7 @@ from groundwire.verify.verifier import FailureKind
 #: Base URL of the official client's default endpoint.
 OPENAI_URL = "https://api.openai.com/v1"
 
-#: The most retries of a call by the verifier ``openai``, for instance after status 429 or 5xx.
+#: Limit on the retries of a call by the verifier ``openai``, for instance after status 429 or 5xx.
 MAX_RETRIES = 2
 
 

@@ -90,7 +90,7 @@ class CitationCase:
     def first(self) -> list[frozenset[str]]:
         """Return the sets of cited spans to ask about first.
 
-        For the cited spans S0, S1 and S2 these are all three, every two of them, and each alone.
+        These are all cited spans together, the cited spans without each one, and each one alone.
         """
         cites = self.claim.cites
         if not cites:
@@ -101,7 +101,7 @@ class CitationCase:
     def second(self, thresholds: CitationThresholds) -> list[frozenset[str]]:
         """Return the sets of spans to ask about next, which contain uncited spans.
 
-        There are none if the citations are known and the cited spans support the claim.
+        There are none if the claim cites no unknown id, and the cited spans support the claim.
         """
         cited = self._yes(self.cites)
         if not self.claim.unknown and cited is not None and cited >= thresholds.supports:
@@ -158,7 +158,7 @@ class CitationCase:
         return answer.yes.low if isinstance(answer, Readout) else None
 
 
-#: Statuses of claims whose finding lists no unsupported words.
+#: Statuses of findings that list no unsupported words.
 _SOUND = frozenset({CitationStatus.SUPPORTED, CitationStatus.DECORATIVE, CitationStatus.UNCITED})
 
 

@@ -19,9 +19,9 @@ def judge_claims(
 ) -> tuple[ClaimReport, ...]:
     """Verify claims, and return a report on each.
 
-    A claim that :func:`before_reading` does not decide is read with its evidence and, if the
-    verifier answers, without the cited spans too, or without any span if the claim cites none. A
-    span is a passage of the evidence with an id.
+    A claim that :func:`before_reading` does not decide is read with its evidence. If the verifier
+    answers, the claim is also read without the spans that it cites, or without any span if it cites
+    none. A span is a passage of the evidence with an id.
     """
     decides_by, units = rule.DecisionRule(settings.rule), Units(settings.units)
     targets = [settings.target if each.target is None else each.target for each in claims]
@@ -31,8 +31,8 @@ def judge_claims(
     for at, posterior in enumerate(posteriors):
         if posterior is not None:
             decisions[at] = rule.after_posterior(posterior, target=targets[at], rule=decides_by)
-    # Claims flagged so far are read without evidence too: the report shows what information they
-    # lack.
+    # Claims that the posterior has flagged are read without evidence too, so that the report can
+    # show how much information they lack.
     was_read = [isinstance(each, Readout) for each in posteriors]
     priors = _answers(verifier, claims, was_read, contexts.prior)
     reports = []
@@ -65,7 +65,7 @@ def judge_claims(
 def before_reading(
     claim: VerifiableClaim, contexts: Contexts, settings: Verify
 ) -> ClaimDecision | None:
-    """Decide on a claim without a verifier, for example on one that cites an unknown id.
+    """Decide on a claim without a verifier, for example if it cites an unknown id.
 
     Return ``None`` if a verifier has to read the claim.
     """

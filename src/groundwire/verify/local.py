@@ -48,8 +48,8 @@ _GRAPHS = (CROSS_GRAPH, "reader.onnx")
 #: Limit on the claims that a verification queues at a time: detections use the same threads.
 _MAX_WAITING = 8
 #: A conflict that needs the model's doubt (``stands_alone`` is false) counts only if the highest
-#: P(not supported) of its words is at least this. From here on, annotators marked 92 to 100 % of
-#: the numbers, dates and fields in validation answers.
+#: P(not supported) of its words is at least this. Of the conflicting numbers, dates and fields of
+#: validation answers that the model doubts so much, annotators marked 92 to 100 % as wrong.
 _DOUBTED = 0.6
 #: The highest P(YES) of a claim with a conflict that makes the answer NO.
 DENIED = 0.1
@@ -105,7 +105,7 @@ class LocalVerifier:
     def __init__(self, reader: Reader, claim_map: ClaimMap, *, scope: Scope = ANYONE) -> None:
         """Make a verifier from its parts; :meth:`load` is the usual way."""
         self._reader, self.claim_map, self._scope = reader, claim_map, scope
-        # The claim map is fitted on uncalibrated scores: it stays valid if a calibration changes.
+        # The claim map is fitted on uncalibrated scores, so it stays valid if calibrations change.
         self._plain = replace(
             reader, calibration=Calibration(), sentences=SentenceCalibration(), finds_conflicts=True
         )
@@ -166,7 +166,7 @@ class LocalVerifier:
 
     @property
     def model(self) -> str:
-        """The model and its revision."""
+        """Name and revision of the reader."""
         return f"{self._reader.name}@{self._reader.revision}"
 
     @property
@@ -194,7 +194,7 @@ class LocalVerifier:
             yield waiting.popleft().result()
 
     def look(self, claim: str, texts: Sequence[str]) -> Looked | Reason:
-        """Read a claim with texts of evidence; return the reason if it cannot be read.
+        """Read a claim with texts of evidence; return a reason if the claim cannot be read.
 
         The reason is ``language`` if the model can read no line of the evidence, or not every word
         of the claim; it is ``detector_failed`` if the model failed.
@@ -232,11 +232,12 @@ class LocalVerifier:
     def probability(self, looked: Looked) -> float:
         """Return P(YES) of a claim that was read, by the claim map and the rules.
 
-        Without evidence it is at most 0.5.
+        If the claim was read without evidence, P(YES) is at most 0.5.
         """
         yes = self.claim_map.probability(looked.measured)
-        # The reader scores what claims nothing, such as a heading, as supported without evidence.
-        # That does not mean that it knew this beforehand, so it must not count as a prior leak.
+        # Without evidence, the reader scores a text that claims nothing, such as a heading, as
+        # supported. This does not mean that the reader knew a fact beforehand, so the high
+        # probability must not count as a prior leak.
         yes = min(yes, 0.5) if looked.measured.is_bare else yes
         return ruled(yes, is_denied=bool(looked.conflicts), is_line=looked.scores.is_line)
 
@@ -305,7 +306,7 @@ def _label(looked: Looked, span: FlaggedSpan) -> Label:
 
 
 def _verdict(doubts: Sequence[DoubtedWords], yes: float) -> Verdict:
-    """Return the verdict on a claim without conflicts: by its gravest doubt, or else by P(YES).
+    """Return the verdict on a claim without conflicts: by its most doubted words or by P(YES).
 
     The verdict need not be the likeliest one: few claims are wrong, so YES may be likelier than NO
     even if a word is contradicted.

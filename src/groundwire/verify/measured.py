@@ -18,8 +18,8 @@ from groundwire.errors import ModelError
 
 #: Name of the file with the map, beside a model's manifest.
 FILE_NAME = "verify.json"
-#: Least probability that ``Measured.of`` uses, so that logarithms are finite. The probability from
-#: the sentence output is also kept to at most 1 minus this.
+#: Lowest probability that ``Measured.of`` uses, so that logarithms are finite. The probability from
+#: the sentence output is also limited to 1 minus this number.
 _LEAST = 1e-6
 
 

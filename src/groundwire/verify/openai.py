@@ -39,7 +39,7 @@ class OpenAIVerifier:
     settings: Verify
     api_key: str = field(repr=False)
     scope: verifier.Scope
-    # An error of a kind in _FINAL, after which no call is made.
+    # The last error of a kind in _FINAL, if there was one; no call is made after such an error.
     _final: NotVerifiedError | None = None
     name: ClassVar[str] = "openai"
 

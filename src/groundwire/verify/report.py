@@ -70,7 +70,7 @@ class ClaimReport:
         return next((e.error for e in self.answers if isinstance(e, VerifierFailure)), None)
 
     def to_dict(self, settings: Verify) -> dict[str, Any]:
-        """Return the report as JSON data; ``settings`` say how much of the prompts it contains."""
+        """Return the report as JSON data; ``settings`` say if it has prompts, and how long."""
         claim, measures, units = self.claim, self.measures, self.units
         found: dict[str, Any] = {
             "idx": claim.idx,
@@ -179,7 +179,10 @@ class VerificationReport:
 
     @property
     def cost(self) -> CallCost:
-        """The cost of all answers about claims, without that of ``citations``."""
+        """The cost of all answers about claims together.
+
+        The questions about citations are not included; :attr:`.CitationReport.cost` is their cost.
+        """
         return sum((each.cost for each in self._judged()), FREE)
 
     @property
@@ -248,7 +251,7 @@ class VerificationReport:
 def passing_of(verifier: object) -> Mapping[str, Mapping[str, float]]:
     """Return the measured shares of right and wrong claims that pass with a verifier.
 
-    They are the :attr:`.ClaimMap.passing` of the verifier; empty if it has no :class:`.ClaimMap`.
+    The shares are :attr:`.ClaimMap.passing`; empty if the verifier has no :class:`.ClaimMap`.
     """
     claim_map = getattr(verifier, "claim_map", None)
     return {} if claim_map is None else claim_map.passing

@@ -1,9 +1,10 @@
 """Decides the status of each claim by the verifier's answers.
 
-By the rule ``signed`` (default), a claim passes if it is believed with its evidence and not without
-it: P(yes) with the evidence reaches the target, the verifier does not say no, P(yes) without the
-evidence stays below the target, and the evidence raises the log-odds enough. The rule ``kl`` only
-compares amounts of information, which have no sign: a claim that its evidence contradicts can pass.
+By the rule ``signed`` (default), a claim passes if the verifier believes the claim with its
+evidence, and not without the evidence: P(yes) with the evidence reaches the target, the verifier
+does not say no, P(yes) without the evidence stays below the target, and the evidence raises the
+log-odds enough. The rule ``kl`` only compares amounts of information. These have no sign, so a
+claim that its evidence contradicts can pass.
 """
 
 from dataclasses import dataclass
@@ -114,7 +115,8 @@ def measure(
 ) -> Measures:
     """Compute the measures of a verifier's answers with the evidence and without it.
 
-    ``min_gain`` is the least gain in log-odds, in nats, for :attr:`Measures.is_dependent`.
+    :attr:`Measures.is_dependent` is true only if the gain in log-odds is at least ``min_gain``, in
+    nats.
     """
     post = posterior if isinstance(posterior, Readout) else None
     before = prior if isinstance(prior, Readout) else None
@@ -152,7 +154,7 @@ def after_posterior(
     is_enough = posterior.yes.low >= target
     below = () if is_enough else (Why.POSTERIOR_BELOW_TARGET,)
     if says_no(posterior):
-        # This holds for any target: a low target accepts less certainty, but never a no.
+        # This holds for any target: a low target accepts a less certain yes, but never a no.
         return ClaimDecision(ClaimStatus.CONTRADICTED, (Why.VERIFIER_SAYS_NO, *below))
     if is_enough:
         return None

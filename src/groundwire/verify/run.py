@@ -51,7 +51,7 @@ def run(
     opens: Opens = backends.opened,
     through: Callable[[Verifier], Verifier] | None = None,
 ) -> VerificationReport:
-    """Verify an answer or a trace, and return the report, also if the verification fails.
+    """Verify an answer or a trace, and return the report, even if the verification fails.
 
     Args:
         subject: An answer or a trace.
@@ -103,7 +103,7 @@ def _without_remarks(job: _Job, judge: Verifier) -> tuple[_Job, tuple[tuple[Asid
 
     Returns:
         The job without these claims, and the asides. Nothing changes for a trace, or if the
-        verifier has no method ``claims_nothing``, or it fails.
+        verifier has no method ``claims_nothing``, or if this method fails.
 
     Raises:
         NotVerifiedError: If no claim is left.
@@ -112,7 +112,7 @@ def _without_remarks(job: _Job, judge: Verifier) -> tuple[_Job, tuple[tuple[Asid
     if claims_nothing is None or not isinstance(job.subject, AnswerSubject):
         return job, ()
     remarks: set[int] = set()
-    with suppress(Exception):  # a verifier of somebody else may raise anything
+    with suppress(Exception):  # a verifier from elsewhere may raise any error
         remarks = {c.idx for c in job.scored if not c.unknown and claims_nothing(c.text)}
     if len(remarks) == len(job.claims):
         raise NotVerifiedError("no_claims", NO_CLAIMS)

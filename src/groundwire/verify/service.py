@@ -114,7 +114,8 @@ def ask_service(
 ) -> VerificationReport:
     """Call the service once, and read its report.
 
-    ``claims`` are the claims that the service has to verify, as Groundwire divides the subject.
+    ``claims`` are the claims that the service has to verify, as Groundwire reads them from the
+    subject.
 
     Raises:
         NotVerifiedError: If the service has no usable URL or key, the call fails, or the response
@@ -166,10 +167,17 @@ def read_report(
     *,
     is_numbered: bool,
 ) -> VerificationReport:
-    """Read a service's report, in JSON, about ``claims``.
+    """Read a service's report on an answer or a trace.
 
-    ``is_numbered``: whether the claims are steps of a trace, each of which the report must have.
-    The service divides an answer into claims in its own way.
+    A service divides an answer into claims in its own way, so the report may have other claims than
+    ``claims``. If the report seems to leave out some of them, the result says so.
+
+    Args:
+        response: The body of the response, in JSON.
+        setup: Settings and verifier of the verification.
+        claims: The claims or steps that the service had to verify, as Groundwire reads them.
+        is_numbered: Whether ``claims`` are steps of a trace. The report must then have exactly
+            these steps.
 
     Raises:
         NotVerifiedError: If the response is not a report, reports an error, or is about steps
@@ -202,7 +210,7 @@ def _malformed(problem: str) -> NotVerifiedError:
 
 
 def _tells_all(read: Sequence[ClaimReport], claims: Sequence[VerifiableClaim]) -> bool:
-    """Return whether a report has as many claims as ``claims``, or more, or the text of each."""
+    """Return whether a report has at least as many claims as ``claims``, or the text of each."""
     reported = _squeezed(" ".join(each.claim.raw_text for each in read))
     # Some services return claims with citations, others without.
     return len(read) >= len(claims) or all(
@@ -283,9 +291,9 @@ def _decision(
 ) -> ClaimDecision:
     """Return the decision about a claim.
 
-    A flagged claim gets the service's status. If that is a pass, unknown or missing, the claim gets
-    ``missing_citations`` or ``under_budget``. Any other claim passes, unless its posterior (the
-    service's answer with the evidence) may be below the target or says no.
+    A flagged claim gets the service's status. If this status is a pass, unknown or missing, the
+    claim gets ``missing_citations`` or ``under_budget``. A claim that is not flagged passes, unless
+    its posterior (the service's answer with the evidence) may be below the target or says no.
     """
     if not is_flagged:
         if posterior is None:

@@ -1,6 +1,6 @@
 """The interface of verifiers, which answer yes, no or unsure: does evidence support a claim?
 
-Any object with the members of :class:`Verifier` is a verifier. It only answers questions:
+Any object with the members of :class:`Verifier` is a verifier. A verifier only answers questions;
 :mod:`groundwire.verify.rule` decides by the answers.
 """
 
@@ -76,7 +76,7 @@ class ClaimQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCost:
-    """The cost of one answer, or of several. The answers of a shared call have equal parts of it.
+    """The cost of one answer, or of several; the cost of a shared call is divided equally.
 
     Attributes:
         calls: Requests to an endpoint, retries not counted; 0 from a cache or a local model.

@@ -93,7 +93,7 @@ def record_mac(key: bytes, record: AuditRecord) -> str:
 def head_mac(key: bytes, head: Head, *, started_at: int, ended_at: int | None) -> str:
     """Return the MAC of a row of the table ``audit_writers``: the row says where a chain ends.
 
-    Without the key, nobody can make a chain end earlier, except by restoring an older row.
+    Without the key, nobody can make a chain seem to end earlier, except by restoring an older row.
     """
     place = (head.writer, str(head.seq), head.mac)
     return _mac(key, _HEAD, *place, str(started_at), _optional(ended_at))
@@ -105,7 +105,7 @@ def key_id(key: bytes) -> str:
 
 
 def ended(*, n_lost: int) -> AuditEvent:
-    """Return the last event of a chain that ends normally; ``n_lost`` events were not recorded."""
+    """Return the last event of a chain that ends normally, with the number of unrecorded events."""
     return _own(EventType.CHAIN_ENDED, {"lost": n_lost})
 
 
@@ -113,8 +113,8 @@ def retention_applied(removed: Sequence[Head], *, details_before: datetime | Non
     """Return the event that announces a removal of old records or details.
 
     Args:
-        removed: The last record that each chain loses, or lost before; all records before it are
-            removed as well.
+        removed: For each chain that loses records now or lost some earlier, the last of these
+            records; all records before it are removed as well.
         details_before: Details of records before this moment are removed; ``None``: details are
             removed only with their records.
     """

@@ -9,8 +9,9 @@ from groundwire.control.audit.store_sink import StoreSink
 from groundwire.control.folder import data_folder
 from groundwire.control.store import Store
 
-#: The most seconds that an event waits for further events to be written with it, if no response
-#: waits for the event. So a busy gateway does not commit with every answer.
+#: Limit in seconds on the time that an event waits for further events, which are then written
+#: together with it. This spares a busy gateway a commit for every answer. An event for which a
+#: response waits is written at once.
 LINGER_S = 0.1
 
 #: The default file of the audit log if there is no store, in the data folder of the gateway.
@@ -42,7 +43,7 @@ def audit_log(config: Config, *, is_stored: bool) -> AuditLog:
     else:
         sink = FileSink(own.path or data_folder(config) / FILE, is_synced=is_synced)
     # Expired details (all findings about an answer) are removed from the store only, so other sinks
-    # get details only if these may be kept for ever.
+    # get details only if details may be kept for ever.
     keeps = own.detail_days != 0 if isinstance(sink, StoreSink) else own.detail_days is None
     return AuditLog(
         sink,

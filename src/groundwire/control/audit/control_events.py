@@ -65,7 +65,8 @@ class ControlEvents:
         renamed: dict[str, Any] = {}
         if not is_new and before.name != record.name:
             renamed = {"name": {"from": self._text(before.name), "to": self._text(record.name)}}
-        # A change of the tenant's name has no event of its own: the event of the metadata names it.
+        # A change of the tenant's name has no event of its own: the event about the metadata
+        # includes the change.
         for part, type_, more in (
             ("metadata", EventType.TENANT_METADATA_UPDATED, renamed),
             ("policy", EventType.TENANT_POLICY_UPDATED, {}),
@@ -164,9 +165,11 @@ class ControlEvents:
         )
 
     def redacted(self, parts: dict[str, Any]) -> dict[str, Any]:
-        """Redact the keys of mappings, and the texts in their values.
+        """Return a copy of mappings in which their keys and the texts in their values are redacted.
 
-        ``parts`` has the mappings by name, such as ``policy``; these names stay as they are.
+        ``parts`` has the mappings by name, such as ``policy``. These names stay as they are, and so
+        do the keys of mappings within values. If a key, such as ``password``, marks a secret, each
+        text in its value is hidden as a whole.
         """
         return {
             part: {self.redact(key): self._text(value, key) for key, value in values.items()}
@@ -179,7 +182,7 @@ class ControlEvents:
         return self._named(key, value) if isinstance(value, str) else value
 
     def _named(self, key: str, value: str) -> str:
-        """Redact a value; if its key, such as ``password``, marks a secret, redact all of it."""
+        """Redact a text; if its key, such as ``password``, marks a secret, hide the whole text."""
         apart = self.redact(value)
         if self.redact(f"{key}: {value}") == f"{self.redact(key)}: {apart}":
             return apart

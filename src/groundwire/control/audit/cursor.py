@@ -5,14 +5,14 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 from groundwire.errors import InputError
 
-#: The most characters of a cursor that are read; genuine cursors are shorter.
+#: Limit on the characters of a cursor that are read; genuine cursors are shorter.
 MAX_CHARS = 2000
 
 _LARGEST = 2**63 - 1  # the largest integer that a database can store
 
 
 class InvalidCursorError(InputError):
-    """A text is not a cursor that came with a page."""
+    """A text is not a cursor that was returned with a page."""
 
     field = "cursor"
 
@@ -29,7 +29,7 @@ def to_cursor(*place: str | int) -> str:
 
 
 def read_cursor(cursor: str, *types: type[str] | type[int]) -> tuple[str | int, ...]:
-    """Decode a place in a list from a text that may not be a cursor.
+    """Decode the place in a list for which a cursor stands; the cursor is untrusted.
 
     Raises:
         InvalidCursorError: If the text is not the cursor of a place with values of these types, if

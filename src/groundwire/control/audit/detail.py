@@ -21,14 +21,14 @@ from groundwire.pipeline.conversation.request import OfferedSource
 #: The version of the format of details.
 VERSION = 1
 
-#: The most entries of a list in a detail, such as the claims; evidence and citations have the lower
-#: limits below.
+#: Highest number of entries of a list in a detail, such as the claims; evidence and citations have
+#: the lower limits below.
 MAX_ROWS = 1000
-#: ``MAX_EVIDENCE`` is the most references to evidence in one claim or span.
-#: ``MAX_CITATIONS`` is the most citations in one claim.
+#: Highest number of references to evidence in one claim or span (``MAX_EVIDENCE``), and of
+#: citations in one claim (``MAX_CITATIONS``).
 MAX_EVIDENCE, MAX_CITATIONS = 3, 20
-#: The most characters of all texts together that a detail keeps in full; further texts are cut
-#: after 100 characters.
+#: Limit on the total length, in characters, of the texts that a detail keeps in full; further texts
+#: are cut after 100 characters.
 MAX_CHARS = 500_000
 
 #: Keys of :meth:`.RequestContext.to_dict` whose values are copied into the detail unchanged.
@@ -148,10 +148,10 @@ class _Detail:
         }
 
     def _where(self, evidence: EvidenceRef) -> tuple[RedactedText, int, int]:
-        """Return a text that contains some evidence, and start and end of the evidence in it.
+        """Return a text that contains some evidence, and the offsets of the evidence in this text.
 
-        The text is that of the source. If the source is not known, or has other words at these
-        offsets, it is the text of the evidence itself.
+        The text is that of the source. If the source is not known, or has other words at the
+        offsets of the evidence, the text is that of the evidence itself.
         """
         place = self._places.get(evidence.source_id)
         if place is not None:

@@ -21,7 +21,7 @@ NO_TENANT = "-"
 
 
 class EventType(StrEnum):
-    """The types of events: about answers and requests, tenants, keys and accounts, and the trail.
+    """The types of events about answers, requests, tenants, keys, accounts and the trail itself.
 
     The first three types and ``TENANT_METADATA_UPDATED`` have the names that DVARA, another
     gateway, gives them.

@@ -23,10 +23,10 @@ from groundwire.detection.values import Detection, Outcome, Reason
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: The most entries of each list in an event: of claims, spans, edits or JSON Pointers.
+#: Highest number of entries of each list in an event: claims, spans, edits or JSON Pointers.
 MAX_TEXTS = 1000
-#: The most characters of all texts together that an event keeps in full; further texts are cut
-#: after 100 characters.
+#: Limit on the total length, in characters, of the texts that an event keeps in full; further texts
+#: are cut after 100 characters.
 MAX_CHARS = 200_000
 
 _KEEPING = Keeping()
@@ -38,7 +38,7 @@ _WHOLE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Disposition(StrEnum):
-    """How a stream ended, if its text was sent only after it was judged."""
+    """The possible ends of a stream whose text is sent only after it was judged."""
 
     DELIVERED = "delivered"  # all text was sent to the client
     REFUSED = "refused"  # ended by a refusal; the client keeps the text that was released before
@@ -53,8 +53,8 @@ class StreamSummary:
     Attributes:
         release: The release mode: ``sentence`` or ``deferred``.
         disposition: How the stream ended.
-        delivered_chars: Characters of text that were sent to the client, over all choices.
-        withheld_chars: Characters of the upstream's text that were not sent to the client.
+        delivered_chars: Number of characters of text that the client got, in all choices together.
+        withheld_chars: Number of characters of the upstream's text that the client did not get.
         code: The code of the refusal; ``None`` if the stream was not refused.
         scan_incomplete: Whether a part of the stream was too large to be judged, or unreadable.
         scan_failed: Whether a check failed, or the gateway failed to process the stream.
@@ -90,7 +90,7 @@ def response_events(
         keeping: The settings that say which texts and details are kept.
         model: The model that the client named, already redacted; empty if it named none.
         origin: Fields of each payload that say where the answers come from, such as
-            :data:`STREAMED`; empty for a response of the upstream that was not streamed.
+            :data:`STREAMED`; empty for a response from the upstream that was not streamed.
     """
     events = []
     is_streamed = origin == STREAMED
@@ -108,7 +108,7 @@ def response_events(
 
 
 def summary_event(summary: StreamSummary, *, tenant: str, trace_id: str) -> AuditEvent:
-    """Build the last event of a stream, with its summary."""
+    """Build the event with the summary of a stream, which is the stream's last event."""
     optional = ("code", "scan_incomplete", "scan_failed", "truncated")
     counts = {name: each for name, each in asdict(summary).items() if each or name not in optional}
     return _event(EventType.STREAMING_ENFORCEMENT_SUMMARY, tenant, trace_id, {**STREAMED, **counts})
@@ -125,8 +125,8 @@ def unchecked_endpoint_event(
 ) -> AuditEvent:
     """Build the event of a request to an endpoint whose answers are not checked.
 
-    The beginnings of path and model are kept, redacted; ``model`` is ``None`` if the request names
-    no model. ``decision`` is ``mark`` (a header says that the response is not checked) or
+    Path and model are redacted, and cut if they are long; ``model`` is ``None`` if the request
+    names no model. ``decision`` is ``mark`` (a header says that the response is not checked) or
     ``refuse``.
     """
     name = Quotes(keeping, max_chars=0).name
@@ -230,7 +230,8 @@ def _edits(
     """Return the changes that repaired an answer; words are ``None`` if only hashes are kept."""
     quotes = Quotes(keeping, max_chars=MAX_CHARS)
     old = quotes.read(detection.answer)
-    # New words may be a part of what is redacted in their source, so the source is read too.
+    # New words may be part of a longer text that is redacted in their source, so they are quoted
+    # from the redacted source.
     sources = {each.id: each.text for each in answer.context.conversation.sources}
     read = cache(quotes.read)
     return tuple(

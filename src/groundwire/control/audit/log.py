@@ -1,7 +1,7 @@
 """The audit log: takes events from coroutines, and writes them in a task of its own.
 
 A full queue drops no event: most callers wait for room in it, and rare events are added beyond its
-size. Events that cannot be written stay in the queue, and are tried again until the log is closed.
+size. Events that cannot be written stay in the queue, and the log tries again until it is closed.
 """
 
 import asyncio
@@ -29,8 +29,8 @@ T = TypeVar("T")
 #: events are queued without details, so that details do not fill the memory while the database
 #: cannot be reached.
 MAX_DETAIL_CHARS = 64_000_000
-#: ``MAX_BATCH`` is the most events in one write. No event is added to a write that has more than
-#: ``MAX_BATCH_CHARS`` characters.
+#: ``MAX_BATCH`` is the highest number of events in one write. No event is added to a write that has
+#: more than ``MAX_BATCH_CHARS`` characters.
 MAX_BATCH, MAX_BATCH_CHARS = 1000, 4_000_000
 
 
@@ -39,8 +39,8 @@ class AuditStats:
     """Counters of an audit log since it was made.
 
     Attributes:
-        written: Type of an event → number of such events that were written.
-        n_failures: The number of calls of the sink that failed.
+        written: Type of an event → number of events of this type that were written.
+        n_failures: The number of calls to the sink that failed.
         n_lost: The number of events that were given up: the log was not open, or was closed before
             they could be written, or they were not valid.
         depth: The number of events that wait in the queue now.
@@ -58,7 +58,7 @@ class AuditStats:
 class AuditLog:
     """Writes events to a sink as one chain, in the order in which they come.
 
-    All coroutines that use the log run in the event loop that opened it.
+    All coroutines that use the log must run in the event loop that opened it.
     """
 
     def __init__(
@@ -80,11 +80,12 @@ class AuditLog:
             queue_size: The number of waiting events, including those being written, at which the
                 queue is full.
             keeps_details: Whether the details of events (all findings about an answer) are kept.
-            linger_s: The most seconds that an event waits for others to be written with it, if no
-                caller waits for the event.
-            patience_s: The most seconds that :meth:`settle` waits for a write.
-            backoff_s: Seconds of the first pause after a failure, and of the longest pause. The
-                pause doubles with each further failure.
+            linger_s: Limit in seconds on the time that an event waits for further events, which are
+                then written together with it. An event for which :meth:`settle` waits is written at
+                once.
+            patience_s: Limit in seconds on the time that :meth:`settle` waits for a write.
+            backoff_s: The first pause after a failure, and the longest pause, in seconds. The pause
+                doubles with each further failure.
         """
         self._sink, self._chain = sink, Chain.new(key)
         self._queue_size, self._keeps_details = queue_size, keeps_details
@@ -116,7 +117,7 @@ class AuditLog:
 
     @property
     def is_failing(self) -> bool:
-        """Whether the last call of the sink failed, or the queue is full."""
+        """Whether the last call to the sink failed, or the queue is full."""
         return self._failing_since is not None or len(self._waiting) >= self._queue_size
 
     async def open(self) -> None:
@@ -141,13 +142,13 @@ class AuditLog:
     async def settle(self, events: Sequence[AuditEvent]) -> bool:
         """Queue events, and wait until they are written. Errors are only logged.
 
-        Callers that wait at the same time share a write. They wait for it at most ``patience_s``
-        seconds, counted from the first failure if writing is failing already. But they always wait
-        for room in the queue, since otherwise the queue would have no limit.
+        Callers that wait at the same time share a write. They wait at most ``patience_s`` seconds
+        for the write, counted from the first failure if writing is failing already. But they always
+        wait for room in the queue, since otherwise the queue could grow without limit.
 
         Returns:
             Whether the events are written; also true if there is no sink, or no event. If false,
-            valid events are tried again until the log is closed.
+            the log goes on trying to write the valid events until it is closed.
         """
         began, n_lost = time.monotonic(), self._n_lost
         self.add(*events)

@@ -22,7 +22,7 @@ class ForeignTrailError(StoreUnusableError):
 
 
 def refuses_foreign(config: Config) -> bool:
-    """Return whether a gateway of this configuration refuses a trail that its keys have not signed.
+    """Return whether a gateway with this configuration refuses a trail that its keys did not sign.
 
     A gateway that made its key itself refuses such a trail, since its key may be the wrong one. A
     configured key may be new because the old one is lost, so any trail is then accepted. If
@@ -36,7 +36,8 @@ async def check_start(store: Store, config: Config) -> None:
     """Check that a gateway may write into the trail of its store.
 
     Raises:
-        ForeignTrailError: If the gateway must not write there, see :func:`refuses_foreign`.
+        ForeignTrailError: If the gateway must not write into the trail: see
+            :func:`refuses_foreign`.
         StoreError: If the database fails.
         ConfigError: If the keys cannot be read, used or made.
     """

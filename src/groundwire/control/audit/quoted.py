@@ -74,7 +74,7 @@ class Quotes:
     def __init__(self, keeping: Keeping, *, max_chars: int) -> None:
         """Prepare to quote texts; ``max_chars`` is the limit on all whole texts together."""
         self._keeping, self._left = keeping, max_chars
-        # Many claims have the same citations, which are redacted only once.
+        # Many claims have the same citations, so each citation is redacted only once.
         self._apply = lru_cache(maxsize=1024)(keeping.redaction.apply)
 
     def read(self, text: str) -> RedactedText:
@@ -90,8 +90,8 @@ class Quotes:
     def part(self, whole: RedactedText, part: Claim | Span) -> str | None:
         """Quote a claim or span as a range of the whole text.
 
-        If the whole text has other words in this range, the part is redacted by itself. ``None`` if
-        only hashes are kept.
+        If the whole text has other words in this range, the part is redacted by itself. If only
+        hashes are kept, return ``None``.
         """
         if whole.text[part.start : part.end] == part.text:
             return self.piece(whole, part.start, part.end)

@@ -62,7 +62,7 @@ class Redaction:
 
     @classmethod
     def of(cls, setting: str) -> Self:
-        """Read ``audit.redact``: names of kinds with commas between, or ``none``.
+        """Read ``audit.redact``: names of kinds, separated by commas, or ``none``.
 
         Raises:
             KindError: If a name is unknown, or there are names beside ``none``.
@@ -109,7 +109,7 @@ class RedactedText:
     def piece(self, start: int = 0, end: int | None = None) -> str:
         """Return a part of the text, redacted; without arguments, the whole text.
 
-        A range to redact that lies only partly in ``[start, end)`` gets a whole marker, too.
+        Even a range to redact that lies only partly in ``[start, end)`` is replaced by its marker.
         """
         end = len(self.text) if end is None else end
         parts, at = [], start

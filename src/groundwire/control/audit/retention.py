@@ -32,11 +32,11 @@ from groundwire.errors import GroundwireError
 
 log = logging.getLogger(__name__)
 
-#: ``BATCH`` is the most rows that one transaction removes. The pause after such a transaction, in
-#: which other transactions can write, is ``PAUSE_S`` seconds.
+#: ``BATCH`` is the highest number of rows that one transaction removes. A pause of ``PAUSE_S``
+#: seconds follows, in which other transactions can write.
 BATCH, PAUSE_S = 1000, 0.05
-#: ``EVERY_S`` is the mean time between two removals, in seconds; it varies at random by up to the
-#: share ``JITTER``.
+#: ``EVERY_S`` is the mean time between two removals, in seconds; the time varies at random by up to
+#: the share ``JITTER``.
 EVERY_S, JITTER = 3600.0, 0.1
 
 _MIN = datetime.min.replace(tzinfo=UTC)
@@ -55,8 +55,8 @@ class _Removal:
         conditions: Table and condition of the rows to remove, in order: details before their
             records.
         announcement: The event that is recorded before anything is removed.
-        n_refused: The number of chains that lose no record, because the last record to remove was
-            changed.
+        n_refused: The number of chains that lose no record, because the last of their expired
+            records was changed.
         forgotten: Ids of chains whose rows in ``audit_writers`` are removed, since the removal of
             all their records was announced before.
     """
@@ -88,7 +88,7 @@ class Retention:
             retention_days: Days for which records are kept; ``None``: for ever.
             detail_days: Days for which details are kept; ``None``: as long as their records.
             keys: The keys that may have signed chains.
-            every_s: The mean seconds between two removals.
+            every_s: The mean time between two removals, in seconds.
         """
         self._store, self._settle, self._keys, self._every_s = store, settle, keys, every_s
         self._retention_days, self._detail_days = retention_days, detail_days

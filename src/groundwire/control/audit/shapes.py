@@ -61,8 +61,8 @@ _IPV4 = r"\b\d{1,3}(?:\.\d{1,3}){3}\b"
 _IPV6 = r"[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,8}(?:\.\d{1,3}){0,3}"
 
 _CARD_DIGITS = range(13, 20)
-#: Codes of countries, each with the number of characters of its account numbers (IBAN), after the
-#: registry of SWIFT.
+#: Codes of countries, each with the number of characters of its account numbers (IBAN), as in
+#: SWIFT's registry.
 _COUNTRIES = """
 AD24 AE23 AL28 AO25 AT20 AZ28 BA20 BE16 BF28 BG22 BH22 BI27 BJ28 BR29 BY28 CF27 CG27 CH21
 CI28 CM27 CR22 CV25 CY28 CZ24 DE22 DJ27 DK18 DO28 DZ26 EE20 EG29 ES24 FI18 FK18 FO18 FR27

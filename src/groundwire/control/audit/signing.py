@@ -14,8 +14,8 @@ from groundwire.errors import ConfigError, SettingError
 #: The file of keys, in the data folder of the gateway.
 FILE = "audit.key"
 
-#: The least number of characters of a key. Whoever has a record can try keys on it, and could guess
-#: a shorter key.
+#: Lowest number of characters of a key. Whoever has a record can test guessed keys on the record,
+#: and could find a shorter key.
 MIN_CHARS = 32
 
 _MAX_FILE_BYTES = 100_000
@@ -115,8 +115,8 @@ def _make(path: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
         try:
-            # The link makes the whole file at once, and never replaces the file of another process,
-            # whose key may have signed records already.
+            # With the link, the file appears as a whole, and never replaces the file of another
+            # process, whose key may have signed records already.
             path.hardlink_to(temporary)
         except FileExistsError:
             return

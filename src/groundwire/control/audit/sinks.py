@@ -1,4 +1,4 @@
-"""Sinks of the audit log: a file, and standard output. ``store_sink`` has the database's sink."""
+"""Sinks, to which the audit log writes: a file and standard output; ``store_sink`` has another."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from groundwire.errors import SettingError
 
 _BINARY: int = getattr(os, "O_BINARY", 0)  # without this flag, Windows turns \n into \r\n
 
-#: Bytes at the end of a file that are read to find the ends of other chains.
+#: Number of bytes at the end of a file that are read to find the ends of other chains.
 _TAIL_BYTES = 2**20
 
 
@@ -167,7 +167,7 @@ def _head(line: bytes) -> Head | None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Write the entry of a new file in its folder to the disk, on systems that can do so."""
+    """Write a folder to the disk, with the names of its files, on systems that can do so."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -76,7 +76,7 @@ def signer(record: AuditRecord, keys: Sequence[bytes]) -> bytes | None:
 
 
 def is_same(ours: str, theirs: str) -> bool:
-    """Compare two hashes, in a time that does not depend on where they differ."""
+    """Return whether two hashes are equal; the time does not depend on where they differ."""
     return hmac.compare_digest(ours.encode(), theirs.encode("utf-8", "surrogatepass"))
 
 

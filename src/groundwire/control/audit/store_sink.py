@@ -48,8 +48,8 @@ class StoreSink:
     async def heads(self) -> Sequence[Head]:
         """Return the last records of other chains; the chain that started last comes first.
 
-        At most :data:`MAX_NAMED` rows of ``audit_writers`` are read; those that none of the keys
-        has signed are left out.
+        Only the :data:`MAX_NAMED` chains that started last are considered. Of these, a chain is
+        left out if none of the keys has signed its row in ``audit_writers``.
 
         Raises:
             ForeignTrailError: If the sink refuses the trail that is in the database.

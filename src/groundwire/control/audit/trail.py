@@ -17,7 +17,7 @@ from groundwire.control.audit.found import FoundRecord, line_of
 from groundwire.control.store import Store, moments
 from groundwire.control.store.tables import OWN_DETAIL, audit_details, audit_records
 
-#: The most records in which one page searches for a text, since no index helps to find texts.
+#: Limit on the records in which one page searches for a text, since no index helps to find texts.
 SEARCHED = 4_000
 
 #: Number of records that an export reads at a time; few, since details are long.
@@ -95,7 +95,7 @@ class Trail:
                 :data:`SEARCHED` events.
             cursor: ``next`` of the page before, with the same filter and order; ``None``: the first
                 page is returned.
-            limit: The most events on the page.
+            limit: Highest number of events on the page.
             newest_first: Whether the newest event comes first.
 
         Raises:
@@ -108,7 +108,7 @@ class Trail:
         async with self.store.reading() as connection:
             if filter.contains:
                 # SQLite may have to sort many events. So this query sorts only their keys, and the
-                # next one reads the long lines.
+                # next query reads the long lines.
                 window = _query(replace(filter, contains=()), place, **order).limit(SEARCHED)
                 found = window.with_only_columns(*(_RECORDS[name] for name in _PLACE)).subquery()
                 names = _PLACE[1:] if order["by_chain"] else _PLACE

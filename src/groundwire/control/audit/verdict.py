@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-#: The most findings that a verdict lists; its ``findings_total`` counts all of them.
+#: Highest number of findings that a verdict lists; its ``findings_total`` counts all findings.
 MAX_FINDINGS = 1000
 
 

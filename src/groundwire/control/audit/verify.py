@@ -1,8 +1,8 @@
 """Verifies a trail record by record. This module does not read files or databases.
 
 A :class:`TrailVerifier` is given the trail twice: first the records that make statements about the
-trail itself (``learn``), then all records (``feed``). Records of one chain come in their order,
-chains in any order.
+trail itself (``learn``), then all records (``feed``). The records of one chain must come in their
+order; the chains may come in any order.
 """
 
 import json

@@ -11,7 +11,7 @@ from groundwire.control.audit.statements import TELLING
 from groundwire.control.audit.verdict import TamperKind, TrailVerdict
 from groundwire.control.audit.verify import TrailVerifier
 
-#: The most bytes of a line that are read at once. The pieces of a longer line are no valid records.
+#: Limit on the bytes that are read at once. A longer line is read in pieces, which are no records.
 _MAX_LINE_BYTES = 256_000_000
 
 _PROBLEMS = {TamperKind.UNSIGNED: "no chain", TamperKind.EDITED: "not as a gateway writes it"}
@@ -64,8 +64,8 @@ def read_line(raw: bytes) -> AuditRecord | TamperKind | None:
         record = _record(data)
     except (KeyError, TypeError, ValueError, RecursionError):
         return TamperKind.EDITED
-    # Only the exact bytes that a gateway writes are valid: other programs may read the same JSON in
-    # another spelling, such as one with a key twice, in another way.
+    # Only the exact bytes that a gateway writes are valid. Another spelling of the same JSON, such
+    # as one in which a key occurs twice, may have another meaning for other programs.
     return record if record.to_line() == raw.rstrip(b"\n") else TamperKind.EDITED
 
 

@@ -59,7 +59,7 @@ def _records() -> Select[Any]:
 async def _batches(
     connection: AsyncConnection, query: Select[Any]
 ) -> AsyncIterator[Sequence[RowMapping]]:
-    """Yield the rows of a query in batches, so that not all rows are in memory."""
+    """Yield the rows of a query in batches, so that they are never all in memory."""
     async with connection.stream(query.execution_options(yield_per=_BATCH)) as found:
         async for batch in found.mappings().partitions():
             yield batch

@@ -1,7 +1,7 @@
 """Computes how doubtful the results of recorded checks are, and makes rows of labelled answers.
 
 The queue of a reviewer is sorted by doubt, except for the random sample. An export of labels
-consists of the rows.
+consists of the rows of labelled answers.
 """
 
 import math
@@ -15,8 +15,8 @@ from groundwire.detection.values import SEVERITY, Label, Score
 
 #: An answer with more findings than this is not shown to reviewers, and not exported.
 MAX_FINDINGS = 90
-#: Lists in the detail of an audit event. An answer can be reviewed although the audit trail has
-#: shortened these, since people can judge the answer without the missing entries.
+#: Lists in the detail of an audit event that people do not need in full to judge the answer. The
+#: answer can be reviewed even if the audit trail has shortened these lists.
 _UNIMPORTANT = {"evidence", "citations", "redactions", "explanations", "dropped"}
 #: Probabilities are limited to the range from this number to 1 minus this number, so that log-odds
 #: are finite.

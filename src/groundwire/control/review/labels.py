@@ -22,20 +22,20 @@ _INCOMPLETE = (EventType.CHECK_INCOMPLETE,)
 _DRAWN = (EventType.ANSWER_SAMPLED,)
 _PARTIAL = f'"outcome":"{Outcome.PARTIAL}"'
 
-#: The most answers of each kind (with findings, read in part, sampled) from which the queue of a
-#: reviewer is made; the latest are taken.
+#: Highest number of answers of each kind (with findings, read in part, sampled) in the queue of a
+#: reviewer; the latest answers are taken.
 QUEUE = 60
 #: Number of the latest incomplete checks that are searched for answers that were read in part.
 SEARCHED = 1_000
-#: The most answers of each kind (with findings, incompletely checked, sampled) on which other
-#: settings are tried; the latest are taken.
+#: Highest number of answers of each kind (with findings, incompletely checked, sampled) on which
+#: other settings are tried; the latest answers are taken.
 REPLAYED = 100
 #: The number of answers that an export reads at a time.
 _PIECE = 100
-#: The most reviews from which the progress of reviewing is computed; the latest are taken.
+#: Highest number of reviews from which the progress of reviewing is computed; the latest are taken.
 COMPARED = 300
-#: The most reviews of a tenant from which the share of right answers that are blocked is estimated;
-#: the reviews of the latest answers are taken.
+#: Highest number of a tenant's reviews from which the share of right answers that are blocked is
+#: estimated; the reviews of the latest answers are taken.
 PROMISED = 20_000
 
 # Validates rows of the table ``labels``, and turns them into reviews.
@@ -54,7 +54,7 @@ class Labels:
         self._store = store
 
     async def save(self, review: AnswerReview) -> AnswerReview:
-        """Store the labels of a reviewer for an answer, in place of earlier ones."""
+        """Store a reviewer's labels for an answer, in place of the same reviewer's earlier ones."""
         values = asdict(review)
         saving = self._store.insert(labels).values(values)
         saving = saving.on_conflict_do_update(

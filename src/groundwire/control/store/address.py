@@ -28,7 +28,7 @@ class DatabaseAddress:
         """Read the value of ``store.url``.
 
         Raises:
-            SettingError: If the URL is not valid. The message does not show it, since it may
+            SettingError: If the URL is not valid. The message does not show the URL, which may
                 contain a password.
         """
         try:

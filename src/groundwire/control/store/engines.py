@@ -14,7 +14,7 @@ from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool
 from groundwire.control.store import sqlite, threads
 from groundwire.control.store.address import DatabaseAddress
 
-#: The longest time of a statement of PostgreSQL, in seconds; migrations have no limit.
+#: Limit in seconds on each statement that PostgreSQL runs; statements of migrations have no limit.
 STATEMENT_S = 30.0
 
 #: Seconds that transactions have to end, and connections to close, before they are cut off.
@@ -43,7 +43,7 @@ class Engine:
     ) -> Self:
         """Make an engine for reading and writing, with a pool of connections.
 
-        ``timeout_s`` limits connecting to PostgreSQL, and the wait for a connection of the pool.
+        ``timeout_s`` limits connecting to PostgreSQL, and waiting for a connection from the pool.
         With ``is_synced``, SQLite writes each transaction to the disk at once.
         """
         pragmas = (

@@ -2,7 +2,7 @@
 
 ::
 
-    StoreError                         the base; raised itself if a statement is refused
+    StoreError                         the base; raised directly if a statement is refused
     ├── StoreUnavailableError          passing: the database cannot be reached, or fails
     ├── StoreBusyError                 passing: the database is locked, or busy for too long
     ├── StoreFullError                 passing: there is no room to write

@@ -79,7 +79,7 @@ async def migrate(
 ) -> str | None:
     """Bring an empty database, or one of an earlier revision, to a revision.
 
-    A file of SQLite must exist. ``scripts`` is the package with the migrations.
+    A file of SQLite must exist before the call. ``scripts`` is the package with the migrations.
 
     Returns:
         The revision of the tables before the upgrade; ``None`` if there were none of Groundwire.
@@ -91,7 +91,7 @@ async def migrate(
         found = await connection.run_sync(revision_of)
         if found != revision:
             await connection.rollback()
-            # The statement begins a transaction that excludes other migrations.
+            # This statement begins a transaction that excludes other migrations.
             locking = f"SELECT pg_advisory_xact_lock({_LOCK})"
             is_sqlite = address.path is not None
             await connection.execute(text("BEGIN IMMEDIATE" if is_sqlite else locking))

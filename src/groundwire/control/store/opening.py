@@ -58,7 +58,7 @@ async def wait_until_open(
 
 
 def pauses() -> Iterator[float]:
-    """Yield the seconds to wait before each new attempt; they grow up to a limit.
+    """Yield the seconds to wait before each new attempt; the waits grow up to a limit.
 
     A part of each pause is random, so that not all replicas ask a starting database at once.
     """

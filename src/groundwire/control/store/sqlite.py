@@ -10,7 +10,7 @@ from typing import cast
 
 from groundwire.control.store.errors import StoreError, StoreFullError, StoreUnusableError
 
-#: The most seconds to wait for a lock in SQLite or PostgreSQL. SQLite takes one writer at a time.
+#: Limit in seconds on the wait for a lock in SQLite or PostgreSQL. SQLite has one writer at a time.
 BUSY_S = 5.0
 
 #: Size in bytes to which SQLite cuts back its write-ahead log.

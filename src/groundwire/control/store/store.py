@@ -41,13 +41,14 @@ class Store:
 
         Args:
             url: ``sqlite:///path/of/a/file``, or ``postgresql://user:password@host/database``.
-            pool_size: The most open connections. If all are in use, a transaction waits for one.
-            timeout_s: The most seconds to connect to PostgreSQL, and to wait for a free connection.
+            pool_size: Highest number of open connections. If all are in use, a transaction waits.
+            timeout_s: Limit in seconds on connecting to PostgreSQL, and on waiting for a free
+                connection.
             is_synced: Whether a transaction in a file of SQLite is on the disk when it ends, so
                 that it survives a power cut; otherwise it survives only the end of the process.
 
         Raises:
-            SettingError: If the URL is not valid. The message does not show it.
+            SettingError: If the URL is not valid. The message does not show the URL.
         """
         self.address = url if isinstance(url, DatabaseAddress) else DatabaseAddress.read(url)
         self._is_synced = is_synced
@@ -58,7 +59,7 @@ class Store:
 
     @classmethod
     def of(cls, config: Config, *, is_synced: bool = False) -> Self:
-        """Make the store of a configuration: ``store.url``, or a file in its data folder.
+        """Make the store of a configuration: ``store.url``, or a file in the data folder.
 
         Raises:
             SettingError: If ``store.url`` is not valid.
@@ -129,7 +130,9 @@ class Store:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
-        """Begin a transaction that only reads; it sees the database as it was at its first query.
+        """Begin a transaction that only reads.
+
+        The transaction sees the database as it was at the first query.
 
         Raises:
             StoreError: If the database fails.

@@ -15,10 +15,10 @@ metadata = sa.MetaData(
     }
 )
 
-#: The most characters of a tenant's id.
+#: Highest number of characters of a tenant's id.
 TENANT_CHARS = 128
 
-#: The most characters of ``subject``, by which a provider of OpenID Connect identifies a person.
+#: Highest number of characters of ``subject``, by which an OpenID Connect provider knows a person.
 SUBJECT_CHARS = 255
 
 tenants = sa.Table(
@@ -32,7 +32,7 @@ tenants = sa.Table(
     sa.Column("policy", sa.JSON, nullable=False),
     sa.Column("created_at", Moment, nullable=False),
     sa.Column("updated_at", Moment, nullable=False),
-    # The version grows with each change, also if a tenant is deleted and made again. The header
+    # The version grows with each change, even if a tenant is deleted and made again. The header
     # If-Match is compared with it.
     sa.Column("version", sa.Integer, nullable=False),
 )
@@ -152,7 +152,7 @@ audit_records = sa.Table(
     sa.Column("trace_id", sa.String(64), nullable=False),
     # The event as a line of JSON, which is signed.
     sa.Column("line", sa.Text, nullable=False),
-    # SHA-256 of the detail, also if the detail was removed; null if the event had none.
+    # SHA-256 of the detail, even if the detail was removed; null if the event had none.
     sa.Column("detail_sha256", sa.String(64)),
     sa.Column("previous", sa.String(64), nullable=False),
     sa.Column("mac", sa.String(64), nullable=False),

@@ -44,7 +44,7 @@ class FileConnection(aiosqlite.Connection):
     _closing: asyncio.Future[None] | None = None
 
     async def close(self) -> None:
-        """Close the connection; if the task is cancelled meanwhile, it stops only after that."""
+        """Close the connection; a cancellation of this task takes effect only afterwards."""
         if self._closing is None:
             self._closing = asyncio.ensure_future(self._close())
         if await _is_cancelled_before(self._closing):

@@ -22,7 +22,7 @@ from groundwire.policy.policy import Overrides
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """The tenants and keys of the configuration and the store at one moment. It never changes.
+    """An unchanging state: the tenants and keys of configuration and store at one moment.
 
     Attributes:
         snapshot: The store's snapshot; an empty one of revision -1 before the store is first read.

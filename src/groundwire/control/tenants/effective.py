@@ -64,7 +64,7 @@ def effective(
 ) -> tuple[Effective, ...]:
     """Return all settings that hold for a tenant, in the order of the fields of a policy.
 
-    ``check`` raises ConfigError if answers cannot be checked with a tenant's settings.
+    ``check`` must raise ConfigError if answers cannot be checked with a tenant's settings.
     """
     sources, warnings = dict(_sources(config, record)), dict(_warnings(record))
     own = over(record.overrides, config.tenants.get(record.id))
@@ -114,7 +114,7 @@ def _effective(
     for where, own in sources.items():
         value = getattr(own, name)
         if value is not None:
-            # A tenant's limit of 0 means no limit; it is shown as null, like in the configuration.
+            # A tenant's limit of 0 means no limit; it is shown as null, as in the configuration.
             data = None if name in _LIMITS and not value else written(value)
             return Effective(name=name, value=data, origin=where, warning=warning)
     path = setting_of(name)

@@ -13,14 +13,16 @@ from groundwire.detection.values import FrozenMapping
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import Overrides
 
-#: The version that a tenant must have for a change to be made. 0: it must not be stored yet;
-#: ``"*"``: it must be stored.
+#: The version that a tenant must have for a change to be made. 0: the tenant must not be stored
+#: yet; ``"*"``: the tenant must be stored, in any version.
 IfVersion: TypeAlias = int | Literal["*"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TenantRecord:
-    """A tenant, stored or configured. A tenant that is only in the configuration has no times.
+    """A tenant, stored or configured.
+
+    A tenant that is only in the configuration has neither ``created_at`` nor ``updated_at``.
 
     Attributes:
         id: The id of the tenant, which never changes.
@@ -28,10 +30,10 @@ class TenantRecord:
         metadata: Texts by key, as clients of DVARA (another gateway) set them; kept even if they
             are not valid settings.
         policy: Groundwire's policy: fields of :class:`Overrides` as JSON values.
-        version: A number that grows with each change, also if the tenant is deleted and made again.
+        version: A number that grows with each change, even if the tenant is deleted and made again.
             0 if the tenant is in the configuration alone.
-        is_configured: Whether the tenant is in the configuration. Each of its settings there holds
-            if neither policy nor metadata has a value for it.
+        is_configured: Whether the tenant is in the configuration. A setting that the configuration
+            gives the tenant holds only if neither policy nor metadata has a value for this setting.
     """
 
     id: str
@@ -60,7 +62,9 @@ class TenantRecord:
 
 
 def read_stored_policy(policy: Mapping[str, Any]) -> tuple[Overrides, Mapping[str, str]]:
-    """Read a stored policy as overrides, without errors: one bad field must not stop all tenants.
+    """Read a stored policy as overrides; leave out each field that is not valid.
+
+    No error is raised, so that one invalid field does not keep all tenants from being read.
 
     Returns:
         The overrides, and a warning for each field whose value is not valid (any more). Such a
@@ -101,7 +105,8 @@ class KeyStatus(StrEnum):
 class KeyRecord:
     """The values of a key, stored or configured: the hash of the key, but never the key itself.
 
-    A configured key has no times, and can only be removed in the configuration.
+    A configured key has no ``created_at`` or other moment, and can only be removed in the
+    configuration.
 
     Attributes:
         sha256: The hash of the key: 64 hexadecimal digits.

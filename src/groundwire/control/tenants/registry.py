@@ -43,7 +43,8 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 class Registry:
     """Reads and changes tenants and keys. Every method may raise StoreError.
 
-    Changing a configured tenant stores the tenant, which fails if the id cannot be stored.
+    Changing a tenant that is only configured stores the tenant. The change fails if the id is not
+    valid for a stored tenant.
     """
 
     def __init__(
@@ -102,8 +103,8 @@ class Registry:
         Raises:
             InvalidTenantError: If the id, the name or the metadata is not valid, or the policy is
                 too long.
-            ConfigError: If the policy is not valid, or the tenant's settings are not possible
-                together.
+            ConfigError: If the policy is not valid, or its settings and those of the metadata are
+                not possible together.
             TenantExistsError: If there is a tenant with this id.
         """
         legal.read_id(id_)
@@ -205,7 +206,7 @@ class Registry:
     async def delete(self, id_: str, *, if_version: IfVersion | None = None) -> Deleted:
         """Delete a stored tenant and its stored keys.
 
-        If the tenant is also in the configuration, its settings and keys there stay.
+        If the tenant is also in the configuration, its configured settings and keys stay.
 
         Raises:
             UnknownTenantError: If there is no tenant with this id.
@@ -262,7 +263,9 @@ class Registry:
             return replace(await change.make_key(wanted), tenants=stored)
 
     async def revoke_key(self, key_id: str, *, tenant: str | None) -> Revoked:
-        """Revoke a key of a tenant, or with ``None`` of the admin plane, if it is not revoked yet.
+        """Revoke a key of a tenant, or with ``tenant=None`` of the admin plane.
+
+        A key that is revoked already stays as it is.
 
         Raises:
             UnknownKeyError: If the tenant or the admin plane has no key with this id.

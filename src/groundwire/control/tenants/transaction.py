@@ -22,7 +22,7 @@ from groundwire.control.store.store import holding
 from groundwire.control.tenants.errors import VersionMismatchError
 from groundwire.control.tenants.record import IfVersion, KeyRecord, NewKey, TenantRecord
 
-#: The most seconds that a change waits for other changes of this process.
+#: Limit in seconds on the time that a change waits for other changes of this process.
 PATIENCE_S = 10.0
 
 _TENANTS, _KEYS = tables.tenants.c, tables.keys.c
@@ -82,8 +82,8 @@ class Change:
             wanted,
             created_at=moment if before is None else before.created_at,
             updated_at=moment,
-            # Each version came from a change, and the revision counts changes. So no version of a
-            # deleted tenant with this id is larger than the revision.
+            # A tenant's version grows by 1 with a change, and the revision counts all changes. So
+            # no earlier, deleted tenant with this id had a version above the revision.
             version=self.revision + 1 if before is None else before.version + 1,
         )
         values = _values(record, tables.tenants)

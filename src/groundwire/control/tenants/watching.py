@@ -12,7 +12,7 @@ from groundwire.control.tenants.registry import Registry
 
 log = logging.getLogger(__name__)
 
-#: The most seconds for reading changes from the database, and for storing uses of keys.
+#: Limit in seconds on reading changes from the database, and on storing uses of keys.
 _PATIENCE_S = 5.0
 
 
@@ -20,7 +20,7 @@ class Watcher:
     """Keeps a directory of tenants and keys up to date with the changes of all processes.
 
     While the database cannot be read, the directory stays as it was. All coroutines that use a
-    watcher run in the event loop that opened it.
+    watcher must run in the event loop that opened it.
     """
 
     def __init__(
@@ -33,9 +33,9 @@ class Watcher:
     ) -> None:
         """Make a watcher; :meth:`open` starts it.
 
-        The watcher waits ``poll_s`` seconds after a query for changes that succeeded. Between
-        queries that fail, it waits a fraction of a second at first, then up to 5 seconds. There are
-        ``flush_s`` seconds between two writes of the last uses of keys.
+        After a successful query for changes, the watcher waits ``poll_s`` seconds. After failed
+        queries, it waits a fraction of a second at first, and up to 5 seconds later. It stores the
+        last uses of keys every ``flush_s`` seconds.
         """
         self._registry, self._directory = registry, directory
         self._poll_s, self._flush_s = poll_s, flush_s

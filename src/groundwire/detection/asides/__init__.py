@@ -1,10 +1,10 @@
 """Finds asides: parts of an answer that claim nothing, such as headings, greetings and intros.
 
-The answer comes in segments: sentences, headings, list items and rows of tables. A segment can be
-an aside only if it is in a certain place (a line with hashes, the first row of a table), or if it
-fits a closed list of phrases (``words.txt``). The words of the segment then decide. In doubt the
-segment counts as a claim, because a fact must never pass as an aside. The asides are the same
-however a stream cuts the answer into pieces.
+The answer is divided into segments: sentences, headings, list items and rows of tables. A segment
+can be an aside only if its place or form allows it (a line with hashes, the first row of a table),
+or if it fits a closed list of phrases (``words.txt``). The words of the segment then decide. In
+doubt the segment counts as a claim, because a fact must never pass as an aside. The asides do not
+depend on where a stream cuts the answer into pieces.
 
 ``finder`` decides about the segments in order, and finds lists of sources and plain code;
 ``phrases`` reads titles, intros and closing remarks; ``shape`` reads the marks and the place of a

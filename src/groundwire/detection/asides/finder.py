@@ -183,7 +183,7 @@ class AsideFinder:
         return all(not asserts(word) and self._known.admits(word) for word in others)
 
     def _names(self, ids: Iterable[str]) -> bool:
-        """Return whether each of ``ids`` is a source's id or its position (``S0``, ``1``)."""
+        """Return whether each of ``ids`` is the id or the position of a source (``S0``, ``1``)."""
         return all(
             each in self._ids
             or ((at := _POSITION.fullmatch(each)) is not None and int(at[1]) <= len(self._ids))

@@ -13,7 +13,7 @@ from groundwire.text.word_lists import read_lists
 LISTS = read_lists(Path(__file__).with_name("words.txt"))
 TITLE_WORDS, DOCUMENT_WORDS = words(LISTS["title_words"]), words(LISTS["document_words"])
 ASSERTING = words(LISTS["asserting"]) | NEGATIONS
-#: The most characters that are searched for words, in all sources together.
+#: Limit on the characters that are searched for words, in all sources together.
 _MAX_SEARCHED_CHARS = 2_000_000
 WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _GAPS = dict.fromkeys(map(ord, " -_"))
@@ -45,14 +45,14 @@ class KnownWords:
         return tuple(map(_plain, self.texts))
 
     def names(self, word: str) -> bool:
-        """Return whether a source has a word in any form, maybe joined to others: "TakesOut"."""
+        """Return whether a source has a word in any form, even within "TakesOut" or the like."""
         forms = [_plain(form) for form in _forms(re.sub("['’]s$", "", word))]
         return any(form in text for text in self._plain_texts for form in forms)
 
     def admits(self, word: str) -> bool:
         """Return whether a word is common, or in a source or the question.
 
-        Common are function words and the words that :func:`is_plain` accepts.
+        Function words and the words that :func:`is_plain` accepts count as common.
         """
         return word in FUNCTION_WORDS or is_plain(word) or self.has(word)
 
@@ -78,7 +78,8 @@ class KnownWords:
         if not content or has_negation(found) or not self.is_searched:
             return False
         roots = {w[:_ROOT] if len(w) >= _ROOTED else w.rstrip("s") or w for w in content}
-        # Most claims share a word. It is found without the pattern, which takes long to compile.
+        # Most claims share a word with the sources. A plain search mostly finds it, without the
+        # pattern, which takes long to compile.
         shares = any(_begins_word(text, text.find(root)) for root in roots for text in self.texts)
         pattern = rf"\b(?:{'|'.join(map(re.escape, sorted(roots)))})"
         return not (shares or any(re.search(pattern, text) for text in self.texts))
@@ -87,7 +88,8 @@ class KnownWords:
         forms = sorted(_forms(word))
         joined = "|".join(map(re.escape, forms))
         pattern = re.compile(rf"\b(?:{joined})(?:s|es|d|ed|ing|'s|’s)?\b")
-        # In long texts, a plain search is much faster.
+        # Only texts with one of the forms are searched with the pattern: in long texts, a plain
+        # search is much faster.
         near = [text if any(form in text for form in forms) else "" for text in self.texts]
         places = {at for at, text in enumerate(near) if pattern.search(text)}
         return frozenset(places | ({-1} if pattern.search(self._question) else set()))
@@ -122,7 +124,8 @@ def words_in(text: str) -> list[str]:
 def _forms(word: str) -> set[str]:
     """Return a word, and words of which it may be a form: "sailing" and "sail" for "sailings".
 
-    For "q1" the result has "first quarter" too. A single letter is left out, unless it is the word.
+    For "q1" the result has "first quarter" too. Forms of a single letter are left out, unless all
+    forms have only one.
     """
     forms = {word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word)}
     forms |= {f"{_QUARTERS[word]} quarter"} if word in _QUARTERS else set()

@@ -37,8 +37,8 @@ _TITLE_LEAD = re.compile(
 )
 _VERB = "am|is|are|was|were|can|could|does|do|did|should|will|would|may|must|has|have"
 _ASKS = re.compile(rf"(?:what|when|where|why|how|who|which|whose|{_VERB})\b", re.IGNORECASE)
-#: A yes-or-no question without a subordinate clause, since such a clause may state something: "Did
-#: you know that ...?"
+#: Matches a yes-or-no question without a subordinate clause. Such a clause may state something:
+#: "Did you know that ...?"
 _YES_NO = re.compile(
     rf"(?:{_VERB})\b(?!.*\b(?:that|which|who|know|aware|because|since|not)\b)[^.,;:!?]*\?",
     re.IGNORECASE,
@@ -50,7 +50,7 @@ _INTRO = re.compile(
     re.IGNORECASE,
 )
 _HERE = re.compile(r"(?:(?:here|below) (?:is|are)|here['’]s)\b", re.IGNORECASE)
-#: The most content words that an intro may have besides the listed words for intros.
+#: Limit on the content words of an intro that are not in the list ``intro_words``.
 _MAX_ANNOUNCED = 4
 #: Phrases about the user, or about an offer, whose verb states no fact: "you have", "so we can".
 _ADDRESSED = re.compile(
@@ -68,8 +68,8 @@ _OBJECT = re.compile(
 def _phrases(name: str) -> re.Pattern[str]:
     """Compile the phrases of one list of ``words.txt`` into a pattern.
 
-    In the list, ``@names`` and the like stand for the lists with these names, each ``~`` stands for
-    free words, of 1 to 120 characters together, and each ``^`` for such words with commas.
+    In the phrases, ``@`` and a name stand for the list with this name. Each ``~`` stands for free
+    words, 1 to 120 characters in all, and each ``^`` for free words that may have commas.
     """
     text = f"@{name}"
     while "@" in text:
@@ -91,12 +91,12 @@ _PHRASES = (
     (AsideKind.INTRO, _phrases("intros")),
 )
 #: Matches a word that each phrase of ``absences`` has. Their pattern is compiled when a text has
-#: one, which takes 20 ms.
+#: such a word, because that takes 20 ms.
 _LACKS = re.compile(
     r"\bno\b|not\b|nothing\b|\bnone\b|neither\b|n['’]t\b|\bsilent\b|unable\b", re.IGNORECASE
 )
-#: Matches what a statement that the sources lack something may not have, since it may state a fact:
-#: brackets, digits, a second clause, and the beginning of one.
+#: Matches signs that a text such as "The sources do not say ..." may state a fact as well. They are
+#: brackets, digits, quotation marks, a second clause, and the beginning of one.
 _STATES = re.compile(
     r"[()\[\]\d\"“”]|\b(?:but|although|though|whereas|because|since|except|only|so|yet|who|whom|whose|"
     r"which|why|that(?!\W*$))\b|\band (?:she|he|they|it|we|I|the|an?|his|her|their|its)\b|"
@@ -120,10 +120,9 @@ class Phrases:
     def kind_of(self, text: str) -> AsideKind | None:
         """Return the kind of aside that a text is; ``None`` unless all its clauses are asides.
 
-        The kind is that of the last clause.
-
-        A clause that is a listed phrase is an aside. A clause that is an intro is an aside too, if
-        the last clause is an intro and follows another clause or ends with a colon.
+        The kind of the text is that of its last clause. A clause that is a listed phrase is an
+        aside. If the last clause is an intro, and follows another clause or ends with a colon, all
+        clauses that are intros are asides too.
         """
         clauses = [
             part for each in _CLAUSE.split(text) if (part := each.strip(MARKS + ".!?…:,–—-()"))
@@ -188,11 +187,11 @@ class Phrases:
         return not any(map(asserts, left)) and all(map(self._known.admits, left))
 
     def is_absence(self, text: str, *, may_name_some: bool = False) -> bool:
-        """Return whether a text only says that the sources lack something whose words they lack.
+        """Return whether a text only says that the sources lack something, and they lack its words.
 
-        "The sources do not say whether dogs are allowed" is such a text if no source has one of the
-        words "dogs" and "allowed", in any form. With ``may_name_some``, it is one unless the
-        sources have both. Sources may still say it in other words.
+        An example is "The sources do not say whether dogs are allowed", if the sources have neither
+        "dogs" nor "allowed", in any form. With ``may_name_some``, it is enough that the sources
+        lack one of these words. The sources may still say the same in other words.
         """
         if not _LACKS.search(text):
             return False
@@ -200,7 +199,7 @@ class Phrases:
         topic = " ".join(group for group in found.groups() if group) if found else ""
         if not found or not self._known.is_searched or _STATES.search(topic):
             return False
-        # A name that no source has may be invented, with what is said of it.
+        # A name that no source has may be invented, and so may be what is said about it.
         lacked = [w for w in WORD.findall(topic) if not self._known.names(w.casefold())]
         if any(word[0].isupper() and not text.startswith(word) for word in lacked):
             return False
@@ -236,7 +235,8 @@ class Phrases:
             return False
         # The first word is not tested if it is common in titles: "Costs" begins a title, but in
         # "Pro costs" the same word may be a verb.
-        # So may "not" be before a single word: "Not reimbursed" begins a list of what is not.
+        # A "not" before a single word is not tested either: "Not reimbursed" is the title of a list
+        # of costs that are not reimbursed.
         is_denied = not is_bare and len(found) == 2 and found[0] == "not"
         rest = found[1:] if is_denied or (found and found[0] in TITLE_WORDS) else found
         if any(asserts(word) and not (asks and word in _AUXILIARY) for word in rest):

@@ -7,9 +7,10 @@ from groundwire.detection.asides.shape import MARKS
 from groundwire.text.quantities import quantities
 from groundwire.text.vocabulary import words
 
-#: Words by which the user and the assistant refer to themselves or each other.
+#: Words with which the user and the assistant refer to themselves or each other.
 _TALKERS = words("i i'm i've i'd i'll me my we we're we've us our you your you're let let's")
-#: Matches the beginning of a text that is mostly about a company, or says what is possible.
+#: Matches "We" and "You can" at the beginning of a text. Such a text mostly tells something about a
+#: company, or says what is possible.
 _ABOUT = re.compile(r"\W*(?:we\s|you (?:can|may|could)\b)", re.IGNORECASE)
 _CODE = re.compile(r"https?:|www\.|[/\\=<>{}|_@]")
 #: Matches the signs that end a text: an end mark, and a smiley or other signs after it.
@@ -19,11 +20,12 @@ _END = re.compile(r"[^\w\s]\W*$")
 def least_odds(text: str) -> float | None:
     """Return how high a model's log-odds of "claims nothing" must be for a text to be a remark.
 
-    The limits were set on 11,057 wrong claims (slot-annotated texts with all slots wrong) and on
-    the parts of answers in ``tests/cases`` that claim nothing. One claim of these is taken for a
-    remark: "As it concerns your manager, you'd turn to an HR adviser." The limit for
-    questions was set on 36 of them: those that state something ("Why was the launch cancelled?",
-    "It is 500 m tall, right?") have at most -3.7, and most that only ask lie above -3.3.
+    The limits were set on 11,057 wrong claims (from annotated texts in which every marked place has
+    its wrong words), and on the parts of answers in ``tests/cases`` that claim nothing. One of
+    these claims is taken for a remark: "As it concerns your manager, you'd turn to an HR adviser."
+    The limit for questions was set on 36 questions. Those that state something ("Why was the launch
+    cancelled?", "It is 500 m tall, right?") have log-odds of at most -3.7. Most of those that only
+    ask have more than -3.3.
 
     Returns:
         ``None`` if the form shows a claim: the text is "Yes" or "No", which answers the question,

@@ -10,8 +10,8 @@ _DELIMITER = re.compile(
 _UNDERLINE = re.compile(r"[ \t]*\n[ \t]*(?:=+|-{3,})[ \t]*\n")
 _NEXT_LINE = re.compile(r"\n([ \t]*)[^\s]*\s*$")
 _NEXT_ITEM = re.compile(r"\n[ \t]*(?:[-*+•]|\d+[.)])\s*$")
-#: Tables, underlines and next items are recognised by this many characters at each end of the text
-#: between two segments.
+#: Number of characters at each end of the text between two segments in which tables, underlines and
+#: next items are looked for.
 _SEEN_CHARS = 300
 BOLD = re.compile(r"[*_]{1,3}[^*]+[*_]{1,3}[:.]?")
 
@@ -34,9 +34,9 @@ class Shape:
     def __init__(self, text: str, *, before: str, begins_line: bool, after: str) -> None:
         """Read the form of a segment.
 
-        ``before`` is the text right before it, from the start of its line if ``begins_line``, else
-        from the end of the previous segment. ``after`` is the text up to the next segment; empty if
-        the next segment has not arrived.
+        ``before`` is the text right before the segment: from the start of the line if
+        ``begins_line``, else from the end of the previous segment. ``after`` is the text up to the
+        next segment; empty if the next segment has not arrived.
         """
         self.text = text
         start, end = after[:_SEEN_CHARS], after[-_SEEN_CHARS:]
@@ -49,8 +49,9 @@ class Shape:
         bare = text.strip(" ")
         is_bold = bool(BOLD.fullmatch(bare))
         indent, deeper = len(before) - len(before.lstrip()), _NEXT_LINE.search(end)
-        # A bold item of a list is a title only if a deeper list follows, or an empty line with no
-        # item after that line. Any other bold item is one of several that make up the answer.
+        # A bold list item that does not end with a colon is a title only if a deeper list follows,
+        # or an empty line with no list item after it. Any other such item is one of several that
+        # make up the answer.
         is_next_item = bool(_NEXT_ITEM.search(end))
         opens = not self.is_item or (
             len(deeper[1]) > indent if deeper and is_next_item else "\n\n" in after

@@ -17,7 +17,7 @@ from groundwire.detection.values import EvidenceRef, Span
 from groundwire.text.quantities import Quantity, QuantityIndex, quantities
 from groundwire.text.vocabulary import HEDGES, NEGATIONS
 
-#: The most words on each side of a place that count as near; see :meth:`ComparedText.near`.
+#: Limit on the words on each side of a place that count as near; see :meth:`ComparedText.near`.
 _NEAR = 4
 
 

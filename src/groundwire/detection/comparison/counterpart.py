@@ -23,8 +23,8 @@ from groundwire.text.vocabulary import HEDGES, MONTHS, WEEKDAYS
 MIN_LIKENESS = 0.2
 #: Added to the likeness of two stretches for each side on which the same word is right beside both.
 _BESIDE = 0.25
-#: A span that has, besides a wrong name, more content words than this gets no counterpart: it has
-#: other faults too.
+#: A span that has, besides a wrong name, more content words than this gets no counterpart: the span
+#: probably has other faults too.
 _MOST_BESIDE = 2
 _RANGE = re.compile(r"[ ]?(?:[-–—]|to|until|till|through)[ ]?")
 # "between 1887 and 1889" is one range; "1887 and 1889" are two years.
@@ -209,7 +209,7 @@ def alike(claim: ComparedText, place: Word, line: ComparedText, other: Word) -> 
 
 
 def _neighbours(text: ComparedText, place: Word) -> tuple[str, str]:
-    """Return the stems of the words right before and after ``place``, empty where none is."""
+    """Return the stems of the words right before and after ``place``; empty if there is none."""
     before, after = around(text.words, place.start, place.end, 1)
     return (before[0].stem if before else "", after[0].stem if after else "")
 

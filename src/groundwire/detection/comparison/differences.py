@@ -15,7 +15,7 @@ _ROUGHLY = re.compile(
 )
 _BEFORE_CHARS = 20
 #: Kind of hedge → least and greatest difference of the evidence's exact number from the claim's
-#: rounded number, in multiples of the rounded number's :func:`_last_place`: of 1,000 for 21,000.
+#: rounded number. The unit is the :func:`_last_place` of the rounded number: 1,000 for 21,000.
 _BOUNDS = {"about": (-0.5, 0.5), "over": (0.0, 1.0), "under": (-1.0, 0.0)}
 
 

@@ -99,8 +99,8 @@ def _is_negation(held: Held) -> bool:
         return True
     if not has_negation(held.span_words):
         return False
-    # A "not" in the span is the difference if the evidence has at least half of the content words
-    # of the span.
+    # Even without a word that only one side negates, a "not" in the span is the difference if the
+    # evidence has no "not", and has at least half of the span's content words.
     known = held.span_content & held.line_content
     return bool(otherwise) or (held.is_negated_alone and 2 * len(known) >= len(held.span_content))
 

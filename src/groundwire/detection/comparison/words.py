@@ -21,8 +21,8 @@ _NO_CONTENT = FUNCTION_WORDS | NEGATIONS
 _MEASURE = {word: f"{min(group)}~" for group in MEASURES for word in group}
 #: Text that may stand between two words of one name: "Tower-Bridge", "University of Oxford".
 _WITHIN_NAME = re.compile(r"(?:[ -]|\.? | (?:of|de|la|le|du|von|van|der|den|di|da|al|bin) )")
-#: Number of letters at the beginning of a word that are its stem. Words with the same stem mean
-#: about the same: "founded", "founding".
+#: Length of a stem: the stem of a word is its first letters, so that related words such as
+#: "founded" and "founding" have the same stem.
 _STEM_CHARS = 5
 #: A "not" or a "may" applies to at most this many content words after it.
 _SCOPE = 3
@@ -33,11 +33,13 @@ _NOT = ("n't", "n’t")
 
 
 class Word(NamedTuple):
-    """A word or a name of several words, and its place, without the "'s" of a possessive.
+    """A word, or a name of several words, with its place in a text.
+
+    The "'s" of a possessive is left out.
 
     Attributes:
-        start: Offset of its first character.
-        end: Offset after its last character.
+        start: Offset of the first character.
+        end: Offset after the last character.
         text: The word as it is written.
         lower: The word in lower case, as word lists have it.
     """
@@ -105,9 +107,9 @@ def likeness(one: Mapping[str, int], other: Mapping[str, int]) -> float:
 def scope(text: str, words: Sequence[Word], triggers: Collection[str]) -> frozenset[str]:
     """Return the stems of the content words to which triggers such as "not" apply.
 
-    These are the first content words after a trigger, at most three. The end of the clause cuts
-    them off, and so does a preposition that follows one of them: "open" in "not open in winter",
-    but "winter" in "not in winter".
+    A trigger applies to the first content words after it, at most three. Words beyond the end of
+    the clause are left out, and so are words after a preposition that follows a content word: the
+    result has "open" for "not open in winter", but "winter" for "not in winter".
     """
     found: set[str] = set()
     for index, trigger in enumerate(words):

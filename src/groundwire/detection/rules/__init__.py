@@ -2,7 +2,7 @@
 
 A rule compares a claim with lines of its evidence. It finds, for example, a value where the
 evidence has another (42 miles for 42 km), a "not" in only one of claim and evidence, swapped roles,
-or a thing that a data field denies ("wifi: no"). In doubt, a rule finds nothing.
+or "open" where a data field has another value ("status: closed"). In doubt, a rule finds nothing.
 
 ``conflict`` has the findings, ``basis`` the evidence as rules read it, ``clauses`` the parts of
 claims and lines. ``values``, ``statements``, ``relations``, ``addresses``, ``cells`` and

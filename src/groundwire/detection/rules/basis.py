@@ -10,17 +10,18 @@ from groundwire.detection.rules.clauses import Clause, clauses_of
 from groundwire.text.quantities import Quantity, QuantityIndex
 from groundwire.text.vocabulary import words
 
-#: Words in the path of a field that do not say what the field is about: "attributes", "is".
+#: Matches the name or path of a data field at the beginning of a line, with the colon after it.
 _FIELD = re.compile(r"[\w .'()/-]{1,80}: ")
 #: Words of which nearly every English text has some, and that most other languages lack.
 _ENGLISH = words("the of is are and")
 #: Characters at both ends of a claim or line that are ignored when the two are compared whole.
 _OUTER = " \t\r\n."
-#: Number of first letters by which :meth:`Basis.has` finds a long word: "Italian" in "Italy".
+#: Number of first letters by which :meth:`Basis.has` finds a long word: "Italian" if the lines have
+#: "Italy".
 _ROOT = 4
-#: Least number of letters of a long word in :meth:`Basis.has`.
+#: A word counts as long in :meth:`Basis.has` if it has at least this many letters.
 _MIN_ROOTED = 6
-#: The most lines that a claim is compared with: those that have most in common with it.
+#: Limit on the lines that a claim is compared with: those that have most in common with it.
 MAX_LINES = 8
 #: Limit on the words, numbers or addresses of a claim or a line that a rule looks at.
 MAX_PLACES = 64
@@ -39,7 +40,10 @@ class Basis:
     """
 
     def __init__(self, readings: Sequence[str], stated: QuantityIndex, question: str = "") -> None:
-        """Make the basis of a claim. The question is no evidence, but may name a row of a table."""
+        """Take the lines, the quantities of all lines, and the question.
+
+        The question is no evidence, but may name a row of a table.
+        """
         self.question = question
         self.readings = tuple(dict.fromkeys(readings))
         self.stated = stated

@@ -44,7 +44,7 @@ def cells(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindi
 
 
 def entries(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find words by which a claim gives a field a value that the field does not have.
+    """Find words with which a claim gives a field a value that the field does not have.
 
     Examples are "an automatic transmission" against ``transmission: manual``, and "the status is
     open" against ``status: closed``. A claim with a negative word, such as "not", is left out.
@@ -97,8 +97,9 @@ def _asked(claim: ComparedText, row: Mapping[str, str], said: str) -> list[str]:
 def _meant(rows: Sequence[Mapping[str, str]], said: str, asked: str) -> list[Mapping[str, str]]:
     """Return the rows that the claim or the question names.
 
-    A row is named by its first cell in the claim, or else in the question, or else by its second
-    cell in the claim. Digits alone name no row.
+    These are the rows whose first cell is in the claim. If there are none, they are the rows whose
+    first cell is in the question, or else those whose second cell is in the claim. A cell that has
+    only digits names no row.
     """
     for text, place in ((said, 0), (asked, 0), (said, 1)):
         cells = ((row, next(islice(row.values(), place, None))) for row in rows)

@@ -114,18 +114,21 @@ class Clause:
 
     @property
     def is_elliptical(self) -> bool:
-        """Whether the clause ends in a negation: "most do not" denies the clause before it."""
+        """Whether the clause ends with a negation: "most do not" denies the clause before it."""
         return is_negation(self.all_words[-1].lower)
 
     def likeness(self, line: "Clause") -> float:
-        """Return the share of the two clauses' content words that both have.
+        """Return the share of the content words of two clauses that both clauses have.
 
-        The share is 0 if fewer than two words are common and the line's clause has fewer than three
-        words. It may exceed 1 if an opposite is no content word, such as "all".
+        A pair of opposites, such as "open" and "closed", counts as one word in the total, and not
+        as a common word. The share is 0 if fewer than two words are common and the line's clause
+        has fewer than three words. It may exceed 1 if an opposite, such as "all", is no content
+        word.
         """
         common = len(self.content & line.content)
         is_enough = common >= _MIN_COMMON or len(line.lowers) >= _STATEMENT
-        # Opposites are treated as equal: "open on Sundays", "closed on Sundays".
+        # A pair of opposites counts once in the total. So "open on Sundays" and "closed on Sundays"
+        # have one common word of two, not of three.
         n_all = len(self.content | line.content) - len(self._opposite(line))
         return common / n_all if is_enough and n_all else 0.0
 
@@ -207,7 +210,8 @@ def _is_open(text: str, start: int, end: int) -> bool:
 def _negations(text: str, words: Sequence[Word]) -> Iterator[Word]:
     """Yield the words that surely negate, such as the "false" of "it is false that".
 
-    Left out are "no later than", "not only", "no-brainer", and a "not" at the very end.
+    The negations in "no later than", "not only" and "no-brainer" are left out, and so is a "not" at
+    the very end of the text.
     """
     false_that = {match.start() for match in _FALSE_THAT.finditer(text)}
     for index, word in enumerate(words):

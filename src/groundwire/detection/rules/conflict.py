@@ -31,9 +31,10 @@ class Conflict:
         end: Offset after the last character.
         kind: The kind of mistake.
         label: ``contradicted`` or ``unsupported``.
-        probability: The least P(not supported) that the finding gives the words, in (0, 1].
-        floor: Least P(not supported) that the model must give the words; below it, the finding is
-            ignored.
+        probability: P(not supported) that the words get at least, in (0, 1]. A higher probability
+            from the model stays.
+        floor: Lowest P(not supported) from the model at which the finding counts; 0 if the finding
+            always counts.
     """
 
     start: int

@@ -23,11 +23,11 @@ RULES: tuple[Rule, ...] = (
     cells.cells,
     unrelated.unrelated,
 )
-#: The least P(not supported) that the words of a finding get. In answers kept out of training, this
+#: P(not supported) that the words of a finding get at least. In answers kept out of training, this
 #: share of the findings was on words that people had marked too.
 PROBABILITY = 0.6
-#: A finding about a number, a date or an address counts only if the model's P(not supported) for it
-#: is at least this, unless :attr:`.RuleFinding.is_enough` is true.
+#: A finding about a number, a date or an address counts only if the model's P(not supported) for
+#: its words is at least this, unless :attr:`.RuleFinding.is_enough` is true.
 _DOUBT = 0.12
 _LACKED = frozenset({ConflictKind.NUMBER, ConflictKind.DATE, ConflictKind.REFERENCE})
 _CITED_LABEL = re.compile(r"[\[(]([A-Z]{2,8}-?[0-9]{1,6})[\])]")

@@ -46,7 +46,7 @@ class _Act:
 
 
 def roles(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
-    """Find two names that are swapped around a verb, or around words such as "older than"."""
+    """Find names on the two sides of a verb, or of "older than", that a line has swapped."""
     acting = (
         index
         for index, word in enumerate(claim.words)

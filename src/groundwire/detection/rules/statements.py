@@ -11,11 +11,12 @@ from groundwire.detection.rules.clauses import Clause, clauses_of
 from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.text.vocabulary import words
 
-#: Least share of common content words in two clauses that are about the same thing.
+#: Two clauses are about the same thing if their :meth:`.Clause.likeness` is at least this.
 LIKENESS = 0.6
 #: Clauses are among the most similar if their likeness is at least this share of the highest.
 _SHARE = 0.9
-#: Least share of a claim's content words that a line has if it is about the same thing.
+#: A line is about the same thing as a claim if it has at least this share of the claim's content
+#: words.
 _ABOUT = 0.6
 #: Two clauses that share fewer content words than this are compared only if neither of them has any
 #: other content word.
@@ -104,7 +105,7 @@ def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
 
 
 def _is_enough(own: Clause, clause: Clause) -> bool:
-    """Return whether two clauses share at least two content words, or all that they have."""
+    """Return whether two clauses share at least two content words, or all that both have."""
     return len(own.content & clause.content) >= _MIN_WORDS or own.likeness(clause) == 1
 
 

@@ -21,7 +21,7 @@ _STATEMENT = re.compile(r"[.!]\W*$")
 
 
 def unrelated(claim: ComparedText, _: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find a claim without any content word of the evidence, in any form.
+    """Find a claim that shares no content word with the evidence, in any form.
 
     Questions, headings, remarks and negated statements are left out: in the validation answers they
     are nearly always faithful, even without a word of their sources.

@@ -36,15 +36,15 @@ _DAYS_RANGE = "{0}[a-z]*\\.?\\s*(?:to|through|until|till|[-–])\\s*{0}".format(
 #: Two numbers with the same digits in another order count as a slip only if they have at least this
 #: many digits.
 _FIGURES = 3
-#: Words of claims that compare or compute. Numbers of the evidence's lines may be operands only in
-#: such claims, and of rates and times.
+#: Words of claims that compare or compute. Numbers of the evidence may be operands only in claims
+#: with such words, or if the result is a rate or a time.
 _COMPARES = re.compile(
     r"\b(?:than|more|less|fewer|difference|between|after|later|earlier|per ?cent|share|out of|so"
     r"|sum|total|totals?|together|altogether|combined|remain\w*|left|taken|in all)\b|%",
     re.IGNORECASE,
 )
-#: Limit on the stated numbers with which a rule tries to compute a number of the claim. Among more
-#: numbers, some pair gives almost any result.
+#: Limit on the stated numbers with which a rule tries to compute a number of the claim. Of more
+#: numbers, some pair almost always gives the result by chance.
 _MOST_OPERANDS = 12
 #: A claim may compute with numbers from this many of the best lines.
 _OPERAND_LINES = 2
@@ -75,7 +75,8 @@ def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFind
         )
         is_absent = match in _ABSENT and near.match(quantity) is not Match.DERIVED
         if match is Match.DERIVED and quantity.unit in _MONEY:
-            # 25 is 100 · 3 / 12, but "3 projects" and "$12" do not make $25.
+            # A match by numbers alone is not enough for money: 25 is 100 · 3 / 12, but "3 projects"
+            # and "$12" do not make $25.
             operands = [*quantities_in(claim), *_stated_by(lines)][:_MOST_OPERANDS]
             is_absent = not _is_worth(quantity, operands)
         if is_other or (is_absent and _is_replaced(claim, quantity, lines)):
@@ -225,7 +226,8 @@ def _agrees(one: Quantity, other: Quantity) -> bool:
 def _same_parts(one: Quantity, other: Quantity) -> list[bool] | None:
     """Compare each part (year, month, day) that two dates both state.
 
-    The result has a true item for each equal part; it is ``None`` for values other than dates.
+    The result has a true item for each part that is equal, and a false item for each other part.
+    It is ``None`` for values other than dates.
     """
     if not (isinstance(one.value, tuple) and isinstance(other.value, tuple)):
         return None
@@ -363,9 +365,10 @@ def _is_price(count: Quantity, each: Quantity, result: Quantity) -> bool:
 
 
 def _is_worth(money: Quantity, stated: Sequence[Quantity]) -> bool:
-    """Return whether a sum of money can be computed from stated numbers with fitting units.
+    """Return whether an amount of money can be computed from stated numbers with fitting units.
 
-    It is a sum or a difference of two sums of money, or one times or by another number.
+    The amount may be the sum or the difference of two amounts in the same currency, or one such
+    amount multiplied or divided by a number.
     """
     return any(
         _gives(a, b, money)

@@ -1,4 +1,4 @@
-"""Readers of the benchmarks whose files are not simply tables with one answer per row.
+"""Readers for the benchmarks whose files are not simply tables with one answer per row.
 
 Each reader converts a record into rows with the columns of labelled answers, and decides which
 answers count as hallucinated. The other benchmarks need only a mapping of their columns.
@@ -37,9 +37,9 @@ _HALUEVAL = {
     "summarization": ("document", None, "summary"),
     "dialogue": ("knowledge", "dialogue_history", "response"),
 }
-#: A summary of FaithBench counts as hallucinated if people gave at least one stretch of it one of
-#: these labels; the part of a label after a dot is ignored. The label "Benign" does not count: it
-#: marks true words that are not in the source.
+#: A summary of FaithBench counts as hallucinated if people gave one of these labels to at least one
+#: of its stretches; the part of a label after a dot is ignored. The label "Benign" does not count:
+#: it marks true words that are not in the source.
 _FAITHBENCH = ("unwanted", "questionable")
 _WICE = {"supported": False, "partially_supported": True, "not_supported": True}
 
@@ -89,10 +89,11 @@ def _ragtruth_sources(path: Path) -> Mapping[str, Values]:
 
 
 def _ragtruth_content(values: Values) -> tuple[str, str | None]:
-    """Return the context of a RAGTruth prompt, and the prompt's question or else its instruction.
+    """Return the context of a RAGTruth prompt, and its question or, without one, its instruction.
 
-    The instruction is the prompt's text before the context, up to the line :data:`_BEFORE_DATA` if
-    there is one; ``None`` if that text is empty, or the prompt does not contain the context.
+    The instruction is the part of the prompt before the context; a line :data:`_BEFORE_DATA`, and
+    what follows this line, are left out. The instruction is ``None`` if this part is empty, or the
+    prompt does not contain the context.
 
     Raises:
         ValueError: If ``source_info`` is neither a text, a record, nor a question with passages.
@@ -150,7 +151,7 @@ def _halueval(values: Values, file: Path, line: int) -> Iterable[Values]:
 
 
 def _ragbench(split: str, values: Values, file: Path, line: int) -> Iterable[Values]:
-    """Convert a row of RAGBench, whose label is true if the answer adheres to the documents."""
+    """Convert a row of RAGBench. Its label is true if the answer adheres to the documents."""
     subset = (values.get("dataset_name") or "").removesuffix(f"_{split}") or file.parent.name
     yield {
         "id": f"{subset}-{line}",
@@ -178,8 +179,8 @@ def _faithbench(values: Values, file: Path, line: int) -> Iterable[Values]:
         }
         for mark in marks
     ]
-    # A mark without a range is about the summary as a whole. A row with such a mark gets no spans,
-    # since spans would have to cover all hallucinated words.
+    # A mark without a range is about the summary as a whole. A row with such a mark gets no spans:
+    # spans have to cover all hallucinated words, and here some of these words are unknown.
     has_places = all((span["start"] or 0) < (span["end"] or 0) for span in spans)
     yield {
         "id": f"{file.name.partition('.')[0]}-{values['sample_id']}",

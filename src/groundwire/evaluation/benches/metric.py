@@ -1,8 +1,8 @@
 """The metrics of benchmarks, each with its confidence interval.
 
-Most of them are also among the scores that :mod:`.evaluation.scores` computes for any labelled
-data. A metric is computed over all answers, over the answers of one task, or as the unweighted mean
-of the tasks.
+Most of these metrics are also among the scores that :mod:`.evaluation.scores` computes for any
+labelled data. A metric is computed over all answers, over the answers of one task, or as the
+unweighted mean of its values for the tasks.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,9 +27,9 @@ class BenchScore(ScoreInterval):
     """The value of a metric with its 95 % interval, in [0, 1]; ``nan`` where it is undefined.
 
     Attributes:
-        n: Number of answers that the metric is about. Answers without a verdict are included,
-            except that the baseline of :meth:`Metric.of_flagging_all` leaves out those that no
-            score counts (:func:`.sums.counted`).
+        n: Number of answers that the metric is about, with or without a verdict. In the baseline of
+            :meth:`Metric.of_flagging_all`, answers that no score counts (:func:`.sums.counted`) are
+            left out.
     """
 
     n: int
@@ -60,9 +60,9 @@ class Metric:
     def parse(cls, name: str) -> Self:
         """Parse the name of a metric.
 
-        ``F1`` is computed over all answers, ``F1, QA`` over those of the task QA, ``mean F1`` as
-        the mean of the tasks. ``F1, pooled`` is the same as ``F1``, for benchmarks that also have
-        ``mean F1``.
+        ``F1`` is computed over all answers, ``F1, QA`` over the answers of the task QA. ``mean F1``
+        is the mean of the F1 of the tasks. ``F1, pooled`` is another name of ``F1``, for benchmarks
+        that also have ``mean F1``.
 
         Raises:
             KeyError: If the score in the name is not in :data:`STATISTICS`.
@@ -81,7 +81,7 @@ class Metric:
         return self.statistic in (characters_f1, characters_iou)
 
     def of(self, answers: Columns) -> BenchScore:
-        """Compute the metric of answers; its value is ``nan`` if it applies to none of them."""
+        """Compute the metric of answers; the value is ``nan`` if it applies to no answer."""
         nothing = BenchScore(value=nan, low=nan, high=nan, n=0)
         if self.task:
             if self.task not in (by_task := answers.by_task()):
@@ -97,7 +97,7 @@ class Metric:
     def of_flagging_all(self, answers: Columns) -> BenchScore | None:
         """Compute the metric of a detector that flags every answer, as a baseline.
 
-        ``None`` for a metric of characters: such a detector marks no spans.
+        Return ``None`` for a metric of characters: this detector marks no characters.
         """
         if self.needs_spans:
             return None
@@ -147,14 +147,14 @@ def auroc(answers: Columns, drawn: Bootstrap) -> Replicates:
 def characters_f1(answers: Columns, drawn: Bootstrap) -> Replicates:
     """Compute F1 of hallucinated characters, over all answers together.
 
-    Characters are counted as by LettuceDetect's evaluator, with which published scores were
-    computed; see :func:`.metrics.count_pairs`.
+    Characters are counted with the method of LettuceDetect's evaluator, with which published scores
+    were computed; see :func:`.metrics.count_pairs`.
     """
     return drawn.of_sums(answers.pairs * answers.counted[:, None], f1_of)
 
 
 def characters_iou(answers: Columns, drawn: Bootstrap) -> Replicates:
-    """Compute the mean over answers of the IoU of predicted and gold hallucinated characters.
+    """Compute the IoU of predicted and gold hallucinated characters, as the mean over answers.
 
     Grounded answers without a verdict are left out, as :func:`.sums.counted` says.
     """

@@ -14,8 +14,8 @@ from groundwire.evaluation.datasets.files import AnyRow, answer_reader, read_fil
 from groundwire.evaluation.datasets.lines import SUFFIXES
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 
-#: Default of :attr:`Bench.files`, for a split that is a plain table: Parquet shards as on the
-#: Hugging Face hub, or one file.
+#: Default of :attr:`Bench.files`, for a split that is a plain table: several Parquet files named as
+#: on the Hugging Face hub, or one file.
 _TABLES = (("{split}-*.parquet",), *((f"{{split}}{suffix}",) for suffix in SUFFIXES))
 
 
@@ -30,7 +30,7 @@ class Bench:
         licence: The licence of the data, as its authors state it.
         citation: The paper about the benchmark.
         url: A page about its files.
-        fetch: How to fetch the files by hand: addresses, or which files of the page to take.
+        fetch: What to fetch by hand: addresses of files, or descriptions of files on the page.
         splits: Names of the splits; the first is the default.
         metrics: The metrics; the first is the main one.
         hub: Name of the dataset on the Hugging Face hub; empty if it is not on the hub.
@@ -39,13 +39,14 @@ class Bench:
             first group of which a file exists.
         columns: Field → column, for columns that do not have the usual name of the field.
         label_means: Meaning of a label of 1, true or yes: ``hallucinated`` or ``supported``.
-        expected: Split → the right numbers of answers and of hallucinated answers, as far as known,
-            in all (``total``) and by task (``tasks``), with the ``source`` of the numbers.
+        expected: Split → the right numbers of answers and of hallucinated answers, as far as they
+            are known: ``total`` for the whole split, ``tasks`` by task, and the ``source`` of the
+            numbers.
         variants: Parts of a split that other systems were scored on. A part has a ``name``, and
             leaves out the rows whose ``column`` has a value in ``drops``.
-        published: Published scores of other systems, which this project did not run: the
-            ``system``, ``scores`` by metric in per cent, the ``source``, and a ``note`` if the test
-            set or the metric differs.
+        published: Published scores of other systems, which this project did not run. Each entry
+            has the ``system``, its ``scores`` by metric in per cent, the ``source``, and perhaps a
+            ``note``, for example if the test set differs.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""A detector's result on a benchmark, and any reasons not to compare it with published ones."""
+"""A detector's result on a benchmark, and reasons not to compare it with published results."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ class BenchResult:
         def labelled() -> Iterator[ComparedAnswer]:
             for row in read_judged(path):
                 # A user's own file may have a column that names the split of each row. Scores of
-                # another split than the chosen one are not comparable with published ones.
+                # rows from another split are not comparable with published scores of this split.
                 said = row.columns.get("split", split)
                 if said != split and not other:
                     other.append(

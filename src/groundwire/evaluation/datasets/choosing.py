@@ -17,10 +17,11 @@ def choose(read: Read, *, limit: int | None = None) -> Read:
     """Choose rows of a table.
 
     Args:
-        read: Reads the table. With a limit it is called more than once, so that rows need not be
-            kept in memory.
-        limit: Highest number of rows to choose; by default all. Contexts are drawn at random, with
-            a fixed seed; of the last context drawn, rows may be left out to keep the limit.
+        read: Reads the table. With a limit, ``read`` is called more than once, so that rows need
+            not be kept in memory.
+        limit: Highest number of rows to choose; by default all rows are chosen. Contexts are drawn
+            at random, with a fixed seed. To keep the limit, rows of the last context drawn may be
+            left out.
 
     Returns:
         A function that reads the chosen rows, in the order of the table.
@@ -35,7 +36,7 @@ def _sample(rows: Iterator[AnyRow], limit: int) -> frozenset[int]:
     """Draw contexts at random, and return the numbers of their rows, at most ``limit``."""
     of_context: dict[bytes, array[int]] = {}
     for row in rows:
-        # A row that cannot be read has no context: it is drawn as a context of its own.
+        # A row that cannot be read has no known context, so it counts as a context of its own.
         name = f"row {row.row}" if isinstance(row, FailedRow) else f"id {row.answer.context_id}"
         key = sha256(name.encode("utf-8", "surrogatepass")).digest()[:8]
         of_context.setdefault(key, array("q")).append(row.row)

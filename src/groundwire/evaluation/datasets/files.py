@@ -1,4 +1,4 @@
-"""Tables of answers or questions, row by row.
+"""Reads tables of answers or questions, row by row.
 
 A row that cannot be read becomes a :class:`FailedRow`; reading continues with the next row.
 """
@@ -22,9 +22,9 @@ from groundwire.evaluation.datasets.mapping import ColumnMapping
 Values: TypeAlias = Mapping[str, Any]
 
 
-#: A function that converts a record of some dataset, with its file and line, to any number of rows
-#: with the usual columns. If the record is not as expected, the function may raise an
-#: error that :func:`turned_rows` catches, such as a KeyError.
+#: A function that converts a record of some dataset to any number of rows with the usual columns.
+#: The arguments are the record, its file and its line. If the record is not as expected, the
+#: function may raise an error that :func:`turned_rows` catches, such as a KeyError.
 Turn: TypeAlias = Callable[[Values, Path, int], Iterable[Values]]
 
 
@@ -34,7 +34,7 @@ class FailedRow:
 
     Attributes:
         row: Number of the row, from 1, counted over all files of the table.
-        id: The row's own id; its number if it has no id that can be read.
+        id: The row's own id; the number of the row if it has no id that can be read.
         place: File and line of the row, or the file alone; may be empty.
         problem: Description of what is wrong.
         sha256: Fingerprint of the row's content.
@@ -102,7 +102,7 @@ def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[
 
     Raises:
         DatasetError: If every file is without rows or has an invalid format, the folder has no
-            table, or the path is something else, such as a pipe.
+            table, or the path is neither a file nor a folder, but for example a pipe.
         OSError: If a file other than Parquet cannot be opened.
         MissingExtraError: If a file is Parquet and pyarrow is not installed.
     """
@@ -171,8 +171,8 @@ def turned_rows(
 ) -> Iterable[Values | str]:
     """Convert a record to the values of rows, or to one error message.
 
-    Without ``turn``, the record is the values of one row. An error message in place of a record is
-    returned unchanged.
+    Without ``turn``, the record is returned as the values of one row. An error message in place of
+    a record is returned unchanged.
     """
     if turn is None or isinstance(values, str):
         return [values]
@@ -187,7 +187,7 @@ def turned_rows(
 def table_lines(
     file: Path, columns: ColumnMapping, lines: Callable[[Path], Iterator[Line]] = lines_of
 ) -> Iterator[Line]:
-    """Yield the rows of a file; in CSV and TSV, sources that are written as a list are parsed.
+    """Yield the rows of a file; in CSV and TSV, parse sources that are a list written as a text.
 
     If only some rows have an optional column that the mapping names, the column is added to the
     other rows, with the value ``None``.
@@ -232,7 +232,7 @@ class RowReader(Generic[_Row]):
         """
         self.columns, self._renames = columns, renames
         self._make: Callable[[Values, int, str], _Row] = make
-        # Hashes, because there may be millions of ids, and ids may be long.
+        # Hashes of ids, because there may be millions of ids, and ids may be long.
         self._ids: set[bytes] = set()
 
     def read(self, row: int, place: str, content: bytes, values: Values | str) -> _Row | FailedRow:

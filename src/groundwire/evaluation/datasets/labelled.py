@@ -14,8 +14,8 @@ class GoldSpan:
     """A stretch of an answer that people marked as hallucinated.
 
     Attributes:
-        start: Index of its first character in the answer.
-        end: Index one past its last character.
+        start: Index of the stretch's first character in the answer.
+        end: Index one past the stretch's last character.
         label: ``unsupported`` or ``contradicted``.
         kind: The dataset's own label, such as ``Subtle Conflict``; may be empty.
     """
@@ -47,7 +47,7 @@ class LabelledAnswer:
         known: How much of the answer is labelled.
         label: Whether the answer as a whole is hallucinated; ``None`` if the data have no such
             label, so that only ``spans`` can tell.
-        columns: Further columns of the row in the data, by name, to group results by.
+        columns: Further columns of the row in the data, by name; results can be grouped by them.
     """
 
     id: str

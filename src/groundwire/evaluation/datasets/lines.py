@@ -40,7 +40,8 @@ def files_of(path: Path) -> tuple[Path, ...]:
     """List the files of a table: the path itself or, if it is a folder, the tables in it.
 
     Raises:
-        DatasetError: If a folder has no table, or the path is something else, such as a pipe.
+        DatasetError: If a folder has no table, or the path is neither a file nor a folder, but for
+            example a pipe.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         problem = "it is no file that can be read more than once"
@@ -70,7 +71,7 @@ def suffix_of(path: Path) -> str:
 
 
 def lines_of(path: Path) -> Iterator[Line]:
-    """Yield the raw rows of a file; its suffix names the format, which is JSON by default.
+    """Yield the raw rows of a file; the format is told by the file's suffix, or JSON.
 
     Raises:
         DatasetError: If the file does not have this format.
@@ -88,7 +89,8 @@ def lines_of(path: Path) -> Iterator[Line]:
 def count_rows(path: Path) -> int | None:
     """Count the rows of a table, for a progress bar; ``None`` if they cannot be counted.
 
-    For JSON, lines are counted: blank lines too, and the lines of an array.
+    In a JSON file, lines are counted instead of rows, including blank lines and the lines of an
+    array.
 
     Raises:
         OSError: If a file other than Parquet cannot be opened.
@@ -126,7 +128,7 @@ def json_lines(path: Path) -> Iterator[Line]:
 
     Raises:
         DatasetError: If the file is no text, has an encoding such as UTF-16, is a broken array, or
-            is one object whose first line is ``{`` alone.
+            is one JSON object over several lines, the first of which is ``{`` alone.
         OSError: If the file cannot be opened.
     """
     number, has_begun = 0, False
@@ -152,7 +154,7 @@ def _refuse_encoding(path: Path, line: bytes) -> None:
     if what := reading.no_text(line):
         problem, _, step = what.partition(". ")
         raise DatasetError(path, None, f"it is {problem}", f"{step}.")
-    # UTF-16 and UTF-32 cannot be split into lines at the byte of a line end.
+    # Text in UTF-16 or UTF-32 cannot be split into lines at each byte that is a line end in UTF-8.
     if encoding := reading.other_encoding(line):
         problem = f"it is {encoding} and must be UTF-8"
         raise DatasetError(path, None, problem, f"{reading.conversion(encoding)}.")
@@ -241,7 +243,7 @@ def _csv_text(stream: BinaryIO) -> Iterator[io.TextIOWrapper]:
     try:
         yield text
     finally:
-        text.detach()  # so that the wrapper does not close the stream, which the caller closes
+        text.detach()  # the caller closes the stream, so the wrapper must not
 
 
 def _csv_row(

@@ -32,8 +32,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "label": ("label", "hallucinated", "is_hallucinated"),
 }
 
-#: Labels that only mean yes or no → whether they mean yes. :attr:`ColumnMapping.label_means` says
-#: whether yes means hallucinated or supported.
+#: Labels that only mean yes or no → whether the label means yes. What yes stands for, hallucinated
+#: or supported, is said by :attr:`ColumnMapping.label_means`.
 _BARE = {
     **dict.fromkeys(("true", "1", "1.0", "yes", "y"), True),
     **dict.fromkeys(("false", "0", "0.0", "no", "n"), False),
@@ -72,9 +72,9 @@ _SHOWN_CHARS = 40
 class ColumnMapping:
     """The column of each field of an answer or a question, and the meaning of its label.
 
-    A row without a column that the mapping names cannot be read: with a misspelt name, the field
-    would otherwise be left out silently. (An optional column that only some rows of a table have
-    is first added to the other rows, by :func:`.files.table_lines`.)
+    A row that lacks a column named by the mapping cannot be read. Otherwise, a misspelt name would
+    silently leave out the field. (If only some rows of a table have an optional column,
+    :func:`.files.table_lines` first adds it to the other rows.)
 
     Attributes:
         columns: Field → column, for columns that have none of the usual names (:data:`COLUMNS`).
@@ -102,8 +102,10 @@ class ColumnMapping:
         """Make a mapping from texts of the form ``field=column``, as options give them.
 
         Raises:
-            SettingError: If a text does not have that form or names no field, or ``label_means`` is
-                neither ``hallucinated`` nor ``supported``.
+            SettingError: If a text does not have that form or names no field, if the column
+                ``answer``, ``question`` or ``sources`` is given to a field other than these three
+                (as when the two names are swapped), or if ``label_means`` is neither
+                ``hallucinated`` nor ``supported``.
         """
         columns = {}
         for pair in pairs:
@@ -130,7 +132,7 @@ class ColumnMapping:
 
         Raises:
             InputError: If the id is neither a valid text nor a number, or the row lacks the column
-                that the mapping names for it.
+                that the mapping names for the id.
         """
         return _name(self._get(row, "id"), "id")
 
@@ -139,7 +141,7 @@ class ColumnMapping:
 
         Raises:
             InputError: If the task is neither a valid text nor a number, or the row lacks the
-                column that the mapping names for it.
+                column that the mapping names for the task.
         """
         return _name(self._get(row, "task"), "task") or ""
 
@@ -155,9 +157,9 @@ class ColumnMapping:
         return [column for column in found if column and column in columns]
 
     def others_of(self, row: Mapping[str, Any]) -> Mapping[str, str]:
-        """Collect the short texts, numbers and booleans of a row, to group results by.
+        """Collect the short texts, numbers and booleans of a row, by which results can be grouped.
 
-        Columns that hold a field, such as the answer or its label, are left out, except the task.
+        Columns that hold a field, such as the answer or its label, are left out; the task is kept.
         """
         used = {self._column(row, name) for name in COLUMNS if name != "task"}
         return {
@@ -221,9 +223,10 @@ class ColumnMapping:
         )
 
     def unpacked(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Parse the sources of a CSV row if they are a list written as a text.
+        """Parse the sources of a CSV or TSV row if they are a list written as a text.
 
-        In formats other than CSV and TSV, lists are real lists, and a text is never parsed as one.
+        Call this for rows of CSV and TSV only: other formats have real lists, so a text in them is
+        one source.
         """
         column = self._column(row, "sources")
         if column is None or column not in row:

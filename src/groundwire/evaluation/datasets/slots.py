@@ -1,6 +1,6 @@
 """Answers with slots: one text gives a faithful answer and its hallucinated variants.
 
-A slot is ``{{supported||hallucinated||kind}}`` in the text: a stretch with a supported and a
+A slot is a stretch ``{{supported||hallucinated||kind}}`` of the text: a supported wording, a
 hallucinated wording, and the kind of hallucination. In each variant one slot is hallucinated.
 """
 
@@ -30,7 +30,7 @@ class MarkedAnswer:
         text: The answer.
         spans: ``(start, end, label)`` of wrong words: :data:`UNSUPPORTED` or :data:`CONTRADICTED`.
         doubts: ``(start, end, label)`` of stretches in which it is not known which words are wrong.
-            At least one word of a stretch has the stretch's label; in a stretch with the label
+            At least one word of the stretch has the label of the stretch. If the label is
             :data:`DOUBTFUL`, perhaps no word is wrong.
     """
 
@@ -40,19 +40,20 @@ class MarkedAnswer:
 
 
 def each_slot(path: Path) -> Iterator[AnyRow]:
-    """Read answers with slots from a file or folder; yield faithful and hallucinated variants.
+    """Read answers with slots from a file or folder; yield faithful and hallucinated answers.
 
-    A record of the file has the keys id, domain (the task), context (a text or a list) and answer
+    A record of a file has the keys id, domain (the task), context (a text or a list) and answer
     (a text with slots). The keys question and context_id are optional; by default the context id is
     the record's id.
 
-    A record yields the faithful answer, with the record's id, and a variant for each slot with a
-    hallucinated wording, in which that slot alone is hallucinated. The ids of variants end in the
-    number of the slot, from ``.1``.
+    From a record come the faithful answer, with the record's id, and a variant for each slot that
+    has a hallucinated wording; in the variant, that slot alone is hallucinated. The id of a variant
+    is the record's id with the number of the slot, from ``.1``.
 
     Raises:
-        DatasetError: If the file has no rows or an invalid format.
-        OSError: If the file cannot be opened.
+        DatasetError: If every file is without rows or has an invalid format, or a folder has no
+            table.
+        OSError: If a file cannot be opened.
     """
     return read_files(files_of(path), answer_reader(), turn=_variants)
 
@@ -90,10 +91,11 @@ def render_slots(annotated: str, hallucinated: frozenset[int]) -> MarkedAnswer:
         hallucinated: Numbers of the slots that get their hallucinated wording, counted from 0.
 
     Returns:
-        The text, with the ranges of the hallucinated wordings, without white space at their ends.
+        The text, and the ranges of its hallucinated wordings. White space at the ends of a wording
+        is not part of its range.
 
     Raises:
-        ValueError: If a slot has another form.
+        ValueError: If a slot does not have the form ``{{supported||hallucinated||kind}}``.
     """
     text = ""
     spans = []

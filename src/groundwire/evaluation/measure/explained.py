@@ -1,4 +1,4 @@
-"""A detector with an explainer, which grades spans and drops those that the evidence entails."""
+"""A detector with an explainer, which grades spans and drops spans that the evidence entails."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class ExplainedDetector:
     """A detector whose detections are revised by an explainer.
 
-    Spans get the labels and severities that the explainer gives them, and spans that it drops are
-    removed.
+    Spans get the labels and severities that the explainer gives them. Spans that the explainer
+    drops are removed.
     """
 
     detector: AnyDetector
@@ -28,7 +28,10 @@ class ExplainedDetector:
 
     @property
     def info(self) -> DetectorInfo:
-        """The detector's info, whose name also names the explainer, to tell results apart."""
+        """The info of the detector, with the explainer added to the detector's name.
+
+        The name thus tells results with and without the explainer apart.
+        """
         info, explainer = self.detector.info, self.explainer
         explained = f"explained by {explainer.name} {explainer.revision[:12]}".rstrip()
         return replace(info, name=f"{info.name}, {explained}")

@@ -91,7 +91,7 @@ class Prompting:
 
 
 def user_message(question: AskedQuestion) -> str:
-    """Write the message of the user: the sources with their numbers, then the question.
+    """Write the user's message: the sources with their numbers, then the question.
 
     >>> from groundwire.detection.example import Source
     >>> found = (Source(text="It opened in 1889.", title="Towers"),)
@@ -119,11 +119,12 @@ class Generated:
 
     Attributes:
         n: Number of rows of the table of answers.
-        n_asked: Number of answers that are new, not from earlier runs.
+        n_asked: Number of answers that this run received; the others are from earlier runs.
         n_failed: Number of rows without an answer.
-        first_problem: Reason why the first such row has no answer; empty if all rows have one.
+        first_problem: Reason why the first row without an answer has none; empty if all rows have
+            an answer.
         n_cut: Number of answers that were cut off at the limit of tokens.
-        tokens: Model → number of tokens that it read, number of tokens that it wrote.
+        tokens: Model → two numbers: of tokens that the model read, and of tokens that it wrote.
     """
 
     n: int = 0
@@ -166,17 +167,17 @@ def generate(
     concurrency: int = 8,
     on_row: Callable[[int], None] = lambda _: None,
 ) -> Generated:
-    """Ask each model each question that has no reply yet, and write the table of answers.
+    """Ask each model each question that it has not answered yet, and write the table of answers.
 
-    The table is JSON Lines in the order of the questions. It is written only if the run reaches its
-    end; each reply is saved at once, in the file that :func:`replies_path` names.
+    The table is JSON Lines in the order of the questions. The table is written only if the run
+    reaches its end; each reply is saved at once, in the file that :func:`replies_path` names.
 
-    ``concurrency`` is the number of calls at a time. ``on_row`` is called after each row with the
-    number of rows done.
+    ``concurrency`` is the highest number of calls at a time. ``on_row`` is called after each row
+    with the number of rows done.
 
     Raises:
-        StoppedError: If a call fails in such a way that further calls would fail too, or
-            :data:`MAX_IN_A_ROW` calls in a row fail.
+        StoppedError: If a call fails and further calls would fail too
+            (``GenerationError.is_final``), or if :data:`MAX_IN_A_ROW` calls in a row fail.
     """
     asker, done, n_failed = _Asker(asks, prompting, replies_path(output)), Generated(), 0
     wanted = ((question, model) for question in questions for model in prompting.models)
@@ -202,11 +203,12 @@ def generate(
 class _Asker:
     """Makes calls, and saves each reply in a file under a hash of its request. Thread-safe.
 
-    A request that has a reply is not made again. After a failure that would make further calls fail
-    too (``GenerationError.is_final``), no request is begun. API keys are not saved.
+    A request that has a reply in the file is not made again. After a failure because of which
+    further calls would fail too (``GenerationError.is_final``), no request is begun. API keys are
+    not saved.
 
     Attributes:
-        n_new: Number of replies that this run received, without those of earlier runs.
+        n_new: Number of replies that this run received; replies of earlier runs do not count.
     """
 
     def __init__(self, asks: Asks, prompting: Prompting, path: Path) -> None:
@@ -257,7 +259,7 @@ class _Asker:
 def _in_order(
     items: Iterable[_Wanted], work: Callable[[_Wanted], _Found], concurrency: int
 ) -> Iterator[tuple[_Wanted, _Found]]:
-    """Yield each item with its reply, in order, making several calls at a time."""
+    """Yield each item with its reply, in the order of the items; make several calls at a time."""
     ahead: deque[tuple[_Wanted, Future[_Found]]] = deque()
     left = iter(items)
     with ThreadPoolExecutor(concurrency, thread_name_prefix="groundwire-generate") as pool:
@@ -275,7 +277,7 @@ def _in_order(
 
 
 def _row(question: AnyQuestion, model: str, reply: _Found, *, is_named: bool) -> dict[str, Any]:
-    """Make a row of the table of answers; if there is no answer, the row has the error."""
+    """Make a row of the table of answers; without an answer, the row has the error instead."""
     if isinstance(question, FailedRow):
         id_, known = question.id, {}
     else:

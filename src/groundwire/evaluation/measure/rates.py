@@ -73,11 +73,12 @@ def measured(answers: Sequence[JudgedAnswer]) -> dict[str, Any]:
 def share(which: Sequence[bool], contexts: Sequence[int]) -> ScoreInterval:
     """Compute a share of answers with its 95 % interval.
 
-    If each answer has a context of its own, the answers are independent trials and get Wilson's
-    interval. Otherwise whole contexts are resampled, and the interval, which may be undefined, is
-    that of a share in :meth:`.intervals.Replicates.interval`.
+    If each answer has a context of its own, the answers are independent trials, and the share gets
+    Wilson's interval. Otherwise whole contexts are resampled, and the share gets the interval of
+    :meth:`.intervals.Replicates.interval`, which may be undefined.
 
-    ``which`` says which answers are part of the share, ``contexts`` has the context of each answer.
+    ``which`` says for each answer whether it is part of the share. ``contexts`` has the context of
+    each answer.
     """
     n = len(which)
     bootstrap = Bootstrap.of(np.array(contexts, np.uint64))

@@ -40,7 +40,7 @@ def _shown(name: str) -> str:
 def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """Yield the row of all answers, and a row for each model.
 
-    If there are several tasks, which the table calls categories, a row for each task follows. If
+    If there are several tasks, a row for each task follows; the table calls tasks categories. If
     there are several models too, a row for each pair of model and task follows as well.
     """
     yield "all", *_cells(found)

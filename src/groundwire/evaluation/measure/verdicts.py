@@ -1,4 +1,4 @@
-"""Reads the verdicts of a results file, reduced to the data for rates."""
+"""Reads from a results file the data from which the rates of hallucinated answers are computed."""
 
 from dataclasses import dataclass
 from hashlib import sha256

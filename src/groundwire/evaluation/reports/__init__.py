@@ -1,6 +1,7 @@
 """Reports on a file of results: an HTML page, Markdown for a pull request, JUnit XML for CI.
 
-``summary.py`` reads the results, and ``html.py``, ``markdown.py`` and ``junit.py`` write reports
-from its summary; ``junit.py`` needs all rows, and reads them again. Ids, answers, columns and file
-names come from models and strangers, so each report escapes them: markup in them has no effect.
+``summary.py`` reads the results and summarizes them. ``html.py``, ``markdown.py`` and ``junit.py``
+write reports from the summary; ``junit.py`` needs all rows, and reads the results again. Ids,
+answers, columns and file names come from models and strangers, so each report escapes them: markup
+in them has no effect.
 """

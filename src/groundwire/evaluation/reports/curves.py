@@ -10,8 +10,8 @@ from groundwire.evaluation.metrics import AnswerCounts, Floats, Ranking
 
 Point = tuple[float, float]
 
-#: Limit on the points of a curve, not counting an added end point: on a screen, more points would
-#: look the same.
+#: Limit on the points of a curve; an added end point does not count. On a screen, a curve with more
+#: points would look the same.
 MAX_POINTS = 300
 
 
@@ -25,7 +25,7 @@ class Curve:
         points: The points of the curve, from left to right.
         at: The point at the detector's own threshold; ``None`` if it is undefined.
         chance: The two ends of the line of a detector that flags answers at random.
-        is_stepped: Whether points are joined by steps instead of slopes.
+        is_stepped: Whether points are joined by steps instead of straight lines.
         is_fitted: Whether the vertical axis ends below 1 if the whole curve is low.
     """
 

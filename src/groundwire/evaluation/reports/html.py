@@ -17,7 +17,7 @@ from groundwire.render import excerpt
 from groundwire.render.descriptions import REASONS, describe_detector
 from groundwire.render.html import page
 
-#: Longest piece of evidence that is quoted, in characters.
+#: Limit on the characters of evidence that is quoted.
 _QUOTE_CHARS = 320
 #: Columns that :func:`_facts` leaves out, because the page shows them elsewhere.
 _SHOWN_ELSEWHERE = frozenset({"task", "id", "question", "answer", "context_id"})
@@ -62,7 +62,7 @@ def to_html(summary: Summary) -> str:
 
 
 def _parts(summary: Summary) -> Iterator[tuple[str, str]]:
-    """Yield the sections of the page: id and title."""
+    """Yield the id and the title of each section of the page."""
     scores = summary.scores
     if scores["example"]:
         yield from (("scores", "Scores"), ("threshold", "What the threshold trades"))
@@ -79,10 +79,10 @@ def _parts(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 def sentence(summary: Summary) -> str:
-    """Say how many answers were flagged rightly and wrongly, and how many rows have no label.
+    """Say how many answers were rightly and wrongly flagged, and how many rows have no label.
 
-    If no row has a label, say how many answers were flagged and how many were not. Rows without a
-    verdict are counted by reason.
+    If no row has a label, say how many answers were flagged and how many were not. In both cases,
+    say how many rows have no verdict, for each reason.
     """
     scores = summary.scores
     if not scores["example"]:
@@ -116,13 +116,13 @@ def _counts(scores: Mapping[str, Any]) -> dict[RowKind, int]:
         RowKind.TRUE_POSITIVE: n_found,
         RowKind.FALSE_NEGATIVE: n_hallucinated - n_found,
         RowKind.FALSE_POSITIVE: n_wrongly,
-        # At least 0: if all checks failed, n_scored is 0, but hallucinated answers count as missed.
+        # At least 0: if all checks failed, n_scored is 0, but n_hallucinated is not.
         RowKind.TRUE_NEGATIVE: max(scores["n_scored"] - n_hallucinated - n_wrongly, 0),
     }
 
 
 def _figures(summary: Summary) -> Iterator[Plot]:
-    """Plot the curves over all thresholds, with captions; nothing without labelled answers."""
+    """Yield a plot of each curve over all thresholds, with a caption; none without labels."""
     if not (scores := summary.scores["example"]):
         return
     says = (
@@ -135,7 +135,7 @@ def _figures(summary: Summary) -> Iterator[Plot]:
 
 
 def _filters(summary: Summary) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """List the filters of the examples: name, title, and choices as value and text."""
+    """List the filters for the examples: name, title, and the value and text of each choice."""
     examples = summary.examples
     kinds = {each.kind for each in examples}
     tasks = sorted({each.row.task for each in examples})

@@ -13,9 +13,9 @@ class RowKind(StrEnum):
     """The kind of a row: its verdict, compared with its label if it has one.
 
     Attributes:
-        tier: Order of examples: wrong verdicts first (0), then rows without a verdict and flagged
-            answers without a label (1), then flagged answers that are hallucinated (2), then all
-            others (3).
+        tier: Position in the order of examples: wrong verdicts first (0), then rows without a
+            verdict and flagged answers without a label (1), then flagged answers that are
+            hallucinated (2), then all others (3).
         meaning: Explanation for people.
     """
 
@@ -46,7 +46,8 @@ class RowKind(StrEnum):
     def is_wrong(self) -> bool:
         """Whether a person should look at the row.
 
-        That is so if the verdict is wrong or missing, or a flagged answer has no label.
+        A person should look at it if the verdict is wrong or missing, or if the answer is flagged
+        and has no label.
         """
         return self.tier < 2
 
@@ -60,11 +61,12 @@ class ReportRow:
         kind: The kind of the row.
         detection: The detection of the row; ``None`` if it has none.
         judged: The comparison of the detection with the labels; ``None`` without a label.
-        badness: How bad the verdict is, in [0, 1], to sort rows of one kind by. It depends on the
-            doubt, :attr:`.confusion.ComparedAnswer.probability`. For a wrong verdict, badness is
-            the distance of the doubt from the threshold, as a share of the largest possible
-            distance; for a verdict without a label, the doubt; for a true positive with known gold
-            spans, 1 minus the IoU of the marked characters; for all other rows, 0.
+        badness: How bad the verdict is, in [0, 1]; rows of one tier are sorted by badness. For a
+            wrong verdict, the distance of the answer's doubt
+            (:attr:`.confusion.ComparedAnswer.probability`) from the threshold, as a share of the
+            largest possible distance. For a verdict without a label, the doubt itself. For a true
+            positive with known gold spans, 1 minus the IoU of the marked characters. For all other
+            rows, 0.
     """
 
     row: JudgedRow
@@ -112,8 +114,8 @@ def _kind(judged: ComparedAnswer, *, is_labelled: bool) -> RowKind:
 
 
 def _badness(kind: RowKind, judged: ComparedAnswer, detector: DetectorInfo) -> float:
-    # The doubt at which a claim is flagged. For a detector of similarities, doubt is 1 minus the
-    # similarity.
+    # `limit` is the doubt at which a claim is flagged. For a detector that gives similarities, the
+    # doubt is 1 minus the similarity.
     limit = detector.threshold
     limit = 1 - limit if detector.score is Score.SIMILARITY else limit
     doubt = judged.probability

@@ -1,8 +1,8 @@
 """Writes a report as Markdown, for a comment on a pull request.
 
-Text that models or strangers wrote could contain markup, or a mention that notifies somebody. So
-its punctuation marks are written as character references; only a cell of a table may contain a
-short text that is harmless as it is (:data:`_PLAIN`).
+Text that models or strangers wrote could contain markup, or a mention that notifies somebody. The
+punctuation marks of these texts are therefore written as character references. Only a short text in
+a cell of a table is written as it is, if it is harmless (:data:`_PLAIN`).
 """
 
 import re
@@ -23,14 +23,14 @@ from groundwire.text.screen import one_line, visible
 
 #: GitHub's limit on the characters of a comment.
 MAX_TEXT = 65_536
-#: Highest numbers that a report shows of wrong rows, rows of a table, characters of an answer, and
-#: names of files.
+#: Limits on what a report shows: the number of wrong rows, of rows of a table, of characters of an
+#: answer, and of names of files.
 N_ERRORS, MAX_ROWS, MAX_CHARS, MAX_FILES = 10, 30, 1500, 10
 #: Limit on the characters, after escaping, of an untrusted text that is shown as code, such as an
 #: id or the name of a file.
 MAX_CODE = 400
 
-#: Number of characters of an answer that are shown on each side of a mark.
+#: Number of unmarked characters of an answer that are shown on each side of a marked stretch.
 _AROUND = 160
 
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
@@ -46,7 +46,7 @@ _PART = "<!-- part -->\n"
 def to_markdown(summary: Summary) -> str:
     """Write the report: scores, and the worst rows in folded sections.
 
-    The report has at most :data:`MAX_TEXT` characters; it says if parts are left out.
+    The report has at most :data:`MAX_TEXT` characters. If parts are left out, the report says so.
     """
     text = render(
         "report.md",

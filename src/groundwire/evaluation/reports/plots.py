@@ -1,8 +1,8 @@
 """Plots of a report as data: lines, dots and bars, which the template ``plot.svg`` draws.
 
 No plotting library is used. Matplotlib is large, and writes letters as paths, which screen readers
-cannot read. Pygal puts a style sheet and a script into each chart, which a strict
-Content-Security-Policy forbids.
+cannot read. Pygal puts a style sheet and a script into each chart, and a strict
+Content-Security-Policy forbids both.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,17 +19,19 @@ _LEFT, _TOP, _RIGHT, _BOTTOM = 50, 12, 338, 244
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """A plot with both axes in per cent. Points are in the unit square; :func:`at` places them.
+    """A plot with both axes in per cent.
+
+    All points are in the unit square; :func:`at` converts them to coordinates of the picture.
 
     Attributes:
         name: Title of the plot.
-        says: Description for screen readers, and caption.
+        says: Description of the plot, as its caption and for screen readers.
         x: Name of the horizontal axis.
         y: Name of the vertical axis.
         top: Value at the upper end of the vertical axis, as a share.
         lines: Points of each line, and the line's class in the style sheet.
         dots: Point and title of each dot.
-        bars: Lower left corner, upper right corner and title of each bar.
+        bars: The lower left corner, the upper right corner and the title of each bar.
     """
 
     name: str
@@ -96,7 +98,7 @@ def of_bins(bins: Sequence[Mapping[str, Any]]) -> Plot:
 def _stepped(points: Sequence[Point]) -> Iterator[Point]:
     """Yield the corners of a stepped curve, in which each point is the right end of a step.
 
-    The first step begins at 0.
+    The first step begins at the left edge of the plot, where x is 0.
     """
     if points:
         yield (0.0, points[0][1])

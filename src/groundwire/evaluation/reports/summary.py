@@ -56,7 +56,7 @@ def summarize(path: Path, *, n_examples: int = 300) -> Summary:
             yield example
 
     evaluation = Evaluation.read(path)
-    # At least 1: for 0, nsmallest would read no row, and none would be counted.
+    # At least 1: for 0, nsmallest would read no row, and no row would be counted.
     worst = nsmallest(max(n_examples, 1), counted(), key=attrgetter("rank"))
     return Summary(
         header=evaluation.header,

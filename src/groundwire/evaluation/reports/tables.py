@@ -63,9 +63,9 @@ def tasks_table(scores: Mapping[str, Any]) -> ReportTable:
 
 
 def labels_table(scores: Mapping[str, Any]) -> ReportTable:
-    """Make the table of labels: the number of gold spans with each label, and how many are touched.
+    """Make the table of labels: for each label, the numbers of all and of touched gold spans.
 
-    A gold span is touched if the detector marked at least a part of it.
+    A gold span is touched if the detector marked at least a part of the span.
     """
     rows = tuple(
         (name, f"{each['n']:,}", f"{each['n_touched']:,}", percent(each["recall"]))

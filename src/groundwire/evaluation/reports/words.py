@@ -1,4 +1,4 @@
-"""Cuts an answer into pieces that people marked, the detector marked, both marked, or neither."""
+"""Cuts an answer into pieces by who marked them: people, the detector, both, or nobody."""
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
@@ -45,9 +45,10 @@ def marked(example: ReportRow) -> Iterator[tuple[str, WordMark | None]]:
 def cut(
     answer: str, gold: Sequence[Range], found: Sequence[Range], *, alone: WordMark = WordMark.EXTRA
 ) -> Iterator[tuple[str, WordMark | None]]:
-    """Cut a text into pieces, each with its mark, by ranges that people and the detector marked.
+    """Cut a text into pieces where marked ranges begin or end; yield each piece with its mark.
 
-    Ranges may overlap. White space at their ends is not marked.
+    ``gold`` are the ranges that people marked, ``found`` those that the detector marked. Ranges may
+    overlap. White space at the ends of a range is not marked.
 
     >>> list(cut("in 1950 by Eve", [(3, 14)], [(3, 7)]))
     [('in ', None), ('1950', <WordMark.FOUND: 'found'>), (' by Eve', <WordMark.MISSED: 'missed'>)]

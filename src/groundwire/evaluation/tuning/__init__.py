@@ -1,4 +1,5 @@
 """Chooses a detector's threshold from labelled answers.
 
-Every target except F1 is met with a statistical guarantee.
+For every target except F1, a threshold is chosen only with a statistical guarantee that it meets
+the target; there may be no threshold.
 """

@@ -15,7 +15,7 @@ def lower_tail(losses: int, n: int, rate: float) -> float:
 
     Args:
         losses: Number of losses, at most ``n``; if it is negative, the probability is 0.
-        n: Number of trials; up to a million takes milliseconds.
+        n: Number of trials; for up to a million, the computation takes milliseconds.
         rate: Probability of a loss in one trial, in (0, 1).
     """
     if losses < 0:
@@ -24,27 +24,28 @@ def lower_tail(losses: int, n: int, rate: float) -> float:
 
 
 def most_losses(n: int, rate: float, alpha: float) -> int:
-    """Compute the highest number of losses in ``n`` trials that proves a rate below ``rate``.
+    """Compute how many losses ``n`` trials may have and still prove a rate below ``rate``.
 
-    The number is -1 if ``n`` is too small: then even trials without a loss prove nothing.
+    The result is -1 if ``n`` is too small: then even trials without a loss prove nothing.
 
     >>> most_losses(298, 0.01, 0.05), most_losses(299, 0.01, 0.05), most_losses(1000, 0.01, 0.05)
     (-1, 0, 4)
 
     Args:
         n: Number of trials.
-        rate: The rate of losses to stay below, in (0, 1).
+        rate: The bound below which the rate of losses is to be proved, in (0, 1).
         alpha: The allowed probability that the proof is wrong, in (0, 0.5).
     """
     if n == 0:
         return -1
-    # Terms up to the expected number are enough: there the tail is about one half, above any alpha.
+    # Terms up to the expected number of losses are enough: the tail up to that number is about one
+    # half, which is above any alpha.
     tails = np.cumsum(np.exp(_log_terms(min(n, ceil(n * rate) + 1), n, rate)))
     return int(np.searchsorted(tails, alpha, side="right")) - 1
 
 
 def least_trials(rate: float, alpha: float) -> int:
-    """Compute the fewest trials that prove a rate below ``rate`` if none of them is a loss.
+    """Compute how many trials are needed to prove a rate below ``rate`` if none of them is a loss.
 
     ``rate`` is in (0, 1). ``alpha`` is the allowed probability that the proof is wrong, in
     (0, 0.5).
@@ -58,7 +59,7 @@ def least_trials(rate: float, alpha: float) -> int:
 def upper_bound(losses: int, n: int, alpha: float) -> float:
     """Compute a one-sided upper bound on the rate of losses (Clopper & Pearson 1934).
 
-    The rate is above the bound with probability ``alpha`` at most.
+    With probability ``alpha`` at most, the true rate is above the bound.
 
     >>> round(upper_bound(0, 10, 0.05), 4), upper_bound(3, 3, 0.05)
     (0.2589, 1.0)

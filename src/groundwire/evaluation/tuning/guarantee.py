@@ -1,24 +1,25 @@
-"""Thresholds with a statistical guarantee, by Learn then Test.
+"""Thresholds with a statistical guarantee, found with the method "Learn then Test".
 
-A loss is a grounded answer that is flagged or, for recall, a hallucinated answer that is not. For
-each threshold there is a hypothesis, "here the rate of losses is higher than the target allows",
-which labelled answers may reject. Thresholds are tested in a fixed order that begins where the
-target is easiest to meet, and testing stops at the first hypothesis that is not rejected. This way
-every test may use the whole error that is allowed: with the stated confidence, all thresholds whose
-hypothesis was rejected meet the target (Angelopoulos et al. 2021, https://arxiv.org/abs/2110.01052,
-fixed-sequence testing). The method does not assume that the share of losses rises or falls steadily
-with the threshold; for precision, the share does neither.
+A loss is a grounded answer that is flagged or, for recall, a hallucinated answer that is not
+flagged. For each threshold there is a hypothesis, "here the rate of losses is higher than the
+target allows", which labelled answers may reject. Thresholds are tested in a fixed order that
+begins where the target is easiest to meet, and testing stops at the first hypothesis that is not
+rejected. This way every test may use the whole error probability that is allowed: with the stated
+confidence, all thresholds whose hypothesis was rejected meet the target (Angelopoulos et al. 2021,
+https://arxiv.org/abs/2110.01052, fixed-sequence testing). The method does not assume that the rate
+of losses rises or falls steadily with the threshold; for precision, the rate may do neither.
 
-Answers to one context share its difficulties, so a test that counted each answer as an independent
-trial would be overconfident. A trial is therefore a context: one of its answers that count is
-drawn. Losses are then binomial, and the test is exact. (A test of the mean over all answers of each
-context, with the bound of Hoeffding and Bentkus, would be valid too. In simulations it mostly
-allowed fewer losses.)
+Answers to the same context (the same sources) tend to fail together, so a test that counted each
+answer as an independent trial would be overconfident. A trial is therefore a context, for which one
+of its answers is drawn among those that count. The number of losses is then binomial, and the test
+is exact. (A test of the mean over all answers of each context, with the bound of Hoeffding and
+Bentkus, would be valid too. In simulations it mostly allowed fewer losses.)
 
-The guarantee is therefore about an answer drawn from a context that is drawn at random. The rate
-over all answers differs from it if contexts with many answers are harder than those with few. That
-rate cannot be guaranteed without a bound on the number of answers to a context. As a precaution,
-the chosen threshold is one at which the rate over all labelled answers meets the target too.
+The guarantee is therefore about an answer drawn from a context that is drawn at random. The rate of
+losses over all answers differs from the guaranteed rate if contexts with many answers are harder
+than those with few. The rate over all answers cannot be guaranteed without a bound on the number of
+answers to a context. As a precaution, a threshold is chosen only if the rate over all labelled
+answers meets the target too.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -33,17 +34,17 @@ from groundwire.evaluation.tuning.binomial import least_trials, lower_tail, most
 from groundwire.evaluation.tuning.sample import Ints, LabelledSample
 from groundwire.evaluation.tuning.target import Aim, TuningTarget
 
-#: For precision, the share of contexts by which the first threshold to test is chosen; the other
+#: For precision, the share of contexts with which the first threshold to test is chosen; the other
 #: contexts are used for the tests.
 CHOOSING_SHARE = 1 / 3
 
-#: Tolerance for rounding errors, so that a rate of exactly the limit is allowed.
+#: Tolerance for rounding errors: a rate that is exactly at the limit is allowed.
 _SLACK = 1e-9
 
 #: The population for which a guarantee holds, as text.
 DRAWN = "an answer drawn from a context drawn at random"
 
-#: Aim → description of its trials, for messages.
+#: Aim of a target → what its trials are called in messages.
 UNITS = {
     Aim.FPR: "grounded contexts",
     Aim.RECALL: "hallucinated contexts",
@@ -64,9 +65,9 @@ class Guarantee:
             used to choose the first threshold are included.
         n_needed: Number of trials that would be enough for a guarantee if none of them were a loss.
             For precision, contexts that are used to choose the first threshold are included.
-        answers_lost: Share of losses among all answers that count, not only one answer of each
-            context, at the threshold to which ``n`` belongs: an estimate without guarantee. ``nan``
-            if no answer counts.
+        answers_lost: Share of losses among all answers that count, not only among the one answer
+            that is drawn for each context. The share is an estimate, without a guarantee, at the
+            threshold at which ``n`` is counted; ``nan`` if no answer counts.
         best: The best value of the target that could be guaranteed at the first threshold tested;
             ``None`` if there are no trials.
     """
@@ -97,10 +98,11 @@ def guarantee(
 ) -> Guarantee:
     """Find a threshold that is guaranteed to meet the target.
 
-    Of several such thresholds, it is the one that flags the most answers (for recall: the fewest).
+    If several thresholds are guaranteed, the one that flags the most answers is chosen; for recall,
+    the one that flags the fewest. Call this only for a target other than ``f1``.
 
-    ``entries`` comes from :meth:`.sample.ThresholdCandidates.entries`. The target is not ``f1``.
-    ``alpha`` is the highest probability that the guarantee is wrong, in (0, 0.5).
+    ``entries`` comes from :meth:`.sample.ThresholdCandidates.entries`. ``alpha`` is the highest
+    allowed probability that the guarantee is wrong, in (0, 0.5).
     """
     assert target.value is not None
     rng = np.random.default_rng(seed)
@@ -139,16 +141,20 @@ def guarantee(
 def flagged_at(entries: Ints, n_thresholds: int) -> Ints:
     """Count the answers that each threshold flags: shape ``(n_thresholds,)``.
 
-    ``entries`` has, for each answer, the index of the first threshold that flags it.
+    ``entries`` has, for each answer, the index of the first threshold that flags the answer;
+    ``n_thresholds`` if none does.
     """
     return np.cumsum(np.bincount(entries, minlength=n_thresholds + 1))[:n_thresholds]
 
 
 def one_of_each(contexts: Ints, counts: Bools, rank: Ints) -> Ints:
-    """Choose one answer of each context: of its answers that count, the one with the lowest rank.
+    """Choose one answer of each context: the one with the lowest rank among those that count.
 
-    ``counts`` is the mask of the answers that count. Returns the indices of the chosen answers. If
-    no answer of a context counts, none is chosen.
+    ``counts`` is the mask of the answers that count. If no answer of a context counts, none of its
+    answers is chosen.
+
+    Returns:
+        The indices of the chosen answers.
     """
     among = np.flatnonzero(counts)
     among = among[np.argsort(rank[among], kind="stable")]
@@ -161,11 +167,11 @@ def flagged_losses(
 ) -> tuple[Ints, Ints]:
     """Count losses and trials at each threshold, where a trial is one flagged answer of a context.
 
-    If several answers of a context are flagged, the one with the lowest rank is the trial. As
-    ranks are random, each flagged answer is equally likely to be the trial, at every threshold.
+    If several answers of a context are flagged, the one with the lowest rank is the trial. Because
+    ranks are random, each flagged answer of the context is equally likely to be the trial.
 
-    The first four arguments have an entry for each answer. ``is_loss`` says whether the answer is a
-    loss if it is flagged.
+    The first four arguments have an entry for each answer. ``is_loss`` says whether the answer
+    would be a loss if it were flagged.
 
     Returns:
         Losses and trials, shape ``(n_thresholds,)`` each.
@@ -194,10 +200,10 @@ def _test(
     target: TuningTarget,
     alpha: float,
 ) -> Guarantee:
-    """Test thresholds in order until one fails, and choose one of those that passed.
+    """Test thresholds in order until one fails, and choose the last suitable one that passed.
 
-    Of the thresholds that passed, the last one is chosen at which the rate of losses over all
-    answers meets the target too.
+    A threshold is suitable if its share of losses among all answers, ``answers_lost``, meets the
+    target too. If no threshold that passed is suitable, none is chosen.
 
     ``losses``, ``trials`` and ``answers_lost`` have an entry for each threshold. ``order`` has the
     indices of the thresholds to test.
@@ -231,10 +237,10 @@ def _test(
 
 
 def _with_set_aside(found: Guarantee, n_flagged: int) -> Guarantee:
-    """Include contexts that were used to choose the first threshold in two counts of a guarantee.
+    """Change ``n_needed`` and ``n_available`` of a guarantee to counts of all contexts.
 
-    The counts are ``n_needed`` and ``n_available``. ``n_flagged`` is the number of all contexts
-    with an answer that is flagged at any threshold.
+    Before, these counts leave out the contexts that were used to choose the first threshold.
+    ``n_flagged`` is the number of all contexts with an answer that is flagged at any threshold.
     """
     n_needed = ceil(round(found.n_needed / (1 - CHOOSING_SHARE), 9))
     # Contexts for tests are drawn at random, so ``n_needed`` is approximate. It must still be above
@@ -245,7 +251,10 @@ def _with_set_aside(found: Guarantee, n_flagged: int) -> Guarantee:
 
 
 def _easiest(losses: Ints, trials: Ints, rate: float) -> int:
-    """Find the threshold at which the target is easiest to meet: that with the lowest p value."""
+    """Find the index of the threshold at which the target is easiest to meet.
+
+    This is the threshold with the lowest p value; the index is 0 if there are no thresholds.
+    """
     if not len(trials):
         return 0
     pairs, which = np.unique(np.column_stack([losses, trials]), axis=0, return_inverse=True)
@@ -254,7 +263,7 @@ def _easiest(losses: Ints, trials: Ints, rate: float) -> int:
 
 
 def _chosen_contexts(sample: LabelledSample, rng: np.random.Generator) -> Bools:
-    """Draw the contexts by which to choose the first threshold; return a mask of their answers."""
+    """Draw contexts with which to choose the first threshold; return a mask of their answers."""
     known = np.unique(sample.contexts)
     n = round(len(known) * CHOOSING_SHARE)
     return np.isin(sample.contexts, rng.permutation(known)[:n])

@@ -1,4 +1,4 @@
-"""The sample by which a threshold is chosen: labelled answers with their scores."""
+"""The sample from which a threshold is chosen: labelled answers with their scores."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
@@ -18,7 +18,7 @@ from groundwire.evaluation.results_file import read_header, read_judged
 
 Ints = NDArray[np.intp]
 
-#: Limit on the number of groups. A column with more different values probably has ids.
+#: Limit on the number of groups. A column with more different values probably holds ids.
 MAX_GROUPS = 1000
 
 _THOUSANDTHS = np.arange(1, 1001) / 1000
@@ -38,8 +38,8 @@ class ThresholdCandidates:
 
     Attributes:
         values: The thresholds, shape ``(k,)``.
-        score: Kind of the detector's scores: probabilities are flagged at or above a threshold,
-            similarities below it.
+        score: Kind of the detector's scores. An answer is flagged if its score is a probability at
+            or above the threshold, or a similarity below the threshold.
     """
 
     values: Floats
@@ -49,9 +49,10 @@ class ThresholdCandidates:
     def of(cls, detector: DetectorInfo) -> Self:
         """List the thresholds at which results of a detector are valid.
 
-        For probabilities, no threshold is lower than that at which the detector judged: a claim
-        whose score reaches that threshold is read a second time, which may change its score, so
-        at a lower threshold scores might differ.
+        For probabilities, thresholds below the one at which the detector judged are left out. If a
+        claim's score reaches the threshold, the detector reads the claim a second time, which may
+        change the score. At a lower threshold, more claims would be read again, so scores might
+        differ.
         """
         if detector.score is Score.SIMILARITY:
             return cls(THRESHOLDS, detector.score)
@@ -67,8 +68,8 @@ class ThresholdCandidates:
         if self.score is Score.SIMILARITY:
             entries = np.searchsorted(self.values, scores, side="right")
         else:
-            # A score that equals the threshold rounded to float32 reaches it, as when the detector
-            # marks spans (:func:`groundwire.detection.spans.reduce_tokens`).
+            # A score that equals the threshold rounded to float32 reaches the threshold, as it does
+            # when the detector marks spans (:func:`groundwire.detection.spans.reduce_tokens`).
             lowest = np.minimum(self.values, self.values.astype(np.float32).astype(np.float64))
             entries = np.searchsorted(-lowest, -scores, side="left")
         return np.where(np.isnan(scores), len(self.values), entries)
@@ -80,11 +81,12 @@ class LabelledSample:
 
     Attributes:
         contexts: Index of the context of each answer, shape ``(n,)``.
-        scores: The highest probability of a claim of each answer, or its lowest similarity; ``nan``
-            without a verdict, or if no claim has a score. No threshold flags ``nan``.
+        scores: Score of each answer: the highest probability of its claims, or the lowest
+            similarity. ``nan`` if the answer has no verdict or no claim has a score; no threshold
+            flags such an answer.
         hallucinated: Whether each answer is hallucinated, by its label.
         failed: Whether the check of each answer failed, or judged nothing.
-        groups: Value of each answer in the column to group by; empty if it has none.
+        groups: Value of each answer in the column to group by; empty if the answer has no value.
     """
 
     contexts: Ints
@@ -101,7 +103,7 @@ class LabelledSample:
         return LabelledSample(*(getattr(self, each.name)[mask] for each in fields(self)))
 
     def by_group(self) -> Iterator[tuple[str, "LabelledSample"]]:
-        """Yield the groups: name and answers, sorted by name."""
+        """Yield the name and the answers of each group, sorted by name."""
         for name in np.unique(self.groups):
             yield str(name), self.where(self.groups == name)
 
@@ -124,7 +126,9 @@ class ReadSample:
 
 
 def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
-    """Read the sample of a results file; ``by`` is a column to group by, such as ``task``, if any.
+    """Read the sample of a results file.
+
+    ``by`` is the column by which answers are grouped, such as ``task``; ``None`` for no groups.
 
     Raises:
         ResultsError: If the file is not a file of results.
@@ -172,7 +176,7 @@ def sample_of(header: Header, rows: Iterable[JudgedRow], *, by: str | None = Non
     if found and by is not None and by not in columns:
         known = ", ".join(sorted(columns))
         raise SampleError(f"no row has the column {by!r}. Columns here: {known}.")
-    # Sorted by row, so that random draws do not depend on the order in which rows were judged.
+    # Sorted by row, so that draws of answers do not depend on the order in which rows were judged.
     kept = [found[number] for number in sorted(found)]
     if len({each[-1] for each in kept}) > MAX_GROUPS:
         raise SampleError(

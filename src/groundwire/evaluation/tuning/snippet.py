@@ -11,14 +11,15 @@ from groundwire.engine import models
 from groundwire.evaluation.tuning.tuning import Tuning
 
 _COMMIT = re.compile("[0-9a-f]{40}")
-#: Stands for the folder of a reader that is not shipped, since its name is that of another.
+#: Placeholder for the folder of a reader that has the name of the installed reader, but another
+#: revision: its name in a configuration would select the installed reader.
 _FOLDER = "FOLDER-OF-THE-TUNED-READER"
 #: Name of the column whose values are ids of tenants in the configuration.
 TENANT = "tenant"
 
 
 def to_yaml(tuning: Tuning) -> str:
-    """Write the YAML: the threshold of the detector, and those of tenants if they were tuned.
+    """Write the YAML: the detector's threshold, and the tenants' thresholds if they were tuned.
 
     The text is empty if there is no threshold.
     """

@@ -6,8 +6,8 @@ from typing import Self
 
 from groundwire.errors import SettingError
 
-#: Default threshold at which ``groundwire tune`` judges answers; for probabilities, no lower
-#: threshold can then be chosen.
+#: Default threshold at which ``groundwire tune`` judges answers. For a detector that gives
+#: probabilities, no lower threshold can then be chosen.
 LOW = 0.05
 
 
@@ -26,8 +26,8 @@ class TuningTarget:
 
     Attributes:
         aim: The score that the target is about.
-        value: The bound of the score, in (0, 1): the highest ``fpr``, or the lowest ``precision``
-            or ``recall``. ``None`` for ``f1``, which is made as high as possible.
+        value: The bound on the score, in (0, 1): the highest allowed ``fpr``, or the lowest allowed
+            ``precision`` or ``recall``. ``None`` for ``f1``, which is made as high as possible.
 
     Raises:
         SettingError: If the value is out of its range, missing, or given for ``f1``.

@@ -1,4 +1,4 @@
-"""Chooses thresholds by labelled answers, and computes their guarantees and costs."""
+"""Chooses thresholds from labelled answers, and computes their guarantees and costs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -79,16 +79,17 @@ class Tuned:
         counts: Counts of the group's answers; ``n_flagged`` and ``n_both`` are 0.
         n_contexts: Number of contexts of the answers.
         n_failed: Number of answers whose check failed, or judged nothing.
-        threshold: The threshold to use. ``None`` if no threshold has a guarantee. For ``f1``, which
-            has no guarantee, ``None`` if no F1 can be computed, or there are fewer than
-            ``MIN_CONTEXTS`` contexts.
-        is_cut_off: Whether a threshold below that at which the answers were judged may be better.
+        threshold: The threshold to use; ``None`` if no threshold has a guarantee. The target ``f1``
+            needs no guarantee: here the threshold is ``None`` if no F1 can be computed, or if there
+            are fewer than ``MIN_CONTEXTS`` contexts.
+        is_cut_off: Whether a better threshold may be below the one at which the answers were
+            judged, where no threshold can be chosen.
         guarantee: The guarantee of the threshold; ``None`` for ``f1``.
         cost: Scores at the threshold; ``None`` if there is no threshold.
-        crossed: For ``f1``, scores by cross-fitting: the threshold for an answer was chosen on
-            other answers. ``None`` for other targets.
-        default: Scores at the default threshold of the detector; ``None`` if it is not known.
-        curve: Scores at each threshold; thresholds that flag the same answers are one entry.
+        crossed: For ``f1``, scores by cross-fitting: each answer is flagged or not at a threshold
+            that was chosen on other answers. ``None`` for other targets.
+        default: Scores at the default threshold of the detector; ``None`` if that is not known.
+        curve: Scores at each threshold; thresholds that flag the same answers share one entry.
     """
 
     group: str
@@ -133,7 +134,8 @@ class Tuning:
     Attributes:
         header: The detector and the data.
         target: The target of the thresholds.
-        confidence: The confidence of each guarantee alone, not of all together, in (0.5, 1).
+        confidence: The confidence of each single guarantee, in (0.5, 1). The confidence that all
+            guarantees hold together may be lower.
         by: The column by which answers are grouped; ``None`` without groups.
         seed: Seed of the random draws.
         default: The default threshold of the detector (:func:`default_threshold`).
@@ -205,10 +207,11 @@ def tune(
 def default_threshold(detector: DetectorInfo) -> float | None:
     """Return the default threshold of the detector that judged some results; ``None`` if unknown.
 
-    At the default operating point, the threshold in use is the default. At any other threshold, the
-    default is that of the installed model of the same revision; ``None`` without such a model. The
-    result is also ``None`` if the threshold in use is above the default: then the scores are not
-    valid at the default, except similarities, which are valid at any threshold.
+    If the detector judged at its default operating point, the result is the threshold at which it
+    judged. Otherwise the default is read from the installed model of the same revision; without
+    such a model, the result is ``None``. The result is also ``None`` if the detector judged at a
+    threshold above the default: then probabilities are not valid at the default. (Similarities are
+    valid at any threshold.)
 
     Raises:
         ModelError: If the manifest of an installed model cannot be read.
@@ -266,11 +269,12 @@ def _tuned(
 
 def _is_cut_off(thresholds: ThresholdCandidates, index: int, aim: Aim) -> bool:
     """Return whether a threshold below the lowest candidate may be better than the chosen one."""
-    # For recall the highest threshold that meets the target is chosen, so lower ones do not matter.
+    # For recall, the highest threshold that meets the target is chosen, so thresholds below the
+    # candidates do not matter.
     if thresholds.score is Score.SIMILARITY or aim is Aim.RECALL:
         return False
     is_last = index == len(thresholds.values) - 1
-    # F1 is not monotonic: the best threshold may be anywhere below.
+    # F1 may rise again below the lowest candidate, wherever the best candidate is.
     return is_last or (aim is Aim.F1 and bool(thresholds.values[-1] > LOW))
 
 
@@ -281,7 +285,9 @@ def _counts(entries: Ints, so: Bools, k: int) -> tuple[Floats, Floats]:
 
 
 def _best_f1(entries: Ints, so: Bools, k: int) -> int | None:
-    """Find the threshold with the highest F1; if neighbours flag the same answers, the middle one.
+    """Find the threshold with the highest F1.
+
+    If several neighbouring thresholds flag the same answers, the one in the middle is chosen.
 
     Returns:
         The index of the threshold; ``None`` without hallucinated answers or without thresholds.
@@ -291,7 +297,8 @@ def _best_f1(entries: Ints, so: Bools, k: int) -> int | None:
         return None
     f1 = np.nan_to_num(f1_of(np.stack([both, flagged, np.full(k, so.sum())], axis=-1)))
     best = int(f1.argmax())
-    # The middle of the gap between two scores is less overfitted than either end.
+    # A threshold in the middle of the gap between the scores of two answers is less overfitted than
+    # one at either end of the gap.
     end = best
     while end + 1 < k and flagged[end + 1] == flagged[best]:
         end += 1
@@ -301,7 +308,7 @@ def _best_f1(entries: Ints, so: Bools, k: int) -> int | None:
 def _cross_fitted(sample: LabelledSample, entries: Ints, k: int, *, seed: int) -> Bools:
     """Flag the answers of each fold at the threshold with the best F1 on the other folds.
 
-    If there is no such threshold, no answer of the fold is flagged.
+    If :func:`_best_f1` finds no threshold on the other folds, no answer of the fold is flagged.
     """
     known = np.unique(sample.contexts)
     fold = np.random.default_rng(seed).permutation(len(known)) % N_FOLDS

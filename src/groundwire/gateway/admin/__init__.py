@@ -2,5 +2,5 @@
 
 ``app`` joins middleware and routes, and ``auth`` checks keys and roles. ``tenants``, ``keys`` and
 ``trail`` have the endpoints, ``route`` reads their requests, and ``models`` describes requests and
-responses. ``problems`` has the errors, and ``document`` makes the OpenAPI document.
+responses. ``problems`` turns errors into the HTTP errors that clients get.
 """

@@ -1,7 +1,8 @@
 """The ASGI app of the admin plane: tenants, keys, policies, and the audit trail.
 
-The data plane, the app that serves clients' model requests, opens and closes the control plane.
-Requests need an admin key, except on open paths such as ``/livez``, and in a local demo.
+The app reads and changes the control plane: the database, the tenants and keys, and the audit
+trail. The data plane, the app that serves clients' model requests, opens and closes the control
+plane. Requests need an admin key, except on open paths such as ``/livez``, and in a local demo.
 """
 
 from functools import cache, partial
@@ -35,8 +36,8 @@ from groundwire.gateway.middleware.trace import Tracing, log_failure
 #: Limit on the bytes of a request body, for the API and for the console.
 MAX_BODY_BYTES = 65_536
 
-#: Limit on the requests that the API serves at a time. The console has the same limit, and counts
-#: its requests apart.
+#: Limit on the requests that the API serves at a time. The console has the same limit, but its
+#: requests are counted separately.
 MAX_REQUESTS = 64
 
 ROUTERS = (tenants.router, keys.router, trail.router)
@@ -47,7 +48,7 @@ _UNCACHED = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 
 def create_admin_app(control: ControlPlane, *, readiness: Readiness, metrics: Metrics) -> FastAPI:
-    """Make the app of the admin plane; the data plane uses the objects in the arguments too."""
+    """Make the app of the admin plane. It shares the arguments with the app of the data plane."""
     app = FastAPI(title="Groundwire admin", docs_url=None, redoc_url=None, redirect_slashes=False)
     app.state.control, app.state.readiness, app.state.metrics = control, readiness, metrics
     app.state.verifying = trail.Verifying()
@@ -82,7 +83,7 @@ async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _methods_at(scope: Scope) -> list[str]:
-    """Return the methods that endpoints of the admin API take at the path of a request."""
+    """Return the HTTP methods that the admin API accepts at the path of a request."""
     own = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
     there = [route for route in own if route.matches(scope)[0] is not Match.NONE]
     return sorted({method for route in there for method in route.methods or ()})

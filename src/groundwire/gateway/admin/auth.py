@@ -1,7 +1,7 @@
 """Authenticates requests to the admin plane by admin key; a local demo needs none.
 
 A request without an admin key is refused before routing, except on open paths such as ``/livez``.
-So its sender cannot learn whether a tenant or key exists.
+So nobody without an admin key can learn whether a tenant or key exists.
 """
 
 from typing import cast
@@ -20,7 +20,8 @@ from groundwire.gateway.middleware.state import trace_id
 #: The actor that audit events name in a local demo, which needs no key.
 LOCAL_DEMO = "local-demo"
 
-#: Path of a POST that changes nothing. It is not a GET, since verifying the whole trail takes long.
+#: Path of the request that verifies the audit trail. The request is a POST, although it changes
+#: nothing, since verifying the whole trail takes long.
 VERIFY = "/v1/admin/audit/verify"
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -32,9 +33,10 @@ def admin(request: Request) -> AdminKey:
 
 
 class AdminAuthentication(Guard):
-    """Middleware that refuses requests without an admin key, or forbidden by the key's role.
+    """Middleware that refuses requests that have no admin key, or that the key's role forbids.
 
-    Open paths need no key. A local demo needs none either, but refuses requests of other websites.
+    Open paths need no key. A local demo needs none either, but refuses requests that pages of other
+    websites send.
     """
 
     def __init__(self, app: ASGIApp, *, control: ControlPlane) -> None:
@@ -65,7 +67,7 @@ class AdminAuthentication(Guard):
         if self._is_local_demo:
             return AdminKey(key_id=LOCAL_DEMO, role=Role.ADMIN)
         # A request may have several credentials that could be a key. At most four of them are
-        # looked up, since each look-up costs a hash.
+        # looked up, since each look-up has to compute a hash.
         given = [key for key in candidates(scope) if key][:4]
         known = [key for key in map(self._keys.find_admin, given) if key is not None]
         if not known:

@@ -89,7 +89,7 @@ async def me(request: Request) -> Me:
 
 
 def _page(found: Sequence[KeyRecord], after: str | None, limit: int) -> KeyPage:
-    """Return the page of keys after the key with the id ``after``; ``None``: the first page.
+    """Return the page after the key with the id ``after``; the first page if it is ``None``.
 
     Raises:
         InvalidCursorError: If no key has the id ``after``.

@@ -29,7 +29,7 @@ UNBOUNDED = frozenset({"verify_trail"})
 #: The time limit of a request, in multiples of ``store.timeout_s``.
 _PATIENCE = 3.0
 
-#: The most entries of a page.
+#: Limit on the entries of a page.
 MAX_LIMIT = 500
 
 #: The error statuses that only requests with a body can get.
@@ -39,7 +39,7 @@ BODY = (408, 413, 415)
 class AdminRoute(NativeRoute):
     """A route of the admin plane, which refuses unknown query parameters and reads JSON strictly.
 
-    A request has a time limit, unless its operation is one of :data:`UNBOUNDED`.
+    A request has a time limit, unless :data:`UNBOUNDED` names its operation.
     """
 
     # The admin plane serves few requests at a time, so a slow sender must not block the others.
@@ -75,12 +75,12 @@ def _unknown_parameter(name: str, known: list[str]) -> Problem:
     return Problem.named("unknown_parameter", name=name, there=there)
 
 
-#: The responses of an operation of the admin plane by its error statuses.
+#: Returns the error responses of an operation of the admin plane for the statuses that are passed.
 errors = partial(error_responses, "admin")
 
 
 def admin_router(tag: str, **more: Any) -> APIRouter:  # noqa: ANN401 - arguments of APIRouter
-    """Make a router of the admin plane. The id of an operation is the name of its function."""
+    """Make a router of the admin plane. It names each operation after its function."""
     return APIRouter(
         route_class=AdminRoute,
         tags=[tag],
@@ -143,10 +143,10 @@ async def _after(
 
 #: The control plane that serves a request.
 Control = Annotated[ControlPlane, Depends(_control)]
-#: The builder of the audit events about a request.
+#: Builds the audit events about a request.
 Events = Annotated[ControlEvents, Depends(_events)]
-#: The version of the tenant that a change requires; ``"*"`` for any version of a stored tenant,
-#: ``None`` for no requirement.
+#: The version that a tenant must have for a change to be made; ``"*"`` for any version of a stored
+#: tenant, ``None`` for no requirement.
 Version = Annotated[IfVersion | None, Depends(_version)]
 #: The id of the last entry of the page before; ``None`` for the first page.
 After = Annotated[str | None, Depends(_after)]

@@ -38,14 +38,14 @@ router = admin_router("Tenants", prefix="/v1/admin/tenants")
 
 @dataclass(frozen=True, slots=True)
 class _Changing:
-    """Changes tenants, for the operation of one request; FastAPI makes it from the request."""
+    """Changes tenants for one request; FastAPI makes this object from the request."""
 
     control: Control
     events: Events
     response: Response
 
     async def change(self, work: Callable[[Registry], Awaitable[Changed]]) -> Changed:
-        """Change a tenant by ``work``, and record it; see :meth:`.ControlPlane.change`."""
+        """Change a tenant with ``work``, and record that; see :meth:`.ControlPlane.change`."""
         return await self.control.change(work, self.events.changed)
 
 

@@ -160,7 +160,7 @@ async def download(
 
 @dataclass(slots=True, kw_only=True)
 class Verifying:
-    """The state of verifying the trail; one verification runs at a time.
+    """The state of verifications of the trail, of which only one runs at a time.
 
     Attributes:
         running: The lock that a verification holds while it runs.

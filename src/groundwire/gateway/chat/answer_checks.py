@@ -25,7 +25,7 @@ _T = TypeVar("_T")
 
 OnReview: TypeAlias = Callable[[int, Review], None]
 
-#: The most answers that a stream may have: OpenAI's limit for the request field ``n``.
+#: Highest number of answers in a stream: OpenAI's limit for the request field ``n``.
 MAX_ANSWERS = 128
 
 #: Characters that may end a claim. Pieces of streamed text are collected until the newest piece has
@@ -51,10 +51,11 @@ class AnswerChecks:
     Attributes:
         on_review: Called on the event loop with the number of an answer and an interim result for
             it; ``None`` if nobody waits for these results.
-        timeout_s: The most seconds that one call in a thread may take, including the wait for a
+        timeout_s: Limit on the seconds that one call in a thread takes, including the wait for a
             free thread.
-        max_chars: The most characters of a streamed answer's text that are checked, and the most of
-            its tool calls' arguments that are kept. There is no limit if text is withheld.
+        max_chars: Limit on the characters of a streamed answer's text that are checked. The same
+            limit holds for the characters of its tool calls' arguments that are kept. There is no
+            limit if text is withheld.
         is_reviewed: Whether interim results are made while an answer arrives.
     """
 
@@ -108,7 +109,7 @@ class AnswerChecks:
         return self._begun[index]
 
     def lose(self) -> None:
-        """Count an unreadable event as an unchecked part of all answers, even of those to come."""
+        """Count an unreadable event as an unchecked part of each answer, also of later answers."""
         for answer in self:
             answer.n_skipped += 1
         self._n_lost += 1
@@ -116,7 +117,7 @@ class AnswerChecks:
             _ = self[0]  # so that a stream without readable events has a result too
 
     def break_off(self) -> None:
-        """Mark as cut off all answers that the upstream has not ended."""
+        """Mark all answers that the upstream has not ended as cut off."""
         for answer in self:
             answer.is_cut |= not answer.is_finished
 
@@ -210,7 +211,7 @@ class AnswerCheck:
             self._wake.set()
 
     async def finish(self, answer: Answer | None = None) -> Checked:
-        """Check the rest of the answer, and return the result; later calls return the same one.
+        """Check the rest of the answer, and return the result; later calls return the same result.
 
         Args:
             answer: The whole answer, if it did not arrive in a stream; ``None`` if its parts were

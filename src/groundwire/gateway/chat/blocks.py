@@ -53,8 +53,8 @@ class BlockEvent(Chunk):
     Attributes:
         leaves: When the event may be sent to the client.
         known: The data that are sent in place of ``data`` while text is withheld, if the event is
-            an error or has :attr:`Leaves.WITH_TEXT`. They have only fields without text, and fields
-            whose text is checked or describes the error.
+            an error or has :attr:`Leaves.WITH_TEXT`. These data have only fields without text, and
+            fields whose text is checked or describes the error.
         opens: Whether the event opens a block of text, or a part of such a block.
         is_divisible: Whether the text of the event may be sent in several pieces.
         is_end: Whether the stream ends with this event.
@@ -121,12 +121,15 @@ class BlockReader(ABC):
         return block_event(data, leaves, n_unread=n_unread, **more)
 
     def whole(self, text: str) -> str:
-        """Return the next piece of text; half a character at its end waits for the next call."""
+        """Return the next piece of text, without half a character at its end.
+
+        The half, one of two UTF-16 units, waits for the next call (see :class:`.Halves`).
+        """
         return self._halves.whole(0, text)
 
 
 def value_in(data: Mapping[str, Any], name: str, kind: type[_T]) -> _T:
-    """Return the value of a field of an object, which must be of exactly the type ``kind``.
+    """Return the value of an object's field, if the value is of exactly the type ``kind``.
 
     Raises:
         UnreadableChunkError: If the field is missing, or its value is of another type.
@@ -144,8 +147,8 @@ def only(data: Mapping[str, Any], names: Collection[str], **judged: Any) -> dict
         data: The object.
         names: Keys of the fields to return. A field that may hold text is left out, unless it is in
             ``judged``.
-        judged: New values for some of these fields, which are returned even if they hold text: the
-            caller has made sure that this text may be sent.
+        judged: New values for some of these fields. They are returned even if they hold text, so
+            the caller must make sure that this text may be sent.
     """
     may = without_text(data, names) | judged
     return {key: may[key] for key in data if key in names and key in may}
@@ -163,13 +166,16 @@ def unknown_event(data: Mapping[str, Any]) -> BlockEvent:
 
 
 class TextSoFar:
-    """Joins a text that the upstream sends in pieces, and then once more as a whole."""
+    """Collects the pieces of a text that arrives in a stream.
+
+    The upstream may repeat the whole text later; :meth:`rest` then finds what the pieces lack.
+    """
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
 
     def __str__(self) -> str:
-        # The joined text replaces the pieces: joining all pieces at every call would be quadratic.
+        # The joined text replaces the pieces: joining all at every call would take quadratic time.
         self._pieces = ["".join(self._pieces)]
         return self._pieces[0]
 
@@ -237,7 +243,7 @@ class HeldBlocks(ABC):
         n_chars: Characters of text that have arrived.
         n_sent: Characters of text that have been sent.
         n_bytes: Bytes of the events that are held.
-        edits: The changes that repair the text that may be sent, in reading order.
+        edits: The changes that repair the text, in reading order; made when text is sent.
     """
 
     withholds: bool
@@ -280,7 +286,7 @@ class HeldBlocks(ABC):
         """
 
     def _held_part(self, kind: str, part: str) -> Mapping[str, Any]:
-        """Return a part of the first held event of a kind; empty if no such event is held."""
+        """Return the field ``part`` of the first held event of a type; empty if none is held."""
         held = (step.event.known for step in self._steps)
         return next((each[part] for each in held if each.get("type") == kind), {})
 
@@ -310,11 +316,11 @@ class HeldBlocks(ABC):
         return self.answers[index]
 
     def front(self) -> list[bytes]:
-        """Return the events before the answer: none, as all events of the stream belong to it."""
+        """Return an empty list: a stream of blocks has no events before its answer."""
         return []
 
     def tail(self, *, is_done: bool) -> list[bytes]:
-        """Return the events after the answer: none, as all events of the stream belong to it."""
+        """Return an empty list: a stream of blocks has no events after its answer."""
         return []
 
     def take(self, event: ServerSentEvent, chunk: Chunk) -> None:
@@ -366,8 +372,9 @@ class HeldBlocks(ABC):
     def settle(self, *, warning: str | None = None, in_front: bool = False) -> list[bytes]:
         """Release the text of an answer that passed its check, up to an event that must wait.
 
-        A warning gets a block of its own: before the first block with text if ``in_front`` is true
-        and there is such a block, else after all blocks, when :meth:`finish` releases the rest.
+        A warning gets a block of its own. If ``in_front`` is true, this block comes before the
+        first block of text. Otherwise, or if there is no block of text, the warning comes after all
+        blocks, when :meth:`finish` releases the rest.
         """
         self._warning = warning
         if not in_front:
@@ -382,7 +389,7 @@ class HeldBlocks(ABC):
         return out + self.clear()
 
     def finish(self, *, extension: Mapping[str, Any] | None = None) -> list[bytes]:
-        """Release all that is held: events that had to wait, a warning not sent yet, and the end.
+        """Release all events that are still held, and a warning that has not been sent yet.
 
         The event that ends the answer gets ``extension`` as its field ``groundwire``, unless the
         event is an error.
@@ -399,7 +406,7 @@ class HeldBlocks(ABC):
         return out
 
     def holds_more(self) -> bool:
-        """Return whether anything else than the text is held that may repeat words of it."""
+        """Return whether anything that is held, besides the text, may repeat words of the text."""
         leaving = ((step.event.leaves, step.event.data) for step in self._steps)
         return any(
             leaves is Leaves.LATE or (leaves is Leaves.LAST and holds_more(data, ""))

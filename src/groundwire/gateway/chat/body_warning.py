@@ -11,8 +11,8 @@ from groundwire.explain.wording import quote
 from groundwire.pipeline import Checked
 from groundwire.policy.policy import Action
 
-#: The most characters of a warning up to the end of its last quoted finding. Further findings are
-#: counted, but not quoted; the first finding is always quoted.
+#: Limit on the characters of a warning, from its start to the end of the last finding that it
+#: quotes. Findings beyond the limit are only counted. The first finding is always quoted.
 MAX_CHARS = 4000
 
 _PLEASE = "Please verify the information independently."
@@ -41,8 +41,8 @@ def warning_text(checked: Checked) -> str | None:
 
     The result is ``None`` if the action of the answer is not ``body``, or its outcome needs no
     warning. If the policy includes details, a warning about hallucination quotes the spans, with
-    their explanations if there are any. The confidence in the warning is the highest probability of
-    a span; it is left out if no span has a probability.
+    their explanations if there are any. Such a warning also states a confidence: the highest
+    probability of a span. Without any probability, no confidence is stated.
     """
     if checked.action is not Action.BODY:
         return None
@@ -67,7 +67,7 @@ def warning_text(checked: Checked) -> str | None:
 
 
 def _analysis(explanation: Explanation) -> str:
-    said = "UNKNOWN"  # the label is from the detector, not from an NLI model
+    said = "UNKNOWN"  # no NLI model judged the span: the label is the detector's
     if explanation.entailment is not None:
         confidence = _percent(explanation.entailment.of(explanation.label))
         said = f"{_NLI[explanation.label]}, confidence: {confidence}"

@@ -56,7 +56,7 @@ class CheckedBody:
 async def check_body(
     checks: AnswerChecks, reply: UpstreamReply, raw: bytes, *, dialect: Dialect, max_bytes: int
 ) -> CheckedBody:
-    """Check the answers in the body of a response, as the upstream sent it.
+    """Check the answers in a response's body ``raw``, which may be compressed.
 
     A body that cannot be read, or has more than ``max_bytes`` when decompressed, counts as one
     answer with the outcome ``unavailable``.
@@ -80,12 +80,12 @@ async def check_body(
 
 
 def _repaired(data: Any, checked: Sequence[Checked], dialect: Dialect) -> Any:  # noqa: ANN401
-    """Return a body with all repairs; ``None`` if it may still have words that they replace."""
+    """Return a body with all repairs; ``None`` if words that the repairs replace may remain."""
     for each in checked:
         data = repaired_data(data, each) if each.edits else data
     try:
         texts = {answer.index: answer.text for answer in dialect.answers(data)}
-    except InvalidConversationError:  # texts that must be equal no longer are
+    except InvalidConversationError:  # for example, ``output_text`` now differs from ``output``
         return None
     is_right = all(
         texts[each.answer.index] == (text := repaired_text(each))
@@ -113,7 +113,7 @@ def _read(
 def marked(reply: UpstreamReply, body: CheckedBody, dialect: Dialect) -> Response:
     """Return the response for the client, with repairs, and headers and warnings about the results.
 
-    No answer has the action ``block``: the caller refuses a response with such an answer.
+    Call this only if no answer has the action ``block``: a response with such an answer is refused.
     """
     warnings = [warning_text(answer) for answer in body.answers]
     headers, raw = reply.headers, body.raw

@@ -41,12 +41,12 @@ from groundwire.policy.policy import Action, reach
 
 #: Seconds that a client may take to send the body of its request.
 BODY_TIMEOUT_S = 60.0
-#: Applies to responses without streaming that are checked after they were sent: if a response has
-#: more bytes than this, its end is not kept for the check, and the response counts as unreadable.
+#: Limit on the bytes of a response without streaming that is checked after it was sent. The end of
+#: a longer response is not kept for the check, so the response counts as unreadable.
 OBSERVED_BYTES = 8 * 2**20
 
-#: The most background tasks, in multiples of ``gateway.max_requests``. While that many tasks run,
-#: new answers that would be checked in the background are not checked.
+#: Limit on the number of background tasks, as a multiple of ``gateway.max_requests``. While so many
+#: tasks run, new answers that would be checked in the background are not checked.
 _PENDING_PER_REQUEST = 4
 #: The recorded reason if an answer is not checked because too many background tasks run.
 _OVERLOADED = "OverloadedError"
@@ -59,8 +59,8 @@ async def create(request: Request, dialect: Dialect) -> Response:
     """Return the upstream's response to a request, checked as far as the policy demands.
 
     Raises:
-        Problem: If the body of the request is too large, too slow or cannot be read; if the request
-            or the response is refused; or if the upstream gives no response.
+        Problem: If the body of the request is too large, arrives too slowly or cannot be read; if
+            the request or the response is refused; or if the upstream sends no response.
         InvalidConversationError: If the body is not a conversation.
         InvalidTextError: If the request has invalid text, and the policy blocks unchecked answers.
         ClientDisconnect: If the client leaves before the response begins.
@@ -98,7 +98,7 @@ class Exchange:
         """Return the response for the client.
 
         Raises:
-            Problem: If the request or the response is refused, or the upstream gives no response.
+            Problem: If the request or the response is refused, or the upstream sends no response.
             InvalidConversationError: If the request is not a conversation.
             InvalidTextError: If the request has invalid text, and the policy blocks unchecked
                 answers.
@@ -140,14 +140,15 @@ class Exchange:
             path=self._chat.dialect.path,
             body=self._chat.forwarded,
             model=self._chat.model,
-            # A response that is read here would be decompressed at once: compression is a waste.
+            # A response that the gateway reads would have to be decompressed here at once.
             accept_encoding="identity" if is_read else None,
             # The body is sent decompressed, so the client's Content-Encoding would be wrong.
             without=b"content-encoding",
         )
         reply = await (state.upstream_of(self._request) or self._services.upstreams.send)(ask)
         if 300 <= reply.status < 400:
-            # A client that followed it would get an unchecked answer, and send its keys there.
+            # A client that followed the redirect would get an unchecked answer, and send its keys
+            # to another server.
             await reply.close()
             raise Problem.named("upstream_redirects", upstream=reply.upstream, status=reply.status)
         return reply

@@ -57,9 +57,9 @@ class ChatRequest:
             deployment: The model in the path of the request, as in Azure's API; ``None`` if the
                 path has none.
             content_encoding: The value of the header Content-Encoding.
-            settings: The most bytes of a decompressed body, and whether the upstream gets
-                ``metadata["grounding.*"]``; OpenAI refuses metadata whose values are not short
-                strings.
+            settings: The settings that limit the bytes of a decompressed body, and say whether
+                the upstream gets ``metadata["grounding.*"]``. By default it does not, since OpenAI
+                refuses metadata whose values are not short strings.
 
         Raises:
             Problem: 400, if the body is not valid JSON or is nested too deeply; 415, if it cannot
@@ -115,7 +115,7 @@ def without_ours(raw: bytes, body: Mapping[str, Any]) -> bytes:
 
 
 def _parsed(raw: bytes) -> tuple[Any, bytes]:
-    """Parse a body; return its data, and its bytes, in which no object has a key twice.
+    """Parse a body; return its data, and bytes for the upstream in which no key is repeated.
 
     If an object has a key twice, some readers take the first value and some the last. Such a body
     is written anew from the data that were read here.

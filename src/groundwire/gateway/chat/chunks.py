@@ -105,7 +105,7 @@ def chunk_of(data: dict[str, Any]) -> Chunk:
     """Read a chunk of a chat completion.
 
     Raises:
-        UnreadableChunkError: If ``data`` do not have the form of a chunk, so that text of an answer
+        UnreadableChunkError: If ``data`` do not have the form of a chunk, and text of an answer
             could be overlooked.
     """
     # The client would take the upstream's field ``groundwire`` for the gateway's, so it is removed.
@@ -143,7 +143,7 @@ def unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-#: ``json.loads`` would make one for each event.
+#: Made once, because ``json.loads`` would make a new decoder for each event.
 _JSON = json.JSONDecoder(object_pairs_hook=unambiguous)
 
 

@@ -35,8 +35,8 @@ class Dialect(Protocol):
         """Return the answers in the body of a response.
 
         Raises:
-            InvalidConversationError: If the body is not a response of this API, or has an answer's
-                text in the wrong place.
+            InvalidConversationError: If the body is not a response of this API, or has text of an
+                answer in a field in which this API has none.
         """
 
     def is_error(self, data: object) -> bool:
@@ -56,7 +56,7 @@ class Dialect(Protocol):
         """Return a function that reads one event; call it with the events of one stream in order.
 
         The function raises ``UnreadableChunkError`` if the event does not have a form of this API,
-        so that text of an answer could be overlooked.
+        and text of an answer could be overlooked.
         """
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldResponse:
@@ -65,6 +65,6 @@ class Dialect(Protocol):
         Args:
             model: The model that the request names, for a stream that names none.
             trace_id: The trace id of the request.
-            withholds: Whether the text and everything beside it wait for the check; otherwise only
-                the event that ends an answer does.
+            withholds: Whether the text and everything beside it wait for the check; otherwise, only
+                the event that ends an answer waits.
         """

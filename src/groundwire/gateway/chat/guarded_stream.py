@@ -29,11 +29,11 @@ from groundwire.policy.policy import Action
 
 log = logging.getLogger(__name__)
 
-#: The most tool calls of an answer in a stream that is sent only once all of it has been checked; a
-#: stream with more calls is refused. The limit is that of the gateway DVARA.
+#: Limit on the tool calls of one answer in a deferred stream, which is sent only once all of it has
+#: been checked. A stream with more calls is refused. The gateway DVARA has the same limit.
 MAX_CALLS = 256
-#: The most values in the arguments of all tool calls of an answer in such a stream; a stream with
-#: more values is refused. This limit is DVARA's, too.
+#: Limit on the values in the arguments of all tool calls of one answer in a deferred stream. A
+#: stream with more values is refused. DVARA has the same limit.
 MAX_ARGUMENT_VALUES = 512
 
 
@@ -65,15 +65,16 @@ class ReleasedStream:
             answers: The checks of its answers.
             dialect: The API that the client uses.
             model: The model that the request names.
-            release: When text is sent to the client. ``Release.OBSERVE`` is not allowed here: for
-                it, there is :class:`.ObservedStream`.
-            settings: The limits of held text, and the seconds of silence before a comment is sent.
+            release: When text is sent to the client. ``Release.OBSERVE`` is not allowed here: use
+                :class:`.ObservedStream` in its place.
+            settings: The limits on held text, and the seconds without an event after which a
+                comment is sent to keep the connection open.
             trace_id: The trace id of the request.
             settles: Whether the end of the response waits for its audit records.
             marks: Whether the event that ends an answer may report the result of its check.
-            conclude: Starts to record the report, in a task whose result is whether the response
-                may end. It is called once the response has ended or the client has left; with
-                ``settles``, before the last events are sent.
+            conclude: Starts a task that records the report; the result of the task is whether the
+                end of the response may be sent. The function is called once the response has ended
+                or the client has left; with ``settles``, before the last events are sent.
         """
         self._reply, self._release, self._trace_id = reply, release, trace_id
         self._held = dialect.held(model=model, trace_id=trace_id, withholds=release.withholds)
@@ -87,9 +88,9 @@ class ReleasedStream:
         self._passed: set[int] = set()
         self._refusal: RefusalCode | None = None
         self._refused: dict[int, Checked] = {}
-        self._edited: dict[int, Checked] = {}  # the latest result with edits of an answer
+        self._edited: dict[int, Checked] = {}  # by answer, the latest result that has edits
         self._is_done = self._is_unread = self._is_truncated = self._is_upstream_error = False
-        self._tasks: list[asyncio.Task[None]] = []  # other tasks, except ``_recording``
+        self._tasks: list[asyncio.Task[None]] = []  # all tasks except ``_recording``
         self._recording: asyncio.Task[bool] | None = None
         self._last_read = perf_counter()
 
@@ -215,8 +216,9 @@ class ReleasedStream:
     def _with_edits(self, index: int, checked: Checked) -> Checked:
         """Let the buffer make the edits of an answer; return the result, as blocked if it cannot.
 
-        It cannot if this stream repeats texts, if something besides the text may repeat words of
-        it, or if the edits change text that has been sent.
+        The buffer cannot make edits if events of the stream repeat texts, or if anything that is
+        held besides the text may repeat words of the text. Nor can it make other edits than before
+        in text that has been sent.
         """
         held = self._held.answer(index)
         sent = [edit for edit in checked.edits if edit.start < held.n_sent]
@@ -325,7 +327,7 @@ class ReleasedStream:
         if self._outbox.is_sealed:  # the stream has ended for the client
             return
         for index, each in checked.items():
-            # The record has the changes of the text that the client got.
+            # The record lists only edits in the text that the client got.
             self._refused[index] = replace(each, edits=tuple(self._sent_edits(index)))
         problem = blocked(list(checked.values()))
         marks = extension(list(checked.values()), trace_id=self._trace_id)
@@ -341,9 +343,10 @@ class ReleasedStream:
     # The end of the stream, and its record.
 
     def _finish(self, last: Sequence[bytes], failure: Exception | None = None) -> None:
-        """End the stream with the events ``last``, after those that wait for the audit records.
+        """End the stream with the events ``last``; events kept for the audit records come first.
 
-        If these records are required and cannot be written, a refusal replaces all these events.
+        If the audit records are required and cannot be written, a refusal replaces all of these
+        events.
         """
         if self._outbox.is_sealed:
             return

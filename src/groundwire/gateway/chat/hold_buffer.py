@@ -31,13 +31,13 @@ _NAMES_IN_CHOICE = ("content_filter_results",)
 #: Fields of a chunk that may be sent before the answer has passed its check, unless they may hold
 #: prose (see :func:`.may_hold_text`).
 _OF_CHUNK = {*HEAD, "choices", "prompt_filter_results", "obfuscation", "provider"}
-#: Fields of a chunk, and of a choice, that has only text. Such a chunk need not be divided, which
-#: would take time.
+#: Fields that a chunk with nothing but text may have, and fields that its choice may have. To save
+#: time, such a chunk is not divided.
 _PLAIN = {*HEAD, "choices", "usage", "obfuscation"}
 _PLAIN_CHOICE = {"index", "delta", "finish_reason", "logprobs"}
-#: Fields of these that must be empty in such a choice.
+#: Fields of ``_PLAIN_CHOICE`` that must be empty in the choice of such a chunk.
 _EMPTY = ("finish_reason", "logprobs")
-#: The first line of an error event of some upstreams.
+#: The first line of the error events that some upstreams send.
 _ERROR_NAME = b"event: error\n"
 
 
@@ -63,7 +63,7 @@ class HeldAnswer:
         n_held: Characters that are held: of text, and of other fields such as tool calls.
         n_bytes: Bytes of the events that are held.
         is_finished: Whether the upstream has sent the answer's ``finish_reason``.
-        edits: The changes that repair the text that may be sent, in reading order.
+        edits: The changes that repair the text, in reading order; made when text is sent.
     """
 
     index: int
@@ -137,7 +137,7 @@ class HeldAnswer:
         return out
 
     def finish(self, *, extension: Mapping[str, Any] | None = None) -> list[bytes]:
-        """Release the rest of an answer whose text has been sent: other fields, and its end.
+        """Release the rest of an answer whose text has been sent, with the event that ends it.
 
         The event that ends the answer, or an added event if there is none, gets ``extension`` as
         the value of ``groundwire``.
@@ -155,7 +155,7 @@ class HeldAnswer:
         return late
 
     def holds_more(self) -> bool:
-        """Return whether anything else than the text is held that may repeat words of it."""
+        """Return whether anything that is held, besides the text, may repeat words of the text."""
         late = [_without_spelling(self.stream.read(each)) for each in self._late]
         return any(holds_more(each, "") for each in (*late, *self.stream.beside))
 
@@ -168,7 +168,7 @@ class HeldAnswer:
         self.n_bytes += len(event)
 
     def _cut(self, piece: _Piece, upto: int) -> bytes:
-        """Return an event with the unsent text of a piece up to an offset, and count it as sent."""
+        """Return an event with a piece's unsent text up to an offset, counting it as sent."""
         begin = max(piece.start, self.n_sent)
         self.n_held -= upto - begin
         self.n_sent = upto
@@ -203,8 +203,8 @@ class HeldStream:
             Otherwise, only the text and the event that ends the answer are held.
         answers: The answers about which chunks have arrived so far, by number.
         head: The fields that all chunks of the response have, such as ``id`` and ``model``.
-        usage: The token counts that the upstream sent last, except for counts with text, which are
-            ignored; ``None`` if there are no counts.
+        usage: The token counts that the upstream sent last; ``None`` if it sent none. Counts with
+            strings are ignored, since a string could be text of the answer.
     """
 
     #: Whether answers can be repaired. They can if no event repeats the text of another event.
@@ -341,7 +341,7 @@ def _without_spelling(chunk: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _divided(chunk: Mapping[str, Any], part: DeltaPart) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide a chunk with one choice in two: one to send with its text, and one to hold back."""
+    """Divide a chunk with one choice into a chunk to send with its text, and one to hold back."""
     choice, delta = part.choice, part.choice.get("delta")
     early, rest = _divided_delta(delta or {})
     logprobs, finish = choice.get("logprobs"), choice.get("finish_reason")

@@ -18,7 +18,7 @@ from groundwire.pipeline.conversation.request import Conversation
 from groundwire.pipeline.conversation.response import Answer, AnswerKind
 from groundwire.policy.policy import Action
 
-#: Request header by which a client asks where in its request evidence was found.
+#: Request header with which a client asks where in its request evidence was found.
 DEBUG_HEADER = "x-groundwire-debug"
 
 
@@ -85,7 +85,7 @@ def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
 
 
 def evidence_headers(conversation: Conversation) -> list[tuple[str, str]]:
-    """Return a response header that lists the places of evidence in the request, or ``none``.
+    """Return a response header with the places of evidence in the request; ``none`` without any.
 
     A client asks for this header with the request header :data:`DEBUG_HEADER`.
     """

@@ -11,9 +11,9 @@ from groundwire.gateway.http.sse import EventSplitter, ServerSentEvent
 
 log = logging.getLogger(__name__)
 
-#: The most bytes of an event that has not ended. Even an event with a whole answer has far fewer.
+#: Limit on the bytes of an unfinished event. Even an event with a whole answer has far fewer.
 MAX_EVENT_BYTES = 16 * 2**20
-#: The most bytes of a decompressed stream.
+#: Limit on the bytes of a decompressed stream.
 MAX_STREAM_BYTES = 2**28
 #: The number of decompressed bytes that are searched for events at a time.
 _SLICE_BYTES = 2**16
@@ -39,7 +39,7 @@ class ReadEvent:
 
 
 class ChunkReader:
-    """Reads events from the bytes of a stream: decompresses the bytes, and divides them."""
+    """Decompresses the bytes of a stream, and reads the events in them."""
 
     def __init__(
         self, content_encoding: str, read: Callable[[ServerSentEvent], ReadEvent], *, path: str
@@ -63,7 +63,7 @@ class ChunkReader:
         """Take the next bytes, and yield the events that are now complete.
 
         Raises:
-            CodingError: If the bytes cannot be decompressed, or too many come out.
+            CodingError: If the bytes cannot be decompressed, or the stream becomes too long.
             EventTooLargeError: If an unfinished event has more than ``MAX_EVENT_BYTES``.
         """
         decoded = self._decoder.feed(data)

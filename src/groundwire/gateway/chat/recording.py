@@ -15,8 +15,8 @@ from groundwire.gateway.services import Services
 from groundwire.pipeline import Checked, RequestContext
 from groundwire.policy.policy import Action
 
-#: The most characters of a model's name that are read. Only the first 100 are recorded, but a
-#: secret among them must be read whole.
+#: Limit on the characters of a model's name that are read. Only the first 100 are recorded, but a
+#: secret that begins among them is recognised only as a whole.
 _MAX_NAME = 1000
 #: The value of ``source`` in audit events about answers that a client sent to be checked.
 NATIVE = "native"
@@ -27,8 +27,9 @@ class StreamReport:
     """The results of a streamed response, as they are recorded.
 
     Attributes:
-        answers: The results for the answers that were checked to their end or refused; empty if
-            text was withheld and the client left.
+        answers: The results for the answers that were checked to their end or refused, or of which
+            repaired text was sent. If text was withheld and the client left, only the results for
+            answers that were released, or of which repaired text was sent.
         summary: The summary of a stream whose text was withheld; ``None`` for other streams.
         refusal: The reason why the rest of the stream was refused; ``None`` if it was not refused.
         is_upstream_error: Whether the upstream sent an error in the stream.
@@ -59,7 +60,7 @@ class Recorder:
     def __init__(self, services: Services, *, trace_id: str, model: str = "") -> None:
         """Prepare to record one request and its response.
 
-        The model that the client named is recorded redacted, and cut if it is long.
+        Before the name of the requested model is recorded, it is redacted, and cut if it is long.
         """
         self._services, self._trace_id = services, trace_id
         self._keeping = Keeping.of(services.config.audit)
@@ -200,6 +201,6 @@ class Recorder:
         return False
 
 
-@lru_cache(maxsize=64)  # requests name few models, and to look for secrets takes time
+@lru_cache(maxsize=64)  # requests name few models, and looking for secrets takes time
 def _quoted_name(keeping: Keeping, name: str) -> str:
     return Quotes(keeping, max_chars=0).name(name)

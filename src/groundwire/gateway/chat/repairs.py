@@ -10,7 +10,7 @@ from groundwire.text.vocabulary import words
 
 #: Fields of a body that hold the text of an answer; each holds the whole text, or one part of it.
 _TEXTS = frozenset(("content", "text", "output_text"))
-#: Fields that spell out a text, or count in it.
+#: Fields that spell out a text, such as its tokens, or hold offsets in it.
 _ABOUT_TEXT = frozenset(("logprobs", "token_id", "token_ids", "annotations"))
 #: Fields of bodies and chunks that lead to the text of an answer.
 _STRUCTURE = _TEXTS.union(("choices", "message", "delta"))
@@ -30,10 +30,11 @@ def repaired_text(checked: Checked) -> str:
 
 
 def repaired_data(data: Any, checked: Checked) -> Any:  # noqa: ANN401 - JSON data
-    """Return JSON data with the repaired text of an answer wherever the whole text is.
+    """Return JSON data in which the repaired text of an answer replaces each copy of its text.
 
-    Fields beside it that spell the text out, such as log probabilities, become empty. If the text
-    is in several parts, it is nowhere as a whole, and nothing changes.
+    Only fields that hold the whole text change: if the text is divided into parts, the data stay as
+    they are. Fields beside a replaced text that spell it out, such as log probabilities, become
+    empty.
     """
     old, new = checked.answer.text, repaired_text(checked)
 
@@ -52,7 +53,7 @@ def repaired_data(data: Any, checked: Checked) -> Any:  # noqa: ANN401 - JSON da
 
 
 def without_spelling(value: dict[str, Any]) -> dict[str, Any]:
-    """Return an object in which the fields that spell out a text, or count in it, are empty."""
+    """Return an object in which fields that spell out a text, or hold its offsets, are empty."""
     present = _ABOUT_TEXT & value.keys()
     return value | {key: [] if isinstance(value[key], list) else None for key in present}
 
@@ -63,7 +64,8 @@ def holds_more(data: Mapping[str, Any], text: str, *, position: int = 0) -> bool
     An answer's reasoning, calls or citations may repeat words that a repair has replaced.
 
     Args:
-        data: The body or chunk. Beside the output of a Responses body, fields repeat the request.
+        data: The body or chunk. In a Responses body, only ``output`` is examined, because the other
+            fields repeat the request.
         text: The answer, as it is in the body; empty for a chunk without text.
         position: The place of the answer's choice in ``choices``.
     """
@@ -87,5 +89,5 @@ def _has_more(value: Any, text: str) -> bool:  # noqa: ANN401 - JSON data
 def _is_more(key: str, value: Any, text: str) -> bool:  # noqa: ANN401 - JSON data
     if key in _PLAIN:
         return isinstance(value, (Mapping, list)) and may_hold_text(value)
-    # In an unknown field, not even the answer itself is expected.
+    # Only the fields in _STRUCTURE may hold the answer; in others, even its own text is reported.
     return _has_more(value, text if key in _STRUCTURE else "")

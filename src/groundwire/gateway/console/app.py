@@ -1,4 +1,4 @@
-"""The app of the admin port, which joins the admin API and, below ``/console``, the console."""
+"""The app of the admin port: the admin API, and the console, which is below ``/console``."""
 
 from typing import TYPE_CHECKING
 

@@ -46,13 +46,13 @@ _CHANGE_TYPES = (
     *(EventType.ACCOUNT_REMOVED, EventType.ANSWER_LABELLED, EventType.RECORDS_EXPORTED),
 )
 
-#: The types of events to search for an action other than ``none``, unless a type or an outcome is
-#: chosen. Events of the random sample are left out: they would list an answer a second time.
+#: The types of events to search if the filter has an action other than ``none``, but no type or
+#: outcome. Events of the random sample are left out: they would list an answer a second time.
 _DONE_WITH = (*FOUND, EventType.CHECK_INCOMPLETE)
 
-#: The list of the worst answers is made from the newest hallucinated answers, at most this many.
+#: The list of the worst answers sorts the newest hallucinated answers, but not more than this many.
 _RANKED = 500
-#: The most events on a page of the list.
+#: Highest number of events on a page of the list.
 _SHOWN = 50
 _WORST = "worst"
 
@@ -102,7 +102,7 @@ async def _list(visit: Visit) -> Response:
 
 
 def chain_state(visit: Visit) -> tuple[str, str, str]:
-    """Return a line about the last verification of the audit trail: its name, state and text."""
+    """Return the name, state and text of a line about the last verification of the audit trail."""
     verifying: trail.Verifying = visit.request.app.state.verifying
     if verifying.last is None:
         text = "not since this gateway started; the page Audit has a button for it"

@@ -32,7 +32,7 @@ _BUDGET = "false_block_budget"
 #: labelled answer.
 _MIN_ANSWERS = 200
 
-#: The most tenants whose budgets the overview computes.
+#: Highest number of tenants whose budgets the overview computes.
 _MAX_TENANTS = 200
 
 #: Seconds after which the overview's lines about budgets are computed anew, and seconds that the
@@ -157,7 +157,7 @@ async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
     if detector is None:
         return None
     policies = _policies(visit, tenant)
-    # A finding counts as blocked if one of the policies blocks it.
+    # A finding counts as blocking if one of the policies withholds an answer because of it.
     blocking = [
         kind for kind in _FINDINGS if any(_action(each, *kind).withholds for each in policies)
     ]
@@ -165,7 +165,7 @@ async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
         FalseBlocks.of,
         await visit.own.labels.of_sample(tenant),
         detector,
-        # If the policies block no finding, the page shows the effect of blocking all findings.
+        # If no finding is blocking, the page shows what happens if each finding blocks its answer.
         blocking=blocking or _FINDINGS,
         blocks_incomplete=any(decide(each, Outcome.PARTIAL).withholds for each in policies),
     )

@@ -104,7 +104,7 @@ def ranges(rows: Sequence[tuple[str, float, float]], *, unit: str) -> Chart:
 
 
 def _round(highest: int) -> int:
-    """Return a round number of at least ``highest``, a quarter of which is a round number too.
+    """Return a round number, not below ``highest``, whose quarter is a round number too.
 
     >>> [_round(n) for n in (0, 3, 9, 41, 1000)]
     [4, 4, 12, 60, 1000]

@@ -94,7 +94,7 @@ class ReviewedAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FalseBlocks:
-    """Labels of a sample of answers, by which a detector and its threshold are judged.
+    """Labels of a sample of answers, with which a detector and its threshold are judged.
 
     Attributes:
         detector: The detector, with the threshold in use.
@@ -102,7 +102,7 @@ class FalseBlocks:
         disputed: The labelled answers about which the reviewers disagree.
         n_other: The number of labelled answers that are not used: they were drawn at another rate
             than the newest, or the scores of their check are not known or not comparable.
-        blocking: The labels and severities of the findings that count as blocked.
+        blocking: The labels and severities of the findings for which an answer is blocked.
         blocks_incomplete: Whether answers whose check was incomplete count as blocked too.
     """
 
@@ -196,7 +196,8 @@ class FalseBlocks:
         values = np.unique([*fixed.values, self.detector.threshold])
         least_first = values if fixed.score is Score.SIMILARITY else values[::-1]
         # Thresholds are tested in a fixed order up to the first that fails, so each test may use
-        # the whole ALPHA. Later ones block more and fail too, so a binary search is enough.
+        # the whole ALPHA. Later thresholds block more answers and fail too, so a binary search is
+        # enough.
         n_kept = bisect_left(least_first, x=True, key=lambda x: not self._keeps(budget, x))
         return float(least_first[n_kept - 1]) if n_kept else None
 
@@ -249,7 +250,7 @@ class FalseBlocks:
 
         The threshold is the one in use. The estimate assumes that no further right answer is
         blocked, and that the share of right answers, and the number of answers to a request, stay
-        the same. ``None`` if it takes a hundred thousand requests with right answers, or more.
+        the same. The result is ``None`` if it takes 100,000 requests with right answers, or more.
         """
         right = self.now.blocked
         n_needed = bisect_left(

@@ -38,11 +38,11 @@ ALGORITHMS = (
 #: Seconds by which the clocks of the provider and of this machine may differ.
 LEEWAY_S = 60
 
-#: The most seconds that a response of the provider may take, and the most bytes it may have.
+#: Limits on the seconds that a response of the provider takes, and on its bytes.
 TIMEOUT_S, MAX_BYTES = 10.0, 500_000
 
-#: The most requests to the provider at a time. More are refused, so that a slow provider does not
-#: block other pages.
+#: Highest number of simultaneous requests to the provider. Further requests are refused, so that a
+#: slow provider does not block other pages.
 MAX_WAITING = 16
 
 _FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
@@ -120,7 +120,7 @@ class Provider:
         return person, self._role(claims)
 
     def _role(self, claims: Mapping[str, Any]) -> AccountRole | None:
-        """Return the highest role that the claim ``oidc.role_claim`` gives; ``None`` if none."""
+        """Return the highest role that the claim ``oidc.role_claim`` gives, or ``None``."""
         raw = claims.get(self._own.role_claim)
         values = [raw] if isinstance(raw, str) else raw if isinstance(raw, list) else []
         for role, given_by in (
@@ -252,7 +252,7 @@ class Provider:
 
 
 def _derived(secret: str, what: str) -> str:
-    """Derive a value of one sign-in from the secret in its browser's cookie.
+    """Derive the value named ``what`` of one sign-in from the secret in its browser's cookie.
 
     ``state`` shows that the browser that comes back is the one that left. ``nonce`` shows that the
     ID token was made for this sign-in. ``verifier`` is the code verifier of PKCE, without which

@@ -40,7 +40,7 @@ _LOOKS = {
 #: The stages of a check in their order, then ``added``, the time that a client waits for the check.
 _STAGES = ("evidence", "gate", "decide", "index", "read", "explain", "other", "added")
 
-#: The most rows in a table of tenants, models or actions.
+#: Highest number of rows in a table of tenants, models or actions.
 _MAX_ROWS = 12
 
 
@@ -129,7 +129,7 @@ def _bars(counts: Iterable[AnswerCount]) -> dict[str, int]:
 
 
 def _tallies(counts: Iterable[AnswerCount], by: str) -> list[Tally]:
-    """Sum counts by the attribute ``by``; return those with most hallucinated answers.
+    """Sum counts by the attribute ``by``; return the sums with the most hallucinated answers.
 
     At most ``_MAX_ROWS`` sums are returned.
     """

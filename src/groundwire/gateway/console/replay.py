@@ -15,7 +15,7 @@ from groundwire.pipeline.context import DUE
 from groundwire.pipeline.conversation.response import AnswerKind
 from groundwire.policy.policy import Action, Overrides
 
-#: The most answers to replay.
+#: Highest number of answers to replay.
 MAX_ANSWERS = 80
 
 #: Seconds after which no further answer is replayed.
@@ -86,7 +86,7 @@ class Effect:
 
     @property
     def actions(self) -> list[tuple[str, str, int]]:
-        """Each pair of present and other action, with its number of answers; most answers first."""
+        """Pairs of present and other action, with their number of answers; most frequent first."""
         counts = Counter((str(each.now.action), str(each.then.action)) for each in self.answers)
         return [(now, then, n) for (now, then), n in counts.most_common()]
 
@@ -145,8 +145,8 @@ def replay(
 ) -> Effect:
     """Check stored answers under the present and under other settings of their tenant.
 
-    The answers are those of the events that :func:`replayable` has selected. After ``limit_s``
-    seconds, no further answer is checked.
+    ``records`` must be events that :func:`replayable` has selected. After ``limit_s`` seconds, no
+    further answer is checked.
     """
     end = time.monotonic() + limit_s
     answers: list[Replayed] = []

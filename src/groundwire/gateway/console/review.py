@@ -26,7 +26,7 @@ REVIEW = f"{HOME}/review"
 #: Pattern of a line with words that the check missed, and the number of their occurrence in the
 #: answer, such as ``1889 #2``.
 _NUMBERED = re.compile(r"(.*\S)\s+#([1-9]\d{0,3})")
-#: The most stretches of one answer that a person may list as missed by the check.
+#: Highest number of stretches of one answer that a person may list as missed by the check.
 _MAX_MISSED = 50
 
 #: The value of ``view`` in the query that asks for the random sample.
@@ -175,7 +175,7 @@ def _values(review: AnswerReview | None, view: AnswerView) -> dict[str, str]:
 
 
 def _words(view: AnswerView, place: tuple[int, int]) -> str:
-    """Return the words at a place in an answer, with ``#2`` if they occur for the second time."""
+    """Return the words at a place in an answer, with ``#2`` if it is their second occurrence."""
     words = " ".join(view.detection.answer[slice(*place)].split())
     nth = 1
     while find_shown(view.detection, words, nth=nth) not in (None, place):
@@ -204,7 +204,7 @@ async def _save(visit: Visit) -> Response:
 
 
 def _judged(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterator[Mark]:
-    """Yield a mark for each finding that the form judges; add a message for all others.
+    """Yield a mark for each finding that the form judges; add a message for each other finding.
 
     Messages are added to ``problems``, by the name of the finding's field in the form.
     """

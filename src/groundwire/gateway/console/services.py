@@ -17,17 +17,17 @@ from groundwire.gateway.middleware.readiness import Readiness
 if TYPE_CHECKING:
     from groundwire.gateway.console.oidc import Provider
 
-#: The most failed sign-ins from one address: with one name (at a provider: with one cookie), and in
-#: total.
+#: Limits on the failed sign-ins from one address: with one name (at a provider: with one cookie),
+#: and in total.
 MAX_OF_NAME, MAX_OF_ADDRESS = 5, 50
 #: Seconds from the last change of a count of failed sign-ins until the count is dropped.
 WINDOW_S = 900
-#: The most counts of tries that a :class:`Throttle` keeps.
+#: Highest number of counts of tries that a :class:`Throttle` keeps.
 _MAX_SEEN = 20_000
 
 
 class Throttle:
-    """Limits the failed sign-ins from one address, for each name and in all."""
+    """Limits the failed sign-ins from one address, for each name and in total."""
 
     def __init__(self) -> None:
         self._tries: TTLCache[tuple[str, ...], int] = TTLCache(_MAX_SEEN, WINDOW_S)

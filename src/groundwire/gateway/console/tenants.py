@@ -31,7 +31,7 @@ from groundwire.policy.policy import Overrides
 TENANTS = f"{HOME}/tenants"
 TENANT = f"{TENANTS}/{{tenant}}"
 
-#: The most tenants on one page of the list.
+#: Highest number of tenants on one page of the list.
 _LIMIT = 100
 
 

@@ -79,7 +79,10 @@ class Visit:
 
     @property
     def who(self) -> Person:
-        """The person who sent the request, on a page for people who are signed in."""
+        """The person who sent the request.
+
+        Use this only on pages made by :func:`screen`, on which the person is always known.
+        """
         assert self.person is not None
         return self.person
 
@@ -163,9 +166,10 @@ Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 def screen(
     handler: Handler, *, needs: AccountRole = AccountRole.VIEWER, reads_trail: bool = False
 ) -> Endpoint:
-    """Make the endpoint of a page; it redirects people who are not signed in to the sign-in page.
+    """Make the endpoint of a page.
 
-    The endpoint refuses a form that does not come from a page of the same session.
+    The endpoint redirects people who are not signed in to the sign-in page, except in a local demo.
+    It refuses a form that does not come from a page of the same session.
 
     Args:
         handler: The function that answers a visit.

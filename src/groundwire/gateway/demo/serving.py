@@ -20,7 +20,7 @@ from groundwire.gateway.console.app import AdminPlane
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.server import Beside, Server, listen
 
-#: The most seconds to wait for a server to answer after its start, and to stop at the end.
+#: Limit on the seconds until a server answers after its start, and until it has stopped at the end.
 PATIENCE_S = 60.0
 
 
@@ -46,7 +46,7 @@ class RunningGateway:
 
 
 class Gateways:
-    """The gateways of the demo, each started when it is first needed.
+    """The gateways of the demo, each of which is started when it is first needed.
 
     Attributes:
         key: The key that the gateways from :meth:`get` accept.
@@ -69,7 +69,7 @@ class Gateways:
         self.upstream = f"{stack.enter_context(_serving(model, self._config('model')))}/v1"
 
     def get(self, name: str) -> RunningGateway:
-        """Return the gateway with the configuration of this name; start it if necessary.
+        """Return the gateway whose configuration has this name; start the gateway if necessary.
 
         Raises:
             Exception: If the gateway cannot be started; mostly a ``GroundwireError``.

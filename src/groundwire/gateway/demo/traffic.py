@@ -10,7 +10,7 @@ from groundwire.gateway.demo.walk import asked, script
 
 #: The number of chats sent at first without pauses, and the seconds before each later chat.
 _FIRST, _PAUSE_S = 33, 2.0
-#: The tenants in whose names chats are sent, in turns. Their settings are in ``scenes.toml``.
+#: The tenants whose keys the chats use, in turn. Their settings are in ``scenes.toml``.
 TENANTS = ("city-guide", "museum-shop", "school")
 
 

@@ -21,9 +21,9 @@ from groundwire.gateway.demo.model import NAME
 from groundwire.gateway.demo.serving import Gateways, RunningGateway
 from groundwire.render import to_html, visible
 
-#: The most seconds to wait for the next bytes of a gateway.
+#: Limit on the seconds to wait for the next bytes from a gateway.
 _TIMEOUT_S = 60.0
-#: The most seconds to wait for an audit event, which may be written after the response is sent.
+#: Limit on the seconds to wait for an audit event, which may be written after the response is sent.
 _RECORD_S = 10.0
 _MARGIN = "    "
 _SHOWN_HEADERS = ("x-vsr-", "x-groundwire-", "x-trace-id")
@@ -75,7 +75,7 @@ def curl(scene: Mapping[str, Any], *, url: str, key: str) -> str:
 
 
 def write_page() -> Path:
-    """Check an answer of the model, write the result as an HTML page, and return its path."""
+    """Check an answer of the script, write the result as an HTML page, and return its path."""
     question = "Tell me about the Eiffel Tower."
     sources, answer = read_sources(script()["sources"]), script()["answers"][question]
     with Detector.load() as detector:
@@ -215,7 +215,7 @@ def _events(response: HTTPResponse) -> Iterator[Any]:
 
 
 def _recorded(gateway: RunningGateway, trace_id: str) -> list[Mapping[str, Any]]:
-    """Wait for audit events about a request, and return them; empty if they take too long."""
+    """Wait for the audit events about a request; return none if they are not written in time."""
     deadline = monotonic() + _RECORD_S
     while True:
         lines = gateway.audit.read_text("ascii").splitlines() if gateway.audit.exists() else []

@@ -23,7 +23,7 @@ from groundwire.gateway.http.sse import ServerSentEvent
 from groundwire.pipeline.conversation.known_fields import count_unread, is_error_body, without_text
 from groundwire.pipeline.conversation.response import Answer, ToolCall, answer_of, breaks_off
 
-#: Fields that every message, which is a response of this API, has.
+#: Fields that every response of this API, which is called a message, has.
 _MESSAGE = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")
 #: Fields of a message that may be sent before the answer has passed its check, unless their value
 #: may hold prose.
@@ -280,7 +280,7 @@ class HeldMessage(HeldBlocks):
 
     @property
     def _begun(self) -> Mapping[str, Any]:
-        """The message at its start, without content: as it was sent, else as held, else made up."""
+        """The message without content: as sent to the client, else as held, else made up here."""
         return {
             "id": f"msg_{self.trace_id}",
             "type": "message",

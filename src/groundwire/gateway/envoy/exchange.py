@@ -29,15 +29,15 @@ _NEEDED = (
 _OF_ENVOY = HOP_BY_HOP | {
     *("alt-svc", "date", "host", "public-key-pins", "strict-transport-security")
 }
-#: The most bytes of a streamed response's body in one message to Envoy.
+#: Limit on the bytes of a streamed response's body in one message to Envoy.
 _PIECE_BYTES = 2**16
 
 
 class EnvoyExchange:
     """A request and its response, on their way through Envoy and through the gateway's app.
 
-    Each exchange is a request to the gateway's app, whose upstream is Envoy: the app reads the
-    request from Envoy, gets the model's response from Envoy, and its own response goes to Envoy.
+    The exchange calls the gateway's app once, with Envoy in the place of both client and upstream:
+    the app gets the request and the model's response from Envoy, and sends its response to Envoy.
     """
 
     def __init__(self, app: ASGIApp, context: Untyped) -> None:
@@ -45,7 +45,7 @@ class EnvoyExchange:
         self._app, self._context, self._writing = app, context, asyncio.Lock()
         self._requested: asyncio.Future[bytes | None] = loop.create_future()
         self._replied: asyncio.Future[EnvoyReply] = loop.create_future()
-        # Names of the messages of Envoy that the app has yet to answer; an empty name at the end.
+        # Names of Envoy's messages that the app still has to answer; an empty name at the end.
         self._turns: asyncio.Queue[str] = asyncio.Queue()
         self._ended, self._gone = asyncio.Event(), asyncio.Event()
         self._is_duplex = self._has_trailers = self._has_body = False

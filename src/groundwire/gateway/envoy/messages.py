@@ -22,7 +22,7 @@ SERVICE, METHOD = "envoy.service.ext_proc.v3.ExternalProcessor", "Process"
 
 #: The body modes of Envoy that can be used.
 BUFFERED, FULL_DUPLEX_STREAMED = 2, 4
-#: Ways to change a header: to add a value, and to replace all old values by a new one.
+#: Ways to change a header: add a value, or replace all old values with a new one.
 _APPEND, OVERWRITE = 0, 2
 
 _FILE = "groundwire/ext_proc.proto"
@@ -66,8 +66,9 @@ def _message(name: str, fields: str) -> DescriptorProto:
     return described
 
 
-# A separate pool keeps these names apart from those of other packages. proto2 sends each field
-# that was set, even to its default value; otherwise an empty body would not be sent.
+# A separate pool keeps these names apart from those of other packages. The syntax proto2 is used,
+# because it sends each field that was set, even to its default value: with proto3, an empty body
+# would not be sent.
 _POOL = DescriptorPool()
 _DESCRIBED = [_message(name, fields) for name, fields in _MESSAGES.items()]
 _POOL.Add(FileDescriptorProto(name=_FILE, syntax="proto2", message_type=_DESCRIBED))
@@ -79,7 +80,7 @@ Pairs = list[tuple[bytes, bytes]]
 
 
 def pairs_of(headers: Any) -> Pairs:  # noqa: ANN401 - protobuf has no types
-    """Return the headers in a message of Envoy, with pseudo-headers such as ``:path``."""
+    """Return the headers in a message from Envoy, with pseudo-headers such as ``:path``."""
     found = headers.headers.headers
     return [(each.key.lower().encode(), each.raw_value or each.value.encode()) for each in found]
 

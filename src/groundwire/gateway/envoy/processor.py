@@ -12,7 +12,7 @@ from groundwire.errors import ConfigError
 from groundwire.gateway.envoy.exchange import EnvoyExchange
 from groundwire.gateway.envoy.messages import METHOD, SERVICE, ProcessingRequest, ProcessingResponse
 
-#: The most bytes that a gRPC message may have beside the body in it.
+#: Limit on the bytes of a gRPC message beside the body in it.
 _BESIDE_BYTES = 2**20
 
 

@@ -6,7 +6,7 @@ from groundwire.gateway.envoy.messages import Pairs
 from groundwire.gateway.upstream import UpstreamReply
 from groundwire.gateway.upstream.headers import coming_back
 
-#: The most pieces of a response's body that wait to be read by the app.
+#: Limit on the pieces of a response's body that wait until the app reads them.
 _MAX_WAITING = 16
 
 

@@ -54,7 +54,7 @@ class Decoder:
 
         Args:
             content_encoding: The value of Content-Encoding; empty means ``identity``.
-            max_bytes: The most bytes that the decoded body may have.
+            max_bytes: Limit on the bytes of the decoded body.
 
         Raises:
             CodingError: If the content encoding is unknown.
@@ -75,8 +75,8 @@ class Decoder:
         self._n_in += len(data)
         if self._inflate is not None and data:
             try:
-                # One byte over the limit shows that the body is too large. It also keeps the
-                # maximum above 0, because a maximum of 0 means no limit.
+                # One byte over the limit is asked for, to see whether the body is too large. So the
+                # maximum is never 0, which would mean no limit.
                 data = self._inflate.decompress(data, self._max_bytes - self._n_out + 1)
             except zlib.error as error:
                 raise CodingError(self._coding, "it is damaged, or in another coding") from error

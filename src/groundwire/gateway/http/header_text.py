@@ -16,7 +16,8 @@ _CUT = "..."
 #: separates texts, and "," separates values of a header.
 _PLAIN = "".join(each for each in map(chr, range(0x20, 0x7F)) if each not in "%;,")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-#: Matches a part of a value that a cut must not divide: a separator, or a character.
+#: Matches a part of a value that a cut must not divide: a separator, or one character, encoded or
+#: not.
 _UNIT = re.compile("; |%[0-7].|%[C-F].(?:%[89AB].)+|.")
 
 
@@ -32,7 +33,7 @@ def header_list(texts: Iterable[str], *, max_bytes: int = MAX_BYTES) -> str:
 
     Args:
         texts: The texts; empty ones are left out.
-        max_bytes: The most bytes of the value, at least 3.
+        max_bytes: Limit on the bytes of the value; at least 3.
 
     >>> header_list(["1950", "500 meters"])
     '1950; 500 meters'
@@ -41,7 +42,7 @@ def header_list(texts: Iterable[str], *, max_bytes: int = MAX_BYTES) -> str:
     """
     # The value is cut at ``max_bytes``, so the rest of a longer text is not needed.
     value = "; ".join(_encoded(text[: max_bytes + 1]) for text in texts if text)
-    if value.endswith(_CUT):  # these dots belong to a text, and mark no cut
+    if value.endswith(_CUT):  # these dots belong to the last text, and mark no cut
         value = f"{value[:-1]}%2E"
     if len(value) <= max_bytes:
         return value

@@ -1,4 +1,4 @@
-"""The OpenAPI documents of the gateway and its admin API: FastAPI's, completed here."""
+"""The OpenAPI documents of the gateway and its admin API: made by FastAPI, completed here."""
 
 import json
 import tomllib
@@ -21,7 +21,8 @@ _SCHEMES = {"Authorization": "bearer", "X-API-Key": "apiKey", "X-Groundwire-Key"
 def _describe_fields(schema: dict[str, Any], model: type[BaseModel]) -> None:
     """Copy descriptions from docstrings into the schema of a model.
 
-    The model is described by its own docstring, its fields also by the docstrings of its bases.
+    The model's description comes from its own docstring. The descriptions of its fields may also
+    come from docstrings of its base classes.
     """
     for class_ in reversed(model.__mro__):
         text, fields = described(class_.__doc__)
@@ -46,7 +47,7 @@ def plane_texts(plane: str) -> Mapping[str, Any]:
 
 
 def openapi_document(plane: str, *, title: str, routes: Sequence[BaseRoute]) -> dict[str, Any]:
-    """Return the OpenAPI document of an app, as JSON data: routes, and texts of ``openapi.toml``.
+    """Return the OpenAPI document of an app as JSON data, with the texts of ``openapi.toml``.
 
     Args:
         plane: ``gateway`` or ``admin``.
@@ -65,8 +66,8 @@ def openapi_document(plane: str, *, title: str, routes: Sequence[BaseRoute]) -> 
     )
     for operation in (each for item in found["paths"].values() for each in item.values()):
         responses = operation["responses"]
-        # FastAPI adds an error 422 to operations that document no 422, in a form that no error of
-        # this API has.
+        # If an operation documents no error 422, FastAPI adds one, in a form that no error of this
+        # API has.
         if "HTTPValidationError" in json.dumps(responses.get("422", {})):
             del responses["422"]
         for response in responses.values():

@@ -34,7 +34,7 @@ def with_page_policy(app: ASGIApp, *, posts_forms: bool = False) -> ASGIApp:
 
 
 async def asset(request: Request) -> Response:
-    """Return a style sheet, script or icon from the folder of templates; templates are refused."""
+    """Return a style sheet, script or icon from the folder of templates, but never a template."""
     name = request.path_params["name"]
     kind = _ASSETS.get(name.rpartition(".")[2])
     if kind is not None and "/" not in name:

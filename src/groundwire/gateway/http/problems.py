@@ -90,7 +90,7 @@ def _named() -> Mapping[str, Mapping[str, Any]]:
 
 
 def problem_response(problem: Problem, *, trace_id: str, path: str = "") -> Response:
-    """Return a problem as a response, in the form that the API at ``path`` has for errors."""
+    """Return a problem as a response, in the form for errors of the API at ``path``."""
     headers = dict(problem.headers)
     if problem.status in (429, 503):
         # OpenAI's clients read Retry-After, and then try again.
@@ -138,7 +138,7 @@ def too_large(limit: int, n_bytes: int | None, *, is_fixed: bool = False) -> Pro
     """Return the problem of a body that is too large.
 
     Args:
-        limit: The most bytes that a body may have.
+        limit: Limit on the bytes of a body.
         n_bytes: The size of the body; ``None`` if it is unknown.
         is_fixed: Whether no setting can raise the limit; the problem then names no setting.
     """

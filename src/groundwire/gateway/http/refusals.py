@@ -64,7 +64,7 @@ def blocked(answers: Sequence[Checked]) -> Problem:
     if code is RefusalCode.HALLUCINATION_DETECTED:
         found = [answer.detection for answer in withheld if answer.detection is not None]
         n_claims = sum(len(GroundingResult.of(each).ungrounded_claims) for each in found)
-        # The plural stands even for one claim, as the gateway DVARA documents this text.
+        # The text has the plural even for one claim, like the text that DVARA documents.
         problem.message += f" ({n_claims} ungrounded claims)"
     return problem
 

@@ -1,8 +1,8 @@
 """Server-sent events: divides a stream of bytes into events, and encodes events.
 
 The format is that of the HTML standard
-(https://html.spec.whatwg.org/multipage/server-sent-events.html, section 9.2.6). Libraries for it
-return only decoded fields, but a proxy has to forward an event byte for byte.
+(https://html.spec.whatwg.org/multipage/server-sent-events.html, section 9.2.6). Libraries for
+this format return only decoded fields, but a proxy has to forward an event byte for byte.
 """
 
 import json
@@ -22,7 +22,7 @@ _BOM = b"\xef\xbb\xbf"
 #: Matches an event that has only data lines, with the line ends LF or CR LF, as
 #: :attr:`ServerSentEvent.is_plain` requires.
 _PLAIN = re.compile(rb"(?:data:[^\r\n]*\r?\n)+\r?\n")
-#: Characters that some readers treat as line ends, against the standard → their escapes.
+#: Character that some readers treat as a line end, against the standard → its escape in JSON.
 _OTHER_LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 _FIELDS = frozenset({"", "data", "event", "id", "retry"})
 
@@ -88,7 +88,7 @@ class EventSplitter:
     """Divides a stream of bytes into events; the pieces that are fed may begin and end anywhere."""
 
     def __init__(self, *, max_event_bytes: int) -> None:
-        """Prepare to divide one stream; an unfinished event has at most ``max_event_bytes``."""
+        """Prepare to divide one stream; ``max_event_bytes`` limits an event that has not ended."""
         self._buffer = bytearray()
         self._searched = 0
         self._max_event_bytes = max_event_bytes
@@ -108,7 +108,7 @@ class EventSplitter:
             start = self._searched = found.end()
         del self._buffer[:start]
         # No event ends in the remaining bytes. But the two line ends that end an event have up to
-        # four bytes, and the last three remaining bytes may be the first of these.
+        # four bytes, and the first three of these may be here already, as the last remaining bytes.
         self._searched = max(0, len(self._buffer) - 3)
         if len(self._buffer) > self._max_event_bytes:
             raise EventTooLargeError(self._max_event_bytes)

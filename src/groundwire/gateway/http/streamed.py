@@ -71,8 +71,8 @@ class Streamed(Response):
         self.background = None
         self._chunks, self._stall_timeout_s = chunks, stall_timeout_s
         self._ended = ended
-        # The time at which the server was given the piece that it is sending now; ``None`` while it
-        # sends nothing.
+        # The time at which the server got the piece that it is sending now; ``None`` while it sends
+        # nothing.
         self._gave_at: float | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,7 +83,7 @@ class Streamed(Response):
             await self._until_over(sending, watching)
         finally:
             watching.cancel()
-            is_complete = sending.done()  # read before cancel(): a cancelled task is done, too
+            is_complete = sending.done()  # before cancel(): a cancelled task is done, too
             sending.cancel()
             # The cancelled task still has to close the iterator, which may take a moment.
             await asyncio.wait({sending, watching})
@@ -97,7 +97,8 @@ class Streamed(Response):
     async def _until_over(self, *tasks: "asyncio.Task[None]") -> None:
         """Wait until a task has ended, or the client has accepted no bytes for too long."""
         while (left_s := self._left_s()) > 0:
-            # One timer serves many pieces: a new timer for each would cost more than sending it.
+            # One timer serves many pieces, since a timer for each piece would take more time than
+            # sending the piece.
             done, _ = await asyncio.wait(tasks, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
             if done:
                 return
@@ -135,14 +136,14 @@ class Streamed(Response):
         self._gave_at = monotonic()
         try:
             await send(message)
-        except OSError as error:  # servers raise it if the client has left
+        except OSError as error:  # servers raise this error if the client has left
             raise ClientGoneError from error
         finally:
             self._gave_at = None
 
 
 async def until_disconnect(request: Request, work: Awaitable[_Result]) -> _Result:
-    """Wait for the result of work for a client, and cancel the work if the client leaves.
+    """Return the result of work for a client; cancel the work if the client leaves.
 
     The work is done or cancelled when this function ends. The rest of the request's body is
     discarded.

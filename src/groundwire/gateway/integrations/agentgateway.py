@@ -2,8 +2,9 @@
 
 https://agentgateway.dev/docs/standalone/latest/llm/prompt-guards/webhooks/
 
-The webhook is called before the model with the messages, and after it with the answers. The bodies
-do not show which calls belong together, so both calls need the same header ``x-request-id``.
+The webhook is called twice: with the messages before the model is asked, and with the answers
+afterwards. The bodies do not show which calls belong together, so both calls need the same header
+``x-request-id``.
 """
 
 from collections.abc import Sequence
@@ -51,7 +52,7 @@ class GuardedBody(checks.HostModel):
 
 
 class GuardCall(checks.HostModel):
-    """A call of the webhook."""
+    """A call to the webhook."""
 
     body: GuardedBody
 

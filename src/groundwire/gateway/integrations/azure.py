@@ -46,7 +46,7 @@ class GroundednessRequest(checks.HostModel):
 
 @router.post(PATH)
 async def detect_groundedness(request: Request, body: GroundednessRequest) -> Response:
-    """Return the stretches of a text that are unsupported by its sources or were not checked."""
+    """Return the stretches of a text that its sources do not support, or that were not checked."""
     question = body.qna.query if body.qna else None
     checked = await checks.check_answer(request, body.text, sources=body.sources, question=question)
     if checked.outcome is Outcome.UNAVAILABLE:
@@ -67,9 +67,9 @@ async def detect_groundedness(request: Request, body: GroundednessRequest) -> Re
 def _stretches(checked: Checked) -> list[tuple[int, int, str]]:
     """Return start, end and reason of each unsupported or unchecked stretch of a text.
 
-    Azure's API cannot report that a text was not checked, and a response without stretches means
-    that the text passes. So a partial or unverified text without other findings is returned as one
-    stretch.
+    In Azure's API, a response without stretches means that the text passes; it cannot say that the
+    text was not checked. So if the outcome is partial or unverified, and no stretch is found, the
+    whole text is returned as one stretch.
     """
     spans = () if checked.detection is None else checked.detection.spans
     reasons = [each.text for each in checked.explanations] or [_UNSUPPORTED] * len(spans)

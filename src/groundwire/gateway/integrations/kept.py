@@ -9,8 +9,8 @@ from fastapi import Request
 from groundwire.gateway.middleware.state import caller
 from groundwire.gateway.native.running import to_json
 
-#: ``_KEPT_S`` is how many seconds messages are kept, ``_KEPT_BYTES`` the most bytes of all kept
-#: messages together, and ``_EACH_BYTES`` the bytes added for each call to those of its messages.
+#: ``_KEPT_S`` is the number of seconds for which messages are kept. ``_KEPT_BYTES`` is the limit on
+#: the bytes of all kept messages together; each call counts ``_EACH_BYTES`` in addition.
 _KEPT_S, _KEPT_BYTES, _EACH_BYTES = 600.0, 64 * 2**20, 1024
 _MAX_ID_CHARS = 256
 

@@ -24,7 +24,7 @@ class GuardrailRequest(checks.HostModel):
     """A text that Kong wants to pass on.
 
     Attributes:
-        source: Whether the text is of a request (``INPUT``) or of an answer (``OUTPUT``).
+        source: Whether the text comes from a request (``INPUT``) or an answer (``OUTPUT``).
         content: The text; Kong sends ``false`` in place of an empty one.
         request: The body of the client's request, as text or parsed; ``None``, ``false`` or empty
             if Kong does not have it.

@@ -1,8 +1,8 @@
 """LiteLLM: its generic guardrail API, as in 1.110.
 
-LiteLLM calls the guardrail before the model with the messages, and after it with the answers; the
-two calls have the same ``litellm_call_id``. So the guardrail needs both modes, ``pre_call`` and
-``post_call``.
+LiteLLM calls the guardrail twice: with the messages before the model is asked (``pre_call``), and
+with the answers afterwards (``post_call``). The guardrail needs both of these modes. The two calls
+have the same ``litellm_call_id``.
 """
 
 import json
@@ -43,11 +43,11 @@ class Settings(checks.HostModel):
 
 
 class GuardrailCall(checks.HostModel):
-    """A call of LiteLLM.
+    """A call from LiteLLM.
 
     Attributes:
-        stage: Whether the call comes before the model (``request``) or after it (``response``).
-        call_id: The id that the calls before and after the model have in common.
+        stage: ``request`` for the call before the model is asked, ``response`` for the later call.
+        call_id: The id that the two calls about one request have in common.
         messages: The messages of a request.
         texts: The answers of a response.
     """
@@ -85,7 +85,8 @@ def _complete(text: str) -> str:
 def _reply(answers: Sequence[Checked], held: Sequence[int]) -> dict[str, Any]:
     """Return the verdict; ``held`` has the number of unjudged characters at the end of each answer.
 
-    LiteLLM treats an unknown action, here ``NOT_CHECKED``, as a pass; its debug log has it.
+    LiteLLM does not know the action ``NOT_CHECKED``, so it lets the answers pass; its debug log
+    shows the action.
     """
     if checks.is_withheld(answers):
         return {"action": "BLOCKED", "blocked_reason": checks.refusal(answers)}

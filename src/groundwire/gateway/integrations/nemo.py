@@ -1,7 +1,7 @@
 """NeMo Guardrails: the endpoint for its rail ``alignscore check facts``, as in 0.24.
 
-NeMo treats an error as a pass, unless it falls back to a check of its own. So for an error, such as
-a wrong key or a check that fails, it gets the score 0 (``problem_response``).
+NeMo treats an error as a pass, unless it falls back to a check of its own. So in place of an error,
+such as a wrong key or a check that fails, NeMo gets the score 0 (see ``problem_response``).
 """
 
 from fastapi import Request, Response

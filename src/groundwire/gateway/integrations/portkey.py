@@ -23,9 +23,9 @@ router = checks.host_router()
 
 
 class HookedBody(checks.HostModel):
-    """A request or a response: its body as the model's API has it, and what Portkey takes from it.
+    """A request or a response: its body in the model's API, and the text that Portkey extracts.
 
-    The text may be a list or null, as the content of a message.
+    The text may be a list or null, like the content of a message.
     """
 
     text: Any = ""
@@ -33,12 +33,12 @@ class HookedBody(checks.HostModel):
 
 
 class WebhookRequest(checks.HostModel):
-    """A call of the webhook.
+    """A call to the webhook.
 
     Attributes:
         request: The request to the model.
         response: The response of the model; empty in ``beforeRequestHook``.
-        event: Whether Portkey calls before the request to the model or after it.
+        event: Whether Portkey calls the webhook before or after its request to the model.
     """
 
     request: HookedBody = HookedBody()
@@ -81,7 +81,8 @@ def _as_chat(asked: Mapping[str, Any], text: object) -> dict[str, Any]:
 def _answers(response: HookedBody) -> Sequence[str | Answer]:
     """Return the answers in the body of a response, else the text that Portkey extracted.
 
-    If no API has such a body, and there is no text, the result is an answer with an unread part.
+    The text is used only if the body has no field ``choices``, ``output`` or ``content``.
+    Otherwise, or if there is no text, the result is an answer with an unread part.
     """
     body = response.body or {}
     for dialect in DIALECTS:

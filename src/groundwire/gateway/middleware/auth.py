@@ -26,8 +26,8 @@ OWN_HEADER = b"x-groundwire-key"
 #: Characters that may separate a key from other text in a header.
 _BETWEEN = re.compile(rb"[\s,;=\"']+")
 
-#: The most words in a request's credentials that are looked up among the gateway's keys.
-#: Credentials with more words are not forwarded to the upstream.
+#: Limit on the words in a request's credentials. Each word is looked up among the gateway's keys,
+#: so that no such key is forwarded to the upstream; credentials with more words are not forwarded.
 _MAX_WORDS = 64
 
 
@@ -80,7 +80,7 @@ class Authentication(Guard):
     def _caller(self, scope: Scope) -> Caller:
         key: Key | None = None
         if not self._is_local_demo:
-            given = [each for each in candidates(scope) if each][:4]  # each look-up costs a hash
+            given = [each for each in candidates(scope) if each][:4]  # each look-up computes a hash
             found = [self._keyring.find(each) for each in given]
             key = next((each for each in found if each is not None), None)
             if key is None:
@@ -123,7 +123,7 @@ def may_pass(scope: Scope, keyring: Directory) -> bool:
         word
         for name in CREDENTIALS
         for value in values(scope, name.encode())
-        # A key may follow any scheme, or no scheme. Values are split by spaces alone, and again by
+        # A key may follow any scheme, or no scheme. Values are split at spaces alone, and again at
         # all separators, because a separator may be a part of a credential.
         for word in (*value.split(), *_BETWEEN.split(value))
     }
@@ -132,12 +132,12 @@ def may_pass(scope: Scope, keyring: Directory) -> bool:
 
 
 def values(scope: Scope, name: bytes) -> list[bytes]:
-    """Return all values of a header, whose name is given in lower case."""
+    """Return all values of a header; ``name`` must be in lower case."""
     return [bytes(value).strip() for key, value in scope["headers"] if key == name]
 
 
 def _authorization(scope: Scope, scheme: bytes) -> list[bytes]:
-    """Return the credentials in ``Authorization`` headers with a scheme, given in lower case."""
+    """Return the credentials of a scheme in ``Authorization``; ``scheme`` must be in lower case."""
     pairs = [value.partition(b" ") for value in values(scope, b"authorization")]
     return [credentials.strip() for name, _, credentials in pairs if name.lower() == scheme]
 
@@ -151,10 +151,10 @@ def _logins(scope: Scope) -> Iterator[tuple[bytes, bytes]]:
 
 
 def check_is_local(scope: Scope) -> None:
-    """Refuse requests that the page of another website makes the user's browser send.
+    """Refuse requests that a page of another website makes the user's browser send.
 
-    The website can have its own host name point to this machine (DNS rebinding). The header Host
-    then has that name, and the header Origin names the website.
+    The header Origin of such a request names the website. If the website lets its own host name
+    point to this machine (DNS rebinding), the header Host has that name.
 
     Raises:
         Problem: If there is no header Host or more than one, or if Host or an Origin does not name

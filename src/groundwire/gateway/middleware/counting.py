@@ -9,7 +9,8 @@ from groundwire.gateway.http.caller import OPEN
 from groundwire.gateway.logs import log_access
 from groundwire.gateway.metrics import admin_endpoint_of, endpoint_of
 
-#: The status to count and log, by convention, if the client left before the response was complete.
+#: The status that is counted and logged if the client left before the response was complete. Its
+#: number is a convention, not a standard.
 CLIENT_LEFT = 499
 
 #: A function to call when a request has ended, such as :meth:`.metrics.Metrics.request_ended`.
@@ -22,8 +23,8 @@ class Counting:
     def __init__(self, app: ASGIApp, *, began: Callable[[], None], ended: Ended) -> None:
         """Wrap an app.
 
-        ``began`` is called when a request begins; ``ended``, with the path, status and duration,
-        when it has ended.
+        ``began`` is called when a request begins. ``ended`` is called with its path, status and
+        duration when it has ended.
         """
         self._app, self._began, self._ended = app, began, ended
 

@@ -13,7 +13,7 @@ class Guard:
         self._app = app
 
     async def check(self, scope: Scope) -> None:
-        """Return if the request may pass on to the app.
+        """Do nothing if the request may pass on to the app; otherwise raise a problem.
 
         Raises:
             Problem: If the request is refused; the client gets this problem.

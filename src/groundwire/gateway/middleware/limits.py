@@ -30,8 +30,8 @@ class RequestLimits(Guard):
 
         Args:
             app: Answers requests within the limits.
-            max_requests: The most requests that are answered at a time.
-            max_body_bytes: The most bytes that a body may have.
+            max_requests: Limit on the requests that are answered at a time.
+            max_body_bytes: Limit on the bytes of a body.
             is_fixed: Whether no setting can raise these limits; errors then name no setting.
         """
         super().__init__(app)

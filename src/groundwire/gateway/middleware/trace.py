@@ -34,7 +34,7 @@ class Tracing:
             return
         trace_id = trace_id_of(scope)
         scope.setdefault("state", {})["trace_id"] = trace_id
-        TRACE_ID.set(trace_id)  # for the task of this request, and those that it starts
+        TRACE_ID.set(trace_id)  # for this request's task, and the tasks that it starts
         has_started = False
 
         async def send_traced(message: Message) -> None:
@@ -51,14 +51,15 @@ class Tracing:
             if not has_started:
                 reply = problem_response(as_problem(error), trace_id=trace_id, path=scope["path"])
                 await reply(scope, receive, send_traced)
-            # If the response has started, the server closes the connection, as the response has no
-            # end. So the client can tell that the response is incomplete.
+            # If the response has started, its end is never sent, so the server closes the
+            # connection, and the client can tell that the response is incomplete.
 
 
 def trace_id_of(scope: Scope) -> str:
-    """Return the client's X-Trace-ID or the id in its traceparent if valid, else a new trace id.
+    """Return the trace id of a request: the client's own, or a new one.
 
-    See https://www.w3.org/TR/trace-context/.
+    The client's own id is in X-Trace-ID, or else in ``traceparent``
+    (https://www.w3.org/TR/trace-context/). An invalid id, or one that holds a key, is not used.
     """
     given = [bytes(value) for name, value in scope["headers"] if name == _NAME]
     if len(given) == 1 and _TAKEN.fullmatch(given[0]):

@@ -23,7 +23,7 @@ from groundwire.gateway.native.running import in_thread, to_json
 
 log = logging.getLogger(__name__)
 
-#: The most rows of one request. More rows need several requests, or ``groundwire check --batch``.
+#: Highest number of rows in a request. More need several requests or ``groundwire check --batch``.
 MAX_ROWS = 10_000
 
 router = APIRouter(route_class=NativeRoute)

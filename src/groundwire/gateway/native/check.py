@@ -21,8 +21,8 @@ from groundwire.pipeline.conversation.transcript import divide_transcript
 
 router = APIRouter(route_class=NativeRoute)
 
-#: The most characters in the name of an operating point. The detector's error would repeat a longer
-#: name, so ``require_point`` refuses it first.
+#: Limit on the characters in the name of an operating point; ``require_point`` refuses longer
+#: names, because the detector's error would repeat them.
 _MAX_NAME_CHARS = 40
 #: The largest absolute value of an operating point that is a number; ``require_point`` refuses
 #: larger values, because the detector's error would repeat them.
@@ -48,9 +48,11 @@ async def check(
 ) -> Response:
     """Mark the words of an answer that its sources do not support.
 
-    An answer with sources gives a detection, as `groundwire check --json` prints it. A chat request
-    with its response goes through all stages of the gateway (gate, evidence, decisions, detector,
-    explainer, policy), and gives the outcome and the action for each of its answers.
+    For an answer with its sources, the response is a detection, as `groundwire check --json` prints
+    it. The other form of a request is a conversation: a chat request with its response, or a chat
+    request whose last message is the assistant's answer. A conversation goes through all stages of
+    the gateway (gate, evidence, decisions, detector, explainer, policy), and the response has the
+    outcome and the action for each answer.
     """
     del body  # FastAPI has checked the body; the library reads the original data
     data = await request.json()

@@ -1,4 +1,4 @@
-"""Endpoints of HaluGate's API, the hallucination check of vLLM Semantic Router.
+"""Endpoints in the API of HaluGate, the hallucination check of vLLM Semantic Router.
 
 The endpoints say whether a prompt needs a fact check, and whether one text follows from another.
 """
@@ -68,9 +68,9 @@ async def classify_fact_check(
     request: Request,
     body: Annotated[models.FactCheckRequest, Body(openapi_examples=_EXAMPLES[_FACT_CHECK])],
 ) -> Response:
-    """Tell whether the answer to a prompt has to be checked, by the gate.
+    """Tell whether the answer to a prompt has to be checked, as the gate decides.
 
-    A prompt of white space needs no check, with confidence 1. With the gate off
+    A prompt that is only white space needs no check, with confidence 1. With the gate off
     (`gate.enabled: false`) the label is `fact_check_disabled`, and says nothing about the prompt.
     """
     is_on = services(request).config.gate.enabled
@@ -113,7 +113,7 @@ def _gated(needed: bool, confidence: float, label: str, ms: int) -> dict[str, An
 async def nli(
     request: Request, body: Annotated[models.NliRequest, Body(openapi_examples=_EXAMPLES[_NLI])]
 ) -> Response:
-    """Tell whether a hypothesis follows from a premise, by the model that explains findings.
+    """Tell whether a hypothesis follows from a premise, with the model that explains findings.
 
     If the premise has more than 4,000 characters, the model reads only the lines that have most in
     common with the hypothesis; `premise_read` says which.
@@ -155,7 +155,8 @@ def _judge(explainer: Explainer, body: models.NliRequest) -> dict[str, Any]:
 def likeliest(found: Entailment) -> tuple[str, float]:
     """Return HaluGate's name of the likeliest class, and the probability of this class.
 
-    Of equally likely classes, it is the first of entailment, neutral, contradiction.
+    Of equally likely classes, the first is returned; their order is entailment, neutral,
+    contradiction.
     """
     name = max(_CLASSES, key=lambda each: float(getattr(found, each)))
     return name.upper(), getattr(found, name)

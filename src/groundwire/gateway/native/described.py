@@ -16,7 +16,7 @@ REF = "#/components/schemas/"
 
 
 def error_responses(plane: str, *statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the responses of an operation with an error status, as FastAPI takes them.
+    """Return the error responses of an operation, in the form that FastAPI takes.
 
     Args:
         plane: ``gateway`` or ``admin``.
@@ -29,7 +29,8 @@ def error_responses(plane: str, *statuses: int) -> dict[int | str, dict[str, Any
     }
 
 
-#: The errors of an operation of the gateway: those that all have, and more by their statuses.
+#: Returns the error responses of an operation of the gateway: those that all operations have, and
+#: those with the statuses that are passed.
 errors = partial(error_responses, "gateway", 401, 413, 415, 503)
 
 

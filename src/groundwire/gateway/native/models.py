@@ -7,9 +7,9 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
 from groundwire.gateway.http.openapi import ApiModel
 from groundwire.gateway.native.route import SHAPES
 
-#: The most characters of a hypothesis, which is a single statement.
+#: Limit on the characters of a hypothesis, which is a single statement.
 MAX_HYPOTHESIS_CHARS = 10_000
-#: The most characters of a premise, which may be as long as a book.
+#: Limit on the characters of a premise, which may be as long as a book.
 MAX_PREMISE_CHARS = 1_000_000
 
 # Values that can have many forms are validated by Groundwire's library, whose errors are more
@@ -233,7 +233,7 @@ class ErrorResponse(ApiModel):
 
 
 class BatchRow(ApiModel, extra="allow"):
-    """The result of a row: a result as `/v1/check` gives it, or an error.
+    """The result of a row: a result as `/v1/check` returns it, or an error.
 
     Attributes:
         row: The number of the row, from 1.

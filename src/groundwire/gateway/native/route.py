@@ -15,7 +15,7 @@ from fastapi.routing import APIRoute
 from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.middleware.limits import parse_json
 
-#: Bodies with more bytes are parsed in a thread, so that the event loop can serve other requests.
+#: Bodies with more bytes than this are parsed in a thread, so that other requests need not wait.
 _LARGE_BYTES = 65_536
 
 JSON = "application/json"
@@ -77,8 +77,8 @@ class NativeRoute(APIRoute):
 def _require_json(request: Request) -> None:
     """Check that the headers of a request declare uncompressed JSON in UTF-8.
 
-    The content type must be ``application/json`` or end in ``+json``: pages of any website can make
-    a browser send a form, or a request without a content type.
+    The content type must be ``application/json`` or end in ``+json``. Forms, and requests without a
+    content type, are refused, because pages of any website can make a browser send them.
 
     Raises:
         Problem: 415, if the headers declare anything else.

@@ -1,4 +1,4 @@
-"""``POST /v1/verify`` verifies that the claims of an answer follow from the evidence they cite."""
+"""``POST /v1/verify`` verifies whether an answer's claims follow from the evidence they cite."""
 
 import asyncio
 import logging
@@ -67,8 +67,8 @@ async def verify(
 ) -> Response:
     """Tell for each claim of an answer whether it follows from the evidence that it cites.
 
-    Gives the report of `detect_hallucination`, as `groundwire verify --json` prints it: each claim
-    is read with its evidence and without, by the verifier of the configuration (`verify.*`).
+    The response is the report of `detect_hallucination`, as `groundwire verify --json` prints it.
+    The configured verifier (`verify.*`) reads each claim with its evidence and without it.
     `flagged` is true if a claim did not pass, or was not verified.
     """
     limit = services(request).config.detector.max_answer_chars

@@ -10,8 +10,8 @@ from pydantic import Field, WithJsonSchema
 
 from groundwire.gateway.http.openapi import ApiModel
 
-#: The most spans in a request, and the largest ``max_claims`` that a request may set. Both limit
-#: the work of the verifier.
+#: Highest number of spans in a request, and highest ``max_claims`` that a request may set. Both
+#: limit the work of the verifier.
 MAX_SPANS, MAX_CLAIMS = 200, 200
 _MAX_PATTERN_CHARS, _MAX_PLACEHOLDER_CHARS = 1_000, 200
 
@@ -40,16 +40,18 @@ class VerifyRequest(ApiModel, extra="forbid", strict=True):
 
     Attributes:
         answer: The answer, with citations such as `[S0]`.
-        max_claims: The most claims that are verified; if the answer has more, it is flagged.
+        max_claims: Limit on the claims that are verified; an answer with more is flagged.
         claim_split: Whether claims end with sentences or with lines.
         default_target: The probability that a claim must reach with its evidence, and must not
             reach without it.
         require_citations: Whether a claim that cites nothing is flagged for that.
-        context_mode: The evidence of a claim: the spans that it cites, all spans, or auto: all if
-            it cites nothing. The other values are aliases.
+        context_mode: The evidence of a claim. cited: the spans that the claim cites; all: all
+            spans; auto: the cited spans, or all if the claim cites none. The other values are
+            aliases.
         citation_regex: The pattern of a citation, with a group `id`, in RE2's syntax.
-        rule: The rule that decides whether a claim passes. kl compares amounts of information,
-            which have no sign.
+        rule: The rule that decides whether a claim passes. signed: the claim must reach the target
+            with its evidence, and not without. kl: the evidence must bring enough information,
+            whether it speaks for the claim or against it.
         min_log_odds_gain: The gain that the evidence must add to the log-odds of a claim, in nats.
         units: The units of information.
         placeholder: The text in place of evidence when a claim is read without it.

@@ -35,15 +35,15 @@ from groundwire.pipeline.conversation.transcript import divide_transcript
 from groundwire.render.answer import AnswerView
 from groundwire.render.html import render
 
-#: The most bytes that the body of a request may have.
+#: Limit on the bytes of a request's body.
 MAX_BODY_BYTES = 4_000_000
-#: The most examples whose scores are kept for other thresholds.
+#: Limit on the examples whose scores are kept for other thresholds.
 _KEPT_EXAMPLES = 16
 
 
 @cache
 def examples() -> Mapping[str, Mapping[str, Any]]:
-    """Return name → example for the examples in ``examples.toml``, which the page offers.
+    """Return the examples that the page offers, from ``examples.toml``, by name.
 
     An example's ``field`` is its subject, such as medicine.
     """
@@ -60,7 +60,7 @@ class Playground:
         self._turn = asyncio.Lock()
 
     def app(self, *, is_local: bool) -> ASGIApp:
-        """Make the app. If ``is_local``, it refuses requests with a Host of another machine."""
+        """Make the app; with ``is_local``, it refuses requests whose Host is another machine."""
         routes = [
             Route("/", self._page),
             Route("/assets/{name}", asset),
@@ -95,7 +95,7 @@ class Playground:
         example, point = await _asked(request)
         async with self._turn:
             if await request.is_disconnected():
-                return Response(status_code=499)  # the page is gone, or asks again with a new text
+                return Response(status_code=499)  # the page is closed, or has sent a new request
             return HTMLResponse(await run_in_threadpool(self._judge, example, point))
 
     def _judge(self, example: Example, point: str | float) -> str:
@@ -151,8 +151,8 @@ async def _asked(request: Request) -> tuple[Example, str | float]:
 
 
 async def _body(request: Request) -> Mapping[str, Any]:
-    # For this content type, a browser first asks whether a page of another website may send it
-    # (CORS), and the playground does not allow that.
+    # Before a page of another website sends this content type, the browser asks the playground for
+    # permission (CORS), which the playground does not give.
     if request.headers.get("content-type", "").partition(";")[0] != "application/json":
         raise InputError("The body has to be application/json.")
     body = bytearray()

@@ -1,4 +1,4 @@
-"""Keeps the scores of an answer, so that the model rarely runs again for another threshold."""
+"""Keeps the scores of an answer; so the model rarely has to run again for another threshold."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -81,8 +81,8 @@ class KeptScores:
                 answer=example.answer,
                 operating_point=operating_point,
             )
-        # Only reading shows whether a claim is so long that it is judged in parts. Scores of parts
-        # cannot be kept, so the check is then repeated without kept scores.
+        # Only reading a claim shows whether it is too long to be judged as a whole. Scores of its
+        # parts cannot be kept, so the check is then repeated without kept scores.
         return found if was_whole == self._is_whole else self.detect(operating_point)
 
     def open(

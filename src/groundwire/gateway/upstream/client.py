@@ -25,7 +25,7 @@ from groundwire.gateway.upstream.session import new_session, was_stale
 
 _log = logging.getLogger(__name__)
 
-#: The body of a request with more bytes than this is sent in pieces.
+#: A request body with more bytes than this is sent in pieces.
 _LARGE_BYTES = 2**20
 
 #: Statuses of a response after which another upstream is tried.
@@ -108,7 +108,7 @@ class Upstreams:
         return {name: "up" if each.is_up else "down" for name, each in self._health.items()}
 
     async def send(self, ask: UpstreamRequest, *, to: Upstream | None = None) -> UpstreamReply:
-        """Send a request, and return the response once its headers are there.
+        """Send a request, and return the response once its headers have arrived.
 
         If an upstream sends no valid response, or the status 429, 500, 502, 503 or 504, the next
         upstream that serves the model is asked. Upstreams that are down are left out, unless all

@@ -1,4 +1,4 @@
-"""The health of an upstream: an immutable value, whose methods return its next value.
+"""The health of an upstream: an immutable value, whose methods return the next value.
 
 An upstream that fails ``max_failures`` times in a row counts as down. After ``cooldown_s`` seconds,
 one request tries the upstream again. If this request has not succeeded after another ``cooldown_s``

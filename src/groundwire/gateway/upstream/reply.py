@@ -9,12 +9,13 @@ from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.upstream.errors import Breakage, UpstreamBrokenError
 from groundwire.gateway.upstream.headers import coming_back
 
-#: Seconds between two looks for an error of the connection, while no bytes arrive.
+#: While no bytes arrive, the connection is examined for an error after each period of so many
+#: seconds.
 _LOOK_S = 1.0
 
 
 class UpstreamReply:
-    """A response of an upstream. Its body must be read to the end, or :meth:`close` called.
+    """A response of an upstream. Read its body to the end, or call :meth:`close`.
 
     Attributes:
         status: Status of the response, 200 to 599.
@@ -35,7 +36,7 @@ class UpstreamReply:
         Args:
             response: A response whose body was not read yet.
             upstream: Name of the upstream.
-            idle_timeout_s: The most seconds between two pieces of the body.
+            idle_timeout_s: Limit on the seconds between two pieces of the body.
             broke: Called with the kind of breakage if the body breaks off.
         """
         self.status = response.status

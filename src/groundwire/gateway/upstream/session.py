@@ -10,14 +10,14 @@ from groundwire.config.tree import UpstreamDefaults
 #: Seconds that an unused connection is kept open.
 _KEEPALIVE_S = 15.0
 
-#: Seconds after its start within which a request must fail to count as sent on a connection that
-#: was already closed.
+#: A failed request counts as sent on a closed connection only if it failed within so many seconds
+#: after its start.
 _STALE_S = 1.0
 
 #: Headers that the HTTP client must not add.
 _ADDED = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 
-#: The most bytes of a header line of a response. Proxies in front of models add long headers.
+#: Limit on the bytes of a header line in a response. Proxies in front of models add long headers.
 _MAX_LINE_BYTES = 65_536
 
 
@@ -46,8 +46,8 @@ def new_session(settings: UpstreamDefaults) -> aiohttp.ClientSession:
 def was_stale(error: Exception, *, is_reused: bool, started: float) -> bool:
     """Return whether a request seems to have failed on a connection that was already closed.
 
-    The request can then be sent again, because the server has not read it. The error must have come
-    within a second of ``started``, by :func:`time.monotonic`: a server that has read a request
+    If so, the request can be sent again, because the server has not read it. Only an error within a
+    second of ``started``, by :func:`time.monotonic`, counts: a server that has read a request
     usually fails later. ``is_reused`` says whether an earlier request used the connection.
     """
     is_lost = isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)

@@ -15,15 +15,15 @@ Schema: TypeAlias = Mapping[str, Any]
 #: Names of tools whose arguments frameworks use as the final output: pydantic-ai (which adds a
 #: suffix if an output may have several types), smolagents, Google's ADK, LiteLLM.
 _FINAL_TOOLS = ("final_result", "final_answer", "set_model_response", "json_tool_call")
-#: Phrases with which pydantic-ai, Strands, instructor and the AI SDK describe tools whose arguments
-#: are the final output.
+#: Matches phrases with which pydantic-ai, Strands, instructor and the AI SDK describe tools whose
+#: arguments are the final output.
 _FINAL_DESCRIPTION = re.compile(
     r"final response which ends this conversation|StructuredOutputTool should only be invoked as"
     r"|Correctly extracted `|^Respond with a JSON object\.$"
 )
 _ANY_TOOL = ("required", "any")
-#: Matches names of tools that frameworks (LangChain, Strands, LlamaIndex, instructor) name after
-#: the class of the output; for a type without a name, LangChain uses response_format_...
+#: Matches names of tools that frameworks (LangChain, Strands, LlamaIndex, instructor) take from the
+#: class of the output; for a type without a name, LangChain uses response_format_...
 _OUTPUT_TYPE = re.compile(r"(?!\w*_[a-z])[A-Z]\w*[a-z]\w*|response_format_\w+")
 #: A tool whose name begins with one of these verbs, such as GetWeather, is not a type of output.
 _VERBS = frozenset(
@@ -58,8 +58,8 @@ class AnswerForm:
 def read_form(body: Mapping[str, Any], *, final_tools: frozenset[str] = frozenset()) -> AnswerForm:
     """Read the form of the answer from the body of a chat request.
 
-    ``final_tools`` has the names of tools whose arguments are the final output, beside those that
-    are found by the conventions of known frameworks.
+    ``final_tools`` has the names of tools whose arguments are the final output. Tools that follow
+    the conventions of known frameworks are found without it.
     """
     wanted = _mapping(body.get("response_format"))
     own = _mapping(wanted.get("json_schema")) or wanted
@@ -99,9 +99,9 @@ def _forced(body: Mapping[str, Any], tools: Collection[str]) -> Iterator[str]:
     """Yield names of tools whose calls are the final output, because the model has to call a tool.
 
     If the request names the tool to call, that name is yielded. If the request demands a call of
-    any tool, the names that look like a type of output are yielded, and the name of a tool that is
-    the only choice: the only allowed tool or, if the request has no results of tools, the only
-    defined tool.
+    any tool, all names that look like a type of output are yielded. The name of a tool that is the
+    only choice is yielded too: the only allowed tool or, if the request has no results of tools,
+    the only defined tool.
     """
     for key in ("tool_choice", "function_call"):
         choice = body.get(key)
@@ -134,7 +134,7 @@ def _is_output_type(name: str) -> bool:
 def _has_results(body: Mapping[str, Any]) -> bool:
     """Return whether a request has the result of an earlier call of a tool.
 
-    If it has, the model's next call may fetch more data too, so that call need not be the final
+    If it has one, the model's next call may fetch more data too, so that call need not be the final
     output.
     """
     for message in map(_mapping, items_of(body.get("messages", body.get("input")))):

@@ -14,7 +14,7 @@ from groundwire.pipeline.conversation.wording import states_something
 class Pair:
     """The range of a question and its answer in a prompt.
 
-    ``has_context``: whether the range includes a context for the question.
+    ``has_context`` is true if the range includes a context for the question.
     """
 
     start: int
@@ -31,9 +31,9 @@ class AnsweredQuestions:
         Args:
             text: The prompt.
             names: The known names of parts of a prompt, such as "Question".
-            material: The pasted material of the prompt, which is skipped.
-            is_user: Whether a user wrote the prompt. Then its last question is the user's own, and
-                belongs to no pair.
+            material: The pasted material of the prompt, in which no pairs are looked for.
+            is_user: Whether a user wrote the prompt. If so, its last question is the user's own,
+                and belongs to no pair.
         """
         labels = list(_labels_of(text, names, material)) if ":" in text else []
         self._pairs = list(_answered_questions(text, names, labels, is_user=is_user))
@@ -72,9 +72,10 @@ def _answered_questions(
 
 
 def _cites(text: str, labels: list[PromptLabel]) -> bool:
-    """Return whether ``labels`` are two labels of evidence, and the first only cites sources.
+    """Return whether ``labels`` are two labels of evidence, of which the first only cites sources.
 
-    The line of such a first label states nothing: it names the sources of the answer before it.
+    A line that only cites, such as "Sources: visitor handbook", has words but states nothing. It
+    belongs to the answer before it.
     """
     if [label.role for label in labels] != [PartRole.INFORM, PartRole.INFORM]:
         return False

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, TypeGuard
 
-#: The most characters of an id, a title or a tool's name; a longer one is ignored.
+#: Limit on the characters of an id, a title or a tool's name; a longer one is ignored.
 _MAX_NAME_CHARS = 200
 
 # The types of parts in OpenAI's chat and Responses APIs and Anthropic's Messages API. A part has at
-# least one of the keys that ``_PAYLOADS`` gives for its type. An object without them is data that
-# happens to have a ``type``: a tool that lists a folder returns ``[{"type": "file", ...}]``.
+# least one of the keys that ``_PAYLOADS`` gives for its type. An object without any of these keys
+# is no part, but data that happens to have a ``type``: a tool that lists a folder may return
+# ``[{"type": "file", ...}]``.
 _TEXTS = ("text", "input_text", "output_text", "grounding_source", "query")
 _TOOL_RESULTS = ("tool_result", "mcp_tool_result", "web_fetch_tool_result")
 _PAYLOADS: Mapping[str, tuple[str, ...]] = {
@@ -53,12 +54,12 @@ class Skipped(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestText:
-    """One text of a request, with its place.
+    """One text of a request (a "piece"), with its place.
 
     Attributes:
         text: The text, which is not blank.
         place: The place of the text in the request, such as ``messages[3].content[0]``.
-        id: The id that the request gives the text, or empty. Other pieces may have the same id.
+        id: The id that the request gives the text, or empty. Other texts may have the same id.
         title: The title of a document, or the name of the tool that returned the text; ``None`` if
             there is neither.
     """
@@ -125,7 +126,7 @@ def read_content(content: object, place: str, found: Content, tools: Mapping[str
 
 
 def _text_file(part: Mapping[str, object]) -> tuple[str, str | None] | None:
-    """Return text and name of a text file that is sent in base64.
+    """Return the text and the name of a text file that is sent in base64.
 
     Return ``None`` for any other part, and for a file that cannot be decoded.
     """
@@ -147,8 +148,8 @@ def read_documents(documents: object, place: str, found: Content) -> None:
     """Add documents to ``found``: those beside the messages of a request, or results of a search.
 
     A document is a text or an object. The text of an object is in a field such as ``text``,
-    ``content`` or ``snippet``, of the object itself or of its ``data``. If there is no such field,
-    the JSON of the object is the text.
+    ``content`` or ``snippet``, of the object's ``data`` or, if it has none, of the object itself.
+    If there is no such field, the text is the JSON of the data or object.
     """
     for entry, where in _parts(documents, place):
         if isinstance(entry, str):
@@ -172,11 +173,11 @@ def _document_piece(entry: Mapping[str, object], place: str) -> Iterator[Request
 
 
 def read_result(content: object, place: str, found: Content, call_id: str, tool: str) -> None:
-    """Read the result of a tool: each text becomes a piece, and data becomes one piece of JSON.
+    """Read the result of a tool: each text becomes a piece, and other data becomes a piece of JSON.
 
     An object is read as a part of a message if its ``type`` is that of a known part. A list that
-    has such a part, or only strings, is read item by item. Other lists and objects are data. An
-    empty result adds nothing, nor does a text that is ``null`` or has no letter or digit.
+    contains a known part, or only strings, is read item by item. Other lists and objects are data.
+    An empty result adds nothing, nor does a text that is ``null`` or has no letter or digit.
 
     The pieces are added to ``found``, with the id of the call as their id. If ``call_id`` is empty,
     their id is ``tool:`` and the name of the tool; if both are empty, they have no id.
@@ -236,9 +237,9 @@ def type_problem(value: object) -> str:
 
 
 def _parts(content: object, place: str) -> Iterator[tuple[object, str]]:
-    """Yield the parts of a content, each with its place.
+    """Yield the parts of a message's content, or of similar data, each with its place.
 
-    The parts of a list are its items. Any other content is one part; ``None`` has no parts.
+    The parts of a list are its items. Any other value is one part; ``None`` has no parts.
     """
     if isinstance(content, (list, tuple)):
         yield from ((part, f"{place}[{i}]") for i, part in enumerate(content))

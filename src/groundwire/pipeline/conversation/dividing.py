@@ -1,9 +1,10 @@
 """Divides a prompt into parts that ask, parts that instruct and parts that inform.
 
-*Structure* decides first: tags, fences, rules (lines such as ``---``), quotes, marked blocks,
-headings and labels, whose names give roles to the text in them, and sentences that announce the
-text after them ("Use the following pieces of context..."). Text without structure is divided by its
-*wording*. No list of known templates is used.
+*Structure* decides first. It consists of marks and announcements. Marks are tags, fences, rules
+(lines such as ``---``), quotes, lines such as ``[BEGIN CONTEXT]``, headings and labels; their names
+tell the role of the text in them or after them. Announcements are sentences that tell the role of
+the text after them, such as "Use the following pieces of context...". Text without structure is
+divided by its *wording*. No list of known templates is used.
 """
 
 from dataclasses import replace
@@ -23,8 +24,9 @@ from groundwire.pipeline.conversation.wording import Wording
 _JSON = ('{"', '[{"', '["')
 #: Names of speakers that begin turns in a chat history inside a prompt.
 _SPEAKERS = ("human", "user", "system")
-#: The text between tags of these roles is divided further.
+#: Role of a block → what its text does. The text of a block with another role instructs.
 _DOES = {PartRole.INFORM: Wording.INFORMS, PartRole.ASK: Wording.ASKS}
+#: The text between tags of these roles is divided further.
 _TRANSPARENT = (None, PartRole.INSTRUCT, PartRole.OPEN)
 
 
@@ -33,8 +35,8 @@ def divide(text: str, *, is_user: bool, names: Names | None = None) -> tuple[Pro
 
     Args:
         text: The text of a message to the model.
-        is_user: Whether a user wrote the message. A user asks something; a system message
-            instructs.
+        is_user: Whether a user wrote the message, which then asks something. Other messages, such
+            as those of the system, instruct.
         names: The known names of parts, such as "Context"; ``None``: the names in ``words.txt``.
     """
     return _Walk(text, is_user=is_user, names=names or Names()).parts()
@@ -49,16 +51,16 @@ class _Walk:
         self._parts: list[PromptPart] = []
         self._material = PastedMaterial(text, names)
         self._pairs = AnsweredQuestions(text, names, self._material, is_user=is_user)
-        # For ``second_pass.settle_drafts``: indexes of parts that the user may want the model to
-        # change, such as a pasted configuration.
+        # Indexes of parts that the user may want the model to change, such as a pasted
+        # configuration (for ``second_pass.settle_drafts``).
         self._drafts: list[int] = []
-        # For ``second_pass.settle_drafts``: indexes of parts with program code.
+        # Indexes of parts with program code (for ``second_pass.settle_drafts``).
         self._code: list[int] = []
         self._is_in_capitals = self._is_template = False
         self._paragraph: int | None = None
         self._section_start, self._had_evidence = 0, False
-        # For ``second_pass.settle_asides``: indexes of parts of the current section of evidence
-        # that may be questions or orders.
+        # Indexes of parts of the current section of evidence that may be questions or orders (for
+        # ``second_pass.settle_asides``).
         self._asides: list[int] = []
         self._has_evidence = False
         self._enter(PartRole.OPEN)
@@ -104,7 +106,7 @@ class _Walk:
     # Methods that read one line.
 
     def _read_line(self, position: int) -> int:
-        """Read the line, label, block or material at a position; return where to go on reading."""
+        """Read the line, label, block or material at a position; return the position after it."""
         text = self._text
         line_end = end_of_line(text, position)
         start = position + len(text[position:line_end]) - len(text[position:line_end].lstrip())
@@ -149,9 +151,9 @@ class _Walk:
         self._is_pending = False
 
     def _to_tag_within(self, start: int, line_end: int) -> int:
-        """Return the offset in the line at which a tag opens a block of evidence or a question.
+        """Return the offset in a line at which a tag opens a block of evidence or a question.
 
-        A tag counts only after a colon, or at the end of the line. Without such a tag, return the
+        Only tags after a colon or at the end of the line count. If the line has none, return the
         start of the next line.
         """
         tag = self._text.find("<", start + 1, line_end)
@@ -242,7 +244,7 @@ class _Walk:
         self._enter(PartRole.OPEN)
 
     def _may_be_reported(self, block: Block) -> None:
-        """Remember a block if it is code or data: ``settle_drafts`` decides if it is evidence."""
+        """Remember a block of code or data, for ``settle_drafts`` to decide if it is evidence."""
         text = self._text[block.inner : block.inner_end]
         if block.is_code or structure.is_code(text):
             self._code.append(len(self._parts))
@@ -264,7 +266,7 @@ class _Walk:
     # Methods that read labels of sections.
 
     def _label(self, start: int, line_end: int) -> PromptLabel | None:
-        """Return the label at the start of a line; ``None`` if no label begins a section there."""
+        """Return the label at the start of a line; ``None`` if the line begins no section."""
         text, role = self._text, self._role
         label = labels.label_at(text, start, line_end, self._names)
         if label is None and self._is_in_capitals and labels.is_in_capitals(text[start:line_end]):
@@ -344,9 +346,9 @@ class _Walk:
                 self._enter(PartRole.OPEN)
 
     def _announce(self, start: int, end: int) -> bool:
-        """Enter the section that a paragraph announces; return whether it announces one.
+        """Enter the section of evidence or examples that a paragraph announces, if any.
 
-        Only sections of evidence and examples count.
+        Return whether the paragraph announces such a section.
         """
         for first, last in reversed(wording.sentences_of(self._text[start:end])):
             role = self._names.announced_role(self._text[start + first : start + last])
@@ -391,8 +393,8 @@ class _Walk:
         for does, first, last in paragraph.evidence_runs(start, ranges[:n_told], of_task):
             self._add(does, first, last, is_marked=does is Wording.INFORMS)
         if n_told < len(ranges):
-            # A question at the end belongs to the evidence if more evidence follows. Otherwise it
-            # is the user's question about the evidence.
+            # A question at the end of the paragraph belongs to the evidence if more evidence
+            # follows. Otherwise it is the user's question about the evidence.
             self._asides.append(len(self._parts))
             self._add(Wording.INFORMS, ranges[n_told][0], end, is_marked=True)
         self._is_pending = False

@@ -23,11 +23,11 @@ _NOISE = re.compile(
     r"|<\|(?:im_start|im_end|begin_of_text|end_of_text|start_header_id|end_header_id|eot_id|end)\|>"
 )
 _BETWEEN_PIECES = "\n\n"
-#: Sentences that no label or tag marks are evidence if together they have at least this many words.
-#: The first number is for system messages, the second for sentences around a user's question.
+#: Unmarked sentences, which no label or tag sets apart, are evidence if together they have at least
+#: this many words: the first number holds in system messages, the second in a user's messages.
 _LOOSE_WORDS_OF_SYSTEM, _LOOSE_WORDS_OF_USER = 8, 20
-#: The minimum number of words of unmarked sentences in a user's message if the question is about
-#: their subject, or if they report what a document says.
+#: Unmarked sentences in a user's message need only this many words to be evidence if the question
+#: is about their subject, or if they report what a document says.
 _LOOSE_WORDS_ASKED_ABOUT = 4
 _STEM_CHARS = 4
 #: Matches where a line begins with a JSON object.
@@ -46,10 +46,10 @@ class MessageParts:
     """The parts of a message's text.
 
     Attributes:
-        asks: The question: parts that are questions by their type; else the whole text if no
-            evidence was found in it; else the questions in the text or, without any, its
-            instructions. If the text ends with a JSON object that was divided: the fields that ask.
-            Empty if there are none of these.
+        asks: The question, or empty. It is the first of these that exists: the parts that are
+            questions by their type; the whole text, if no evidence was found in it; the questions
+            in the text; the instructions in the text. But if the text ends with a JSON object that
+            was divided, the fields of the object that ask are the question.
         evidence: The pieces of evidence.
         loose: Sentences around a user's question that are evidence if the request has no other
             evidence.
@@ -81,9 +81,9 @@ def read_message(message: Message, names: Names) -> MessageParts:
 def handed_over(message: Message, names: Names) -> tuple[RequestText, ...]:
     """Return the evidence of an assistant's message that consists only of evidence.
 
-    For any other message, the result is empty. The message has to begin with a name of evidence,
-    such as "Context:". Some applications put such a message, which no model wrote, before the first
-    message of the user.
+    Some applications put such a message, which no model wrote, before the first message of the
+    user. The message must begin with a name of evidence, such as "Context:". For any other message,
+    the result is empty.
     """
     text = _BETWEEN_PIECES.join(piece.text for piece in message.says)
     parts = divide(_without_noise(text), is_user=False, names=names)
@@ -112,10 +112,10 @@ def _told(
 ) -> list[PromptPart]:
     """Return the unmarked sentences that state something, if they are evidence.
 
-    They are evidence if they have enough words in total. A user's sentences need fewer words if the
-    question is about them, or if they report what a document says. In a system message with marked
-    evidence, sentences without a number do not count, because they are mostly instructions. An
-    assistant's sentences are never evidence.
+    The sentences are evidence if they have enough words in total. A user's sentences need fewer
+    words if the question is about them, or if they report what a document says. In a system message
+    with marked evidence, sentences without a number do not count, because they are mostly
+    instructions. An assistant's sentences are never evidence.
     """
     if message.role == "assistant":
         return []
@@ -198,9 +198,9 @@ def _asks(message: Message, text: str, parts: Sequence[PromptPart], *, has_evide
 def _pieces(
     pieces: Sequence[RequestText], text: str, parts: Sequence[PromptPart]
 ) -> Iterator[RequestText]:
-    """Yield the passages in ``parts`` of a message's text, each with its place in the request.
+    """Yield the passages in some parts of a message's text, each with its place in the request.
 
-    The text was joined from ``pieces``. A part that extends over several pieces is divided.
+    ``text`` was joined from ``pieces``. A part that extends over several pieces is divided.
     """
     spans, start = [], 0
     for piece in pieces:

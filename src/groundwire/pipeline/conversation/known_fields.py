@@ -1,6 +1,6 @@
 """Finds the fields of a response that may hold unchecked text.
 
-For each API, there is a list of known fields. An unknown field that may hold text makes the outcome
+Lists name the known fields. If a response has an unknown field that may hold text, its outcome is
 at best ``partial``. While an answer is held back, such a field is not sent.
 """
 
@@ -37,14 +37,14 @@ OF_MESSAGE = frozenset(
     ("context", "extra_content", "provider_specific_fields"),
 )
 _OF_PART = ("type", "text", "refusal", "annotations", "citations", "logprobs")
-#: Types of parts that are read; a part of another type is counted as a whole.
+#: Types of parts that are read. A part of another type counts as one unread part.
 _READ_PARTS = ("text", "output_text", "refusal")
 #: Known fields of log probabilities: tokens, and their probabilities and offsets.
 _LOGPROBS = frozenset(
     ("content", "refusal", "tokens", "token_logprobs", "top_logprobs", "text_offset")
 )
-#: Pattern of a name: a string that is not prose, such as an id, a version, a value of an
-#: enumeration, or a short text in base64.
+#: Matches a name, which here means any string that is not prose, such as an id, a version, a value
+#: of an enumeration, or a short text in base64.
 _NAME = re.compile(r"[A-Za-z0-9_.:/@+=~-]{0,128}")
 
 #: Fields of an error body whose strings describe the error, and are not answers.
@@ -61,8 +61,8 @@ _ANSWERS = ("choices", "output", "content", "completion", "text", "delta", "outp
 def may_hold_text(value: object) -> bool:
     """Return whether a JSON value may hold text.
 
-    A string counts as text, unless it is a name, such as an id or a single word. Two or more names
-    in a list count as text too, since they may be the words of a sentence. Keys and nested values
+    A string counts as text, unless it is a name, such as an id or a single word. But two or more
+    names in a list count as text, since they may be the words of a sentence. Keys and nested values
     are examined too.
 
     >>> may_hold_text("resp_1a2b"), may_hold_text("It was built"), may_hold_text(["It", "was"])
@@ -70,7 +70,7 @@ def may_hold_text(value: object) -> bool:
     """
     if isinstance(value, str):
         return not _NAME.fullmatch(value)
-    if value is None or isinstance(value, (int, float)):  # most values: the others cost more
+    if value is None or isinstance(value, (int, float)):  # tested early: most values are such
         return False
     match value:
         case Mapping():
@@ -102,7 +102,7 @@ def count_unread(data: object, known: Collection[str]) -> int:
 
 
 def unread_in(message: Mapping[str, Any]) -> int:
-    """Count the unknown fields with text in a message or delta, and in its texts and refusals."""
+    """Count the unknown fields that may hold text in a message or delta, and in its read parts."""
     content = message.get("content")
     parts = content if isinstance(content, list) else []
     read = (p for p in parts if isinstance(p, Mapping) and p.get("type") in _READ_PARTS)
@@ -117,9 +117,9 @@ def without_text(data: Mapping[str, Any], names: Collection[str]) -> dict[str, A
 
     Args:
         data: The object.
-        names: Keys of the fields that may have a value that is not prose, such as an id. Any other
-            field is sent only if all its strings are empty, because a single word could be a part
-            of the answer.
+        names: Keys of the fields that may be sent if their value is not prose, such as an id. Any
+            other field is sent only if all its strings are empty, because even a single word could
+            be a part of the answer.
     """
     return {
         key: value
@@ -138,11 +138,11 @@ def headers_without_text(headers: Iterable[tuple[str, str]]) -> list[tuple[str, 
 
 
 def is_error_body(data: object, known: Collection[str] = ()) -> bool:
-    """Return whether JSON data have an error of an upstream, and no answer beside the error.
+    """Return whether JSON data has an error of an upstream, and no answer beside the error.
 
     Args:
         data: The body of a response, or the data of an event.
-        known: Fields that may stand beside the error with any value.
+        known: Fields that may have any value beside the error.
     """
     if not isinstance(data, Mapping):
         return False
@@ -165,7 +165,7 @@ def _is_foreign(key: str, value: object) -> bool:
 
 
 def are_of(logprobs: object, text: str) -> bool:
-    """Return whether log probabilities are about the tokens of exactly this text.
+    """Return whether the tokens of log probabilities make up exactly this text.
 
     The result is true if there are no log probabilities.
     """

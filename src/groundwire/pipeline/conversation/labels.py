@@ -15,7 +15,7 @@ _VISIBLE = re.compile(r"\S")
 _ASIDE = re.compile(r"\([^()]*\)")
 _MAX_WORDS = 10
 #: A question such as "Is that true?" is looked for in this many characters after a line or
-#: paragraph. Such a question makes the line or paragraph a claim to judge, not evidence.
+#: paragraph. The question makes the line or paragraph a claim to judge, not evidence.
 JUDGED_CHARS = 40
 _CLAIM_CHARS = 400
 
@@ -46,7 +46,7 @@ class PromptLabel:
 def label_at(text: str, start: int, end: int, names: Names) -> PromptLabel | None:
     """Return the heading or label with which a line begins; ``None`` if there is none.
 
-    ``start`` is where the line begins after its indentation, and ``end`` is where it ends.
+    ``start`` is the offset at which the line begins after its indentation; ``end`` is its end.
     """
     line = text[start : min(end, start + 200)].rstrip()
     if not line:
@@ -55,8 +55,8 @@ def label_at(text: str, start: int, end: int, names: Names) -> PromptLabel | Non
         name = line.strip(_DECORATION)
         role = names.role_of(name)
         if role is None or not names.is_plain(name):
-            # A heading begins a part of unknown role, unless it is the heading of an example, or
-            # its name tells a role and has only words that are typical of names.
+            # Most headings begin a part of unknown role. Exceptions are headings of examples, and
+            # headings that tell a role and have only words that are typical of names.
             role = role if role is PartRole.EXAMPLE else PartRole.OPEN
         return PromptLabel(start, end, role, name, is_heading=True)
     marks = (line.find(mark, 0, _MAX_NAME) for mark in (":", "：", "="))
@@ -85,7 +85,7 @@ def is_labelled(text: str, names: Names) -> bool:
 
 
 def level_of(text: str, label: PromptLabel) -> int:
-    """Return the level of a Markdown heading, such as 2 of ``## Rules``; 0 for other labels."""
+    """Return the level of a Markdown heading, such as 2 for ``## Rules``; 0 for other labels."""
     line = text[label.start : label.value]
     return len(line) - len(line.lstrip("#"))
 
@@ -145,14 +145,14 @@ def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[Pro
 
 
 def _clause_before(text: str, start: int, colon: int) -> int:
-    """Return the start of the clause before a colon, at most 64 characters before it."""
+    """Return the start of the clause before a colon; at most 64 characters are searched."""
     first = max(start, colon - _MAX_NAME)
     window = text[first:colon]
     return first + max(window.rfind(mark) for mark in ".!?,>\n") + 1
 
 
 def is_filled(text: str, label: PromptLabel, names: Names) -> bool:
-    """Return whether a label has text: on its line, or on the next line if no label is there."""
+    """Return whether a label has text on its line, or on the next line, if that has no label."""
     line_end = end_of_line(text, label.value)
     if text[label.value : line_end].strip(" \t\r*_"):
         return True

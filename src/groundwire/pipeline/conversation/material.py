@@ -1,8 +1,8 @@
 """Finds material that users paste without marks: records, configuration, logs, transcripts.
 
-Lines of such material are recognised by their shape: most begin with a key, a time, the sign of a
-quote, or the name of a speaker. Lines of a prompt template have that shape too (``Question: ...``),
-but most of their keys are names of parts of a prompt.
+Lines of such material are recognised by their beginning: most begin with a key, a time, the sign of
+a quote, or the name of a speaker. Lines of a prompt template may begin with a key too
+(``Question: ...``), but most of their keys are names of parts of a prompt.
 """
 
 import re
@@ -33,8 +33,7 @@ _MAX_BESIDE = 300
 class Material:
     """The range of some pasted lines in a prompt.
 
-    ``is_draft``: whether the user may want the material changed, as with a configuration, but not
-    with a log.
+    ``is_draft`` is true if the user may want the material changed: a configuration, but not a log.
     """
 
     start: int
@@ -61,7 +60,7 @@ class PastedMaterial:
         self._found = {each.start: each for each in found}
 
     def at(self, position: int) -> Material | None:
-        """Return the material that begins at a position, the start of a line; else ``None``."""
+        """Return the material that begins at the start of a line; ``None`` if there is none."""
         return self._found.get(position)
 
     def _groups(self) -> Iterator[list[_Line]]:
@@ -106,7 +105,7 @@ class PastedMaterial:
         while first < len(group) and (group[first].kind == "blank" or self._is_above(group, first)):
             first += 1
         seen: set[str] = set()
-        last = first  # index after the last line whose key stands in an earlier line too
+        last = first  # index after the last line whose key an earlier line has too
         for i, line in enumerate(group):
             last = i + 1 if line.key in seen else last
             seen.update([line.key] if line.key else [])
@@ -117,7 +116,7 @@ class PastedMaterial:
         return group[first:last]
 
     def _begins_another_part(self, line: _Line) -> bool:
-        """Return whether a line is the label of a question, order or answer after the material."""
+        """Return whether a line labels a part after the material: a question, order or answer."""
         role, said = self._role_of(line.key) if line.key else None, line.value.strip()
         if role is None or line.indent:
             return False
@@ -132,7 +131,7 @@ class PastedMaterial:
         if not line.key or line.indent:
             return False
         said = line.value.strip()
-        # "memory: 512Mi" is no label.
+        # "memory: 512Mi" is no label, since so few words follow the key.
         is_label = (not said or len(said.split()) > _MIN_PROSE) and self._names.is_plain(line.key)
         if is_label and self._role_of(line.key) is PartRole.INFORM:
             return True
@@ -149,8 +148,8 @@ class PastedMaterial:
     def _is_transcript(self, lines: Sequence[_Line]) -> bool:
         """Return whether lines are a conversation of several speakers, who speak in turn.
 
-        They are not if the last line has no words after the name: a line such as "Assistant:" is
-        for the model to fill.
+        They are not if the last line has no words after the name, since the model has to complete a
+        line such as "Assistant:".
         """
         turns = [line for line in lines if line.key and not line.indent]
         speakers = {line.key for line in turns}
@@ -180,8 +179,8 @@ class PastedMaterial:
 def _is_timed(lines: Sequence[_Line]) -> bool:
     """Return whether lines are a log, a chat or subtitles.
 
-    They count as such if at least two lines, and at least a third of those that are not blank,
-    begin with a time.
+    They are if at least two lines, and at least a third of the lines that are not blank, begin with
+    a time.
     """
     n_timed = sum(line.kind == "time" for line in lines)
     return n_timed > 1 and n_timed * 3 >= sum(line.kind != "blank" for line in lines)

@@ -1,4 +1,4 @@
-"""Reads the messages of a request, in order: the author of each, and its texts by kind."""
+"""Reads the messages of a request, in order: the role of each, and its texts by kind."""
 
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
@@ -16,7 +16,7 @@ _READ = (*_SYSTEM, *_EVIDENCE, "user", "assistant")
 
 @dataclass(slots=True, kw_only=True)
 class Message(Content):
-    """One message of a request: its author, and its texts sorted by their kind.
+    """One message of a request: its role, and its texts sorted by their kind.
 
     Attributes:
         role: ``user``, ``assistant``, ``system``, ``developer``, ``context``, ``document`` or
@@ -34,7 +34,7 @@ class Message(Content):
     def begins_turn(self) -> bool:
         """Whether a turn of the user begins with this message.
 
-        True for a user's message, unless it has tool results and no words of the user.
+        This is so for a user's message, unless it has tool results and no words of the user.
         """
         return self.is_user and bool(self.says or self.asks or not self.results)
 

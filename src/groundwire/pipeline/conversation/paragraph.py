@@ -6,8 +6,8 @@ from groundwire.pipeline.conversation import wording
 from groundwire.pipeline.conversation.roles import Names, PartRole
 from groundwire.pipeline.conversation.wording import Wording
 
-#: The most characters of an aside (a short question or order in a section of evidence), and of a
-#: user's paragraph that may be a claim to judge.
+#: Limit on the characters of an aside (a short question or order in a section of evidence), and of
+#: a user's paragraph that may be a claim to judge.
 MAX_ASIDE_CHARS = 300
 _MAX_ASIDE_SENTENCES = 3
 #: A paragraph of statements is marked as evidence if it has at least this many words.
@@ -24,11 +24,10 @@ _ANNOUNCED = (PartRole.INFORM, PartRole.EXAMPLE, PartRole.INSTRUCT, PartRole.HIS
 def wordings_of(
     text: str, names: Names, *, is_user: bool, is_claim: bool
 ) -> tuple[list[tuple[int, int, Wording]], PartRole | None]:
-    """Tell what each sentence of a paragraph does, and find the role that a sentence announces.
+    """Tell what each sentence of a paragraph does, and which role the paragraph announces.
 
-    The announced role is that of the part of the prompt after the paragraph.
-
-    ``is_claim``: whether the user asks if the paragraph is true.
+    The announced role is that of the part of the prompt after the paragraph. ``is_claim`` is true
+    if the user asks whether the paragraph is true.
 
     Returns:
         Start, end and wording of each sentence; and the announced role, or ``None``.
@@ -68,7 +67,8 @@ def may_be_aside(text: str, n_sentences: int) -> bool:
 def states_nothing(text: str, ranges: list[tuple[int, int]], *, is_user: bool) -> bool:
     """Return whether a paragraph states no fact.
 
-    That is so if it ends with a question and its choices, or if no sentence informs by its wording.
+    It states none if it ends with a question and its choices, or if no sentence informs by its
+    wording.
     """
     if ranges and wording.has_choices(text[ranges[0][0] : ranges[-1][1]]):
         return True
@@ -82,8 +82,8 @@ def evidence_runs(
     """Divide a paragraph into instructions and the runs of evidence between them.
 
     Yields the :class:`.Wording`, start and end of each part, in order; a run may be empty.
-    ``start`` is where the paragraph begins, ``ranges`` are the ranges of its sentences, and
-    ``of_task`` says of each sentence whether it is an instruction about the model's task.
+    ``start`` is the offset of the paragraph, and ``ranges`` has the ranges of its sentences.
+    ``of_task`` tells for each sentence whether it is an instruction about the model's task.
     """
     for (first, last), is_of_task in zip(ranges, of_task, strict=False):
         if is_of_task:

@@ -27,7 +27,7 @@ class PromptPart:
 
 
 def joined(parts: Iterable[PromptPart], text: str) -> list[PromptPart]:
-    """Join neighbouring parts that have the same purpose, and are all marked or all unmarked.
+    """Join neighbouring parts that do the same, and are all marked or all unmarked.
 
     Parts with text between them, or with attributes, stay apart.
     """

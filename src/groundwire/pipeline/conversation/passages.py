@@ -23,8 +23,8 @@ _IDS, _TITLES = ("id", "index"), ("title", "name", "source", "filename", "url")
 def passages_of(inside: str, place: str, attributes: str) -> Iterator[RequestText]:
     """Divide a block into its items, such as ``<document>`` or ``<source>``.
 
-    A block that does not begin with an item is one passage. So is a block that consists of tags
-    with its source or title, and a tag with its content. Text between items is a passage too.
+    A block that does not begin with an item is one passage. So is a block that has only tags with
+    its source or title and a tag with its content. Text between items is a passage too.
 
     ``inside`` is the text of the block, and ``attributes`` are those of its tag. All passages get
     the place of the block.
@@ -44,8 +44,8 @@ def passages_of(inside: str, place: str, attributes: str) -> Iterator[RequestTex
 def _after_abouts(text: str) -> tuple[int, str | None]:
     """Return the offset after the tags with a source, title or URL at the beginning of a text.
 
-    The second value is the content of the first of these tags that is not empty; ``""`` if all are
-    empty, ``None`` if there are no such tags.
+    The second value is the first content of these tags that is not empty. It is ``""`` if all are
+    empty, and ``None`` if there are no such tags.
     """
     start, title = 0, None
     while about := _ABOUT.match(text, start):

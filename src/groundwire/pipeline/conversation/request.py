@@ -46,15 +46,16 @@ class Conversation:
     """The content of a request that a check needs: the question, the evidence, the answer's form.
 
     Attributes:
-        question: The text of the user in the last turn, without retrieved context; ``None`` if
-            there is none.
-        previous: The text of the user in the turn before the last, to which a short question may
-            refer; ``None`` if there is none.
+        question: The user's text in the last turn, without retrieved context; ``None`` if there is
+            no such text.
+        previous: The user's text in the turn before the last, to which a short question may refer;
+            ``None`` if there is no such text.
         offered: The evidence, most relevant first; empty if there is none.
         is_explicit: Whether the caller names sources, even if they are left out or unreadable.
         has_tools: Whether tools or functions are defined. The definitions are not evidence; only
             the results of tools are.
-        unused: Origin → number of its sources that were not used, because others had precedence.
+        unused: Origin → the number of sources of this origin that were not used, because sources of
+            other origins had precedence.
         skipped: The number of things that could not be read, by kind.
         reasons: The number of sources that the limits left out, by reason.
         dropped_chars: The number of characters of the sources that the limits left out.
@@ -91,8 +92,8 @@ class Conversation:
         """The number of pieces of evidence that were offered but not read, by reason.
 
         The reasons are those in the coverage of a detection. If the evidence comes from the
-        metadata, unreadable documents and parts of tool results do not count. If it comes from
-        ``documents``, unreadable documents in messages do not count.
+        metadata, unreadable parts of messages and tool results do not count. If the evidence comes
+        from ``documents``, unreadable documents in messages do not count.
         """
         n_unread = self.skipped.get(Skipped.SOURCE, 0)
         if self.origin is not SourceOrigin.METADATA:
@@ -191,7 +192,7 @@ def read_request(
 
 
 def _explicit(metadata: object, skipped: Counter[Skipped]) -> list[RequestText]:
-    """Return the sources in the metadata; entries that are no texts count as skipped."""
+    """Return the sources in the metadata; count entries that are no texts in ``skipped``."""
     if metadata is None:
         return []
     if not isinstance(metadata, Mapping):
@@ -257,8 +258,9 @@ def _asked_and_context(
     n_before_user = next((i for i, each in enumerate(messages) if each.is_user), 0)
     for i, message in enumerate(reversed(messages)):
         if message.role == "assistant" and i:
-            # Earlier answers of the model are not evidence. But an application may let the model
-            # "say" evidence: before the user's first message, or after the user asked for results.
+            # Earlier answers of the model are not evidence. But an application may put evidence
+            # into messages of the assistant: before the user's first message, or after a message in
+            # which the user asks for results.
             index = len(messages) - 1 - i
             if index < n_before_user:
                 context += informing.handed_over(message, names)
@@ -295,9 +297,9 @@ def _documents(
 
 
 def _named(pieces: Mapping[SourceOrigin, Sequence[RequestText]]) -> list[OfferedSource]:
-    """Make sources of the pieces of a request; give each source an id of its own.
+    """Turn the pieces of a request into sources; give each source an id of its own.
 
-    A second ``call_1`` becomes ``call_1#2``, and an empty id becomes one such as ``S3``.
+    A second id ``call_1`` becomes ``call_1#2``, and an empty id becomes one such as ``S3``.
     """
     flat = [(piece, origin) for origin, each in pieces.items() for piece in each]
     sources: list[Source] = []

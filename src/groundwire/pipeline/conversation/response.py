@@ -57,12 +57,14 @@ class Answer:
     """One choice of a response.
 
     Attributes:
-        index: The number that the response gives the choice, else the position of the choice.
+        index: The number that the response gives the choice; without a number, the position of the
+            choice.
         kind: The kind of the answer.
-        text: The text that the user reads, if the kind is ``text`` or ``refusal``; the prose, if
-            there is any, and the JSON, if the kind is ``structured``; else empty or blank.
+        text: If the kind is ``text`` or ``refusal``, the text that the user reads. If the kind is
+            ``structured``, the prose (if any) and the JSON. Otherwise empty or blank.
         n_skipped: The number of parts that are not checked: sound, images, parts of unknown types,
-            a refusal beside a text, or reasoning without an answer.
+            unknown fields that may hold text, a refusal beside a text, or reasoning without an
+            answer.
         calls: The calls of tools in the answer.
         n_prose: The number of characters of prose before the JSON of a ``structured`` answer.
         is_cut: Whether the answer breaks off, maybe within a word.
@@ -103,7 +105,8 @@ class Said:
         """Read the content of a message or of a streamed delta: a text, parts, or nothing."""
         text = refusal = ""
         n_skipped = 0
-        # Parts are joined without separator: a text with citations comes in successive parts.
+        # Parts are joined without a separator, because a text with citations comes in several
+        # parts.
         for part in content if isinstance(content, (list, tuple)) else [content]:
             match part:
                 case str(said) | {"type": "text" | "output_text", "text": str(said)}:
@@ -160,7 +163,7 @@ def read_response(body: object) -> tuple[Answer, ...]:
 
 
 def _read_message(message: Mapping[str, object], index: int) -> Answer:
-    """Read one message. If it has text, the text is the answer, whatever else the message has."""
+    """Read one message. If the message has text, the text is the answer, whatever else it has."""
     said = Said.of(message.get("content"))
     refusal = message.get("refusal")
     return answer_of(
@@ -224,8 +227,8 @@ def answer_of(
 ) -> Answer:
     """Make an answer from its contents, and determine its kind.
 
-    A refusal beside text counts as a skipped part. So does reasoning if there is nothing else,
-    because clients may then show the reasoning as the answer.
+    A refusal beside text counts as a skipped part. If there is nothing but reasoning, the reasoning
+    counts as a skipped part too, because clients may show it as the answer.
     """
     if text.strip():
         kind = AnswerKind.TEXT

@@ -49,8 +49,8 @@ _MAX_NAME_WORDS = 10
 def words_of(name: str) -> list[str]:
     """Return the words of a name in lower case: ``userQuestion`` and ``user_question`` have two.
 
-    Chinese and Japanese have no spaces: words that ``words.txt`` lists for names are found in them,
-    and each other character counts as a word.
+    Chinese and Japanese have no spaces between words. In these scripts, each word that
+    ``words.txt`` lists for names counts as a word, and so does each other character.
     """
     words: list[str] = []
     for word in _WORD.findall(name):
@@ -77,12 +77,12 @@ def end_of_line(text: str, start: int) -> int:
 
 
 class Names:
-    """Tells the role of a part of a prompt by the part's name, in ``words.txt`` or added here."""
+    """Tells the role of a part of a prompt by its name: one in ``words.txt``, or an added one."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         """Add names of evidence as they stand in prompts, such as ``<kb_hit>`` or ``Vorgang:``."""
         own = {tuple(words_of(name)) for name in names} - {()}
-        #: The added names of several words, longest first. Each counts as one word of a name.
+        #: The added names of several words, longest first. In a name, each counts as one word.
         self._phrases = sorted((each for each in own if len(each) > 1), key=len, reverse=True)
         self._roles = _roles_of_words() | {" ".join(each): PartRole.INFORM for each in own}
 
@@ -174,13 +174,13 @@ class Names:
         return next((role for role in _BY_RANK if role in found), None)
 
     def _is_of_something(self, words: list[str]) -> bool:
-        """Return whether the words name a history other than that of the chat: "order history"."""
+        """Return whether words name a history other than the chat's, such as "order history"."""
         at = words.index("history") if "history" in words else 0
         known = self._roles.keys() | listed("beside names") | listed("here")
         return at > 0 and words[at - 1] not in known
 
     def _roles_near(self, words: "Iterator[str] | list[str]", *, stops: bool) -> Iterator[PartRole]:
-        """Yield the role of the first word that names a role other than that of an answer, if any.
+        """Yield the role of the first word that names one, except for the role of an answer.
 
         With ``stops``, only the words up to the end of the first clause are read.
         """

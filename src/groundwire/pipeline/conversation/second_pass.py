@@ -13,8 +13,8 @@ from groundwire.pipeline.conversation.wording import Wording
 #: words.
 _MIN_WORDS = 20
 #: Unmarked statements after a question such as "Which port is it?" are pasted material if they have
-#: at least this many words. Also, a paragraph that asks may be the user's question if its
-#: statements have fewer words than this.
+#: at least this many words. A paragraph may be the user's question if its statements have fewer
+#: words than this.
 _FEW_WORDS = 8
 
 
@@ -26,7 +26,7 @@ def settle_asides(
     In the first section of evidence, a question or an order at the beginning is excluded too.
 
     ``parts`` has all parts so far, and is changed in place. ``asides`` has the indexes of the parts
-    that may be questions or orders. ``first``: whether there is no evidence before the section.
+    that may be questions or orders. ``first`` is true if there is no evidence before the section.
     """
     if not asides:
         return
@@ -63,11 +63,11 @@ def close_gaps(parts: list[PromptPart], text: str) -> None:
     """Join the parts of pasted material into one part of evidence.
 
     This is done only if the first or the last paragraph asks or orders something. The material is
-    in the other paragraphs; questions and headings inside it become part of it. Nothing is changed
-    if there is an order inside, or a part in a tag with attributes.
+    in the other paragraphs; questions and headings inside become part of the evidence. Nothing is
+    changed if there is an order inside, or a part in a tag with attributes.
 
-    Nothing is changed either if more than half of the material is not statements, or if it has no
-    marked evidence and too few words of statements. These two limits do not apply if the first
+    Nor is anything changed if less than half of the material states something, or if the prompt has
+    no marked evidence and too few words of statements. These two rules do not apply if the first
     paragraph asks about the text "below" and the prompt does not end with a question.
     """
     first_end, last_start = text.find("\n\n"), text.rstrip().rfind("\n\n")
@@ -120,7 +120,7 @@ def settle_drafts(parts: list[PromptPart], text: str, drafts: list[int], code: l
     """Decide whether pasted configurations and programs are evidence or part of the instructions.
 
     If the user asks for a change or for something new ("Fix this"), neither is evidence. Otherwise
-    a configuration is evidence, and a program is evidence if the user asks about it ("Explain
+    configurations are evidence, and programs are evidence if the user asks about them ("Explain
     this") or there is other evidence.
 
     ``parts`` is changed in place. ``drafts`` has the indexes of the parts that are configurations
@@ -146,9 +146,9 @@ def settle_drafts(parts: list[PromptPart], text: str, drafts: list[int], code: l
 
 
 def without_examples(parts: list[PromptPart], pairs: AnsweredQuestions) -> Iterator[PromptPart]:
-    """Yield the parts; parts of questions that the prompt answers itself become instructions.
+    """Yield the parts; those in a question that the prompt answers itself become instructions.
 
-    Marked evidence stays, unless the question has a context of its own.
+    Marked evidence stays evidence, unless the question has a context of its own.
     """
     for part in parts:
         pair = pairs.at(part.start)

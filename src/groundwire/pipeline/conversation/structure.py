@@ -1,7 +1,7 @@
 """Finds the blocks of a prompt: between tags, fences, rules, quotes and marks such as [END].
 
-Closing marks are found in a few passes over the text, before it is divided. So finding the end of a
-block takes little time, whatever the prompt contains.
+All closing marks are found in a few passes over the text, before it is divided. So finding the end
+of each block takes little time, whatever the prompt contains.
 """
 
 import json
@@ -113,8 +113,9 @@ class Structure:
     def is_markup(self, block: Block) -> bool:
         """Return whether a block is XML data and not parts of a prompt, by the closing tags inside.
 
-        It is data if the names of at least half of these tags have no role, and all others have the
-        role of evidence, or ``PartRole.OPEN``, which leaves the purpose to the wording.
+        The block is data if the names of at least half of these tags have no role, and all other
+        names have the role of evidence, or the role ``PartRole.OPEN``, which stands for any
+        purpose.
         """
         n_within = self._n_closings(block)
         n_data = n_within[None] + n_within[PartRole.INFORM] + n_within[PartRole.OPEN]
@@ -140,7 +141,7 @@ class Structure:
         for quotes in _QUOTES:
             if text.startswith(quotes, position):
                 end = text.find(quotes, position + 3)
-                # The search takes linear time in all: a closed block is skipped as a whole, and
+                # All searches together take linear time: a closed block is skipped as a whole, and
                 # without closing quotes there are no further blocks of this kind.
                 if end < 0 or not text[position + 3 : end].strip():
                     return None
@@ -158,7 +159,7 @@ class Structure:
     def rule_at(self, line_start: int) -> tuple[int, Block | None] | None:
         """Return the end of the rule on this line, and the block up to the next equal rule, if any.
 
-        Return ``None`` if the line is not a rule. A rule is a line such as ``---``.
+        A rule is a line such as ``---``. Return ``None`` if the line is not a rule.
         """
         rule = _RULE.match(self._text, line_start)
         if rule is None:
@@ -200,7 +201,7 @@ def is_salutation(text: str) -> bool:
 
 
 def _end_lines(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield name and range of each end mark: ``[END CONTEXT]``, ``CONTEXT END``, ``[/CONTEXT]``."""
+    """Yield the name and range of end marks such as ``[END CONTEXT]`` and ``[/CONTEXT]``."""
     if "[/" not in text and "end" not in text.lower():
         return
     for match in _END_LINE.finditer(text):

@@ -15,8 +15,8 @@ def divide_transcript(data: object) -> tuple[object, object]:
     """Divide a conversation into the bodies of its request and its response; neither is validated.
 
     Args:
-        data: ``{"request": ..., "response": ...}``, or a request whose last message is that of the
-            assistant. This message becomes the only choice of the response.
+        data: ``{"request": ..., "response": ...}``, or a request whose last message is the
+            assistant's. This message becomes the only choice of the response.
 
     Raises:
         InvalidConversationError: If the data has neither of these forms.

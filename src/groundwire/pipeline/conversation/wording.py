@@ -19,7 +19,7 @@ _ENDS_QUOTING = re2.compile(
     r"(?:[:：]|\b(?:said|says|wrote|writes|texted|replied|answered|reads|states|told me))"
     r"[ \t,]*[\"“„«][^\"”“»]{20,}[\"”“»][\s.!]*$"
 )
-#: A short sentence that says only how to answer: "Just the number, no explanation."
+#: Matches a short sentence that says only how to answer: "Just the number, no explanation."
 _ON_THE_FORM = re2.compile(
     r"(?i)\W*(?:(?:just|only) (?:the|a|one) \w+(?: \w+)?"
     r"(?:,? (?:no|without|please|nothing)\b.{0,40})?"
@@ -29,7 +29,8 @@ _ON_THE_FORM = re2.compile(
 )
 _WORD = re.compile(r"\w[\w'’-]*")
 _SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*\s+|[。！？][”’」』）]*\s*|\n[ \t]*")
-#: Matches where a sentence begins to ask: "It opens at 9, when does it close?", "tell me when".
+#: Matches the place in a sentence at which it begins to ask, as after the comma in "It opens at 9,
+#: when does it close?".
 _ASKING_CLAUSE = re.compile(
     r"(?i)(?:[,;–—-]+|\n)\s+(?=(?:(?:and|so|then|but)\s)?"
     r"(?:(?:who|what|when|where|why|which|whose|how|is|are|does|did|can)\b[^.!?\n]*\?\W*$"
@@ -37,15 +38,16 @@ _ASKING_CLAUSE = re.compile(
     r"[^.!?,\n]*$|tell me\b))"
 )
 #: ``_MAX_CLAUSES`` limits the characters of a sentence that is divided at a question, of a text
-#: that may be a form, and of the beginning of a sentence in which an order is looked for.
-#: ``_MIN_WRAPPED`` is the fewest characters of a line that the next line may continue.
+#: that may be a form, and of the beginning of a sentence in which an order is looked for. The next
+#: line may continue a line only if that has at least ``_MIN_WRAPPED`` characters.
 _MAX_CLAUSES, _MIN_WRAPPED = 400, 50
 _MOST_FORM_WORDS = 12
-#: A placeholder in a form: ``<source>``, ``${index}``, ``{{name}}``, [1].
+#: Matches a placeholder in a form: ``<source>``, ``${index}``, ``{{name}}``, [1].
 _PLACEHOLDER = re.compile(r"<[A-Za-z][\w ,-]*>|\$?\{+[A-Za-z][\w ]*\}+|\[\d*\]")
 #: Words that may precede the verb of an order, in questions and wishes: "could you", "I want to".
 _ASKING_FOR = frozenset({"can", "could", "would", "you", "i", "want", "need", "to", "me", "help"})
-#: A question with its choices: "Which rock is it?", then "A. basalt" and "B) granite".
+#: Matches the choices of a question at the end of a text: "A. basalt" and "B) granite", each on its
+#: own line, after "Which rock is it?".
 _CHOICES = re.compile(r"[?？]\s*(?:\n\s*\(?(?:[A-Ha-h]|\d)[.)][^\n]*){2,}\s*\Z")
 _LEADING = " \t\r\n-*•>#+\"'“(["
 
@@ -59,7 +61,10 @@ class Wording(StrEnum):
 
 
 def concerns_the_task(text: str) -> bool:
-    """Return whether a text speaks to a model about its task: "answer from the context above"."""
+    """Return whether a text speaks to a model about its task.
+
+    An example is "Answer from the context above".
+    """
     if not text.isascii() and any(map(text.__contains__, listed("task without spaces"))):
         return True
     return not listed("task").isdisjoint(_words(text)) and _PHRASES["task"].search(text) is not None
@@ -77,7 +82,7 @@ def _said(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def points_back(text: str) -> bool:
-    """Return whether a text refers to evidence before it: "given the context above"."""
+    """Return whether a text refers to evidence before it, as in "given the context above"."""
     return _PHRASES["points back"].search(text) is not None
 
 
@@ -120,7 +125,7 @@ def wording_of(sentence: str, *, is_user: bool) -> Wording | None:
     if is_date and (":" in sentence or words[1:2] == ["is"]):
         return Wording.INSTRUCTS  # such a line tells the model the date, and is not evidence
     if not listed("I").isdisjoint(words):
-        # In "I read this: ..." a user quotes somebody else.
+        # A text such as "I read this: ..." informs, since the user quotes somebody else.
         return Wording.INFORMS if is_user and _ENDS_QUOTING.search(sentence) else Wording.ASKS
     if is_user and speaks_of_us(words) and not has_figure(words):
         return Wording.ASKS
@@ -133,7 +138,7 @@ def has_figure(words: list[str]) -> bool:
 
 
 def _orders_in_a_clause(sentence: str, words: list[str]) -> bool:
-    """Return whether an order follows a condition: "When asked, say that it is new"."""
+    """Return whether an order follows a condition, as in "When asked, say that it is new"."""
     if words[0] not in listed("before clauses") or "," not in sentence:
         return False
     clauses = (_words(clause) for clause in sentence[:_MAX_CLAUSES].split(",")[1:])
@@ -162,7 +167,7 @@ def instructs_the_model(text: str) -> bool:
 
 
 def goes_on(sentence: str) -> bool:
-    """Return whether a sentence continues the one before it: "She is 300 years old"."""
+    """Return whether a sentence continues the one before it, as does "She is 300 years old"."""
     return not listed("go on").isdisjoint(sentence.lower().split(maxsplit=1)[:1])
 
 
@@ -177,7 +182,7 @@ def is_imperative(words: list[str]) -> bool:
 
 
 def informs_as_block(text: str) -> bool:
-    """Return whether the text of a block informs; a manual with orders to its reader does too."""
+    """Return whether the text of a block informs; even a manual with orders to its reader does."""
     n_sentences = n_of_task = n_informing = 0
     for sentence, words in _said(text):
         n_sentences += 1
@@ -232,7 +237,7 @@ def has_choices(text: str) -> bool:
 def asks_for_work(text: str) -> bool:
     """Return whether a text asks to make or change something other than a report.
 
-    "Fix this" does, and "Write a summary" does not.
+    "Fix this" asks for work, but "Write a summary" asks only for a report.
     """
     return any(
         words[0] in listed("work") and listed("reports").isdisjoint(words)
@@ -254,7 +259,7 @@ def asks_for_a_report(text: str) -> bool:
 
 
 def _requests(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each sentence, and its words in lower case without a "could you" at the beginning."""
+    """Yield each sentence, and its lower-case words after a beginning such as "could you"."""
     for sentence, words in _said(text):
         while len(words) > 1 and words[0] in listed("before orders") | _ASKING_FOR:
             words = words[1:]
@@ -264,8 +269,8 @@ def _requests(text: str) -> Iterator[tuple[str, list[str]]]:
 def n_before_question(text: str, ranges: list[tuple[int, int]]) -> int:
     """Count the sentences before the question with which a text ends.
 
-    The question is the whole last line; if the text has only one line, its last sentence. All
-    sentences are counted if the last is not a question, or if there is only one.
+    The question is the whole last line or, if the text has only one line, its last sentence. All
+    sentences are counted if the last one is not a question, or if there is only one.
     """
     if len(ranges) < 2 or not text[slice(*ranges[-1])].rstrip().endswith(("?", "？")):
         return len(ranges)
@@ -289,8 +294,8 @@ def sentences_of(text: str) -> list[tuple[int, int]]:
 def _is_wrapped(text: str, start: int, end: re.Match[str]) -> bool:
     """Return whether a sentence goes on after a line end.
 
-    It does if the line is long and does not end with a colon or semicolon, and the next line begins
-    with a lower-case letter or a quote.
+    It goes on if the line is long and does not end with a colon or semicolon, and the next line
+    begins with a lower-case letter or a quotation mark.
     """
     if end[0][0] != "\n":
         return False

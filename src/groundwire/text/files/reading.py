@@ -84,10 +84,7 @@ def conversion(encoding: str) -> str:
 
 
 def no_text(data: bytes) -> str:
-    """Say by the bytes of a file that it is not text, and how to get its text.
-
-    The result is the kind of the file with a remedy; it is empty if the file may be text.
-    """
+    """Say which kind of file some bytes begin, and how to get its text; empty if it may be text."""
     return next((what for mark, what in _NO_TEXTS.items() if data.startswith(mark)), "")
 
 

@@ -67,8 +67,8 @@ def other_data(before: Mapping[str, str], now: Mapping[str, str]) -> str:
 def to_json(data: object, *, indent: int | None = None) -> str:
     """Return data as JSON text in ASCII.
 
-    So the text hides nothing on a terminal, and has no U+2028 or U+0085, which some readers of JSON
-    Lines treat as the end of a line.
+    A text in ASCII hides nothing on a terminal, and has no U+2028 or U+0085, which some readers of
+    JSON Lines treat as the end of a line.
     """
     return json.dumps(data, ensure_ascii=True, indent=indent, default=_plain)
 
@@ -104,7 +104,8 @@ def drop_cut_line(path: Path, take: Callable[[int, bytes], None]) -> None:
     ``take`` is called with the number of each complete line, from 1, and the line.
 
     Raises:
-        WrittenError: If the file is compressed with gzip.
+        WrittenError: If the file is compressed with gzip, or its only line is cut short and does
+            not begin as results do.
     """
     n_bytes = 0
     with path.open("rb") as stream:

@@ -18,9 +18,9 @@ These are not quantities: "one" alone, ordinal words, weekday names, list marker
 Two quantities are equal in these cases, among others:
 
 * numbers, if they have the same base unit, and their values differ by at most one in a million. If
-  the units were written with different names, by at most 0.5 % (0.5 degrees for temperatures),
-  because conversions in prose are rounded: "1 mile" equals "1.61 km", but "1.60 km" does not equal
-  "1.61 km";
+  the units were written with different names, the values may differ by up to 0.5 % (0.5 degrees for
+  temperatures), because conversions in prose are rounded: "1 mile" equals "1.61 km", but "1.60 km"
+  does not equal "1.61 km";
 * "165 degrees" without a scale equals 165 °F and 165 °C;
 * ages are numbers without a unit: "15-year-old", "15 years old" and "aged 15" are equal;
 * a year alone equals the year of a date; "1990s" is the number 1990;

@@ -13,8 +13,8 @@ from groundwire.text.quantities.quantity import Date, Quantity, QuantityKind
 _EXACT = 1e-6
 # Greatest relative difference of values that may be rounded, from a conversion or a calculation.
 _ROUNDED = 0.005
-#: The most numbers and years of the evidence for which :attr:`QuantityIndex._derived` is computed:
-#: among many numbers, some pair gives almost any result.
+#: Highest number of different numbers and years in the evidence for which the results of
+#: :attr:`QuantityIndex._derived` are computed. Of many numbers, some pair gives almost any result.
 _FEW = 12
 # ``_DEGREES``: base unit of degrees → the base unit that may be meant instead. ``_POUNDS``: name of
 # a pound, as money or weight → the name that may be meant instead.
@@ -89,7 +89,7 @@ class QuantityIndex:
     def _has_twin(self, quantity: Quantity) -> bool:
         """Return whether the evidence has the same number with a unit that may mean the same.
 
-        "20 °C" and "20 °F" may be written as "20°", and "55 pounds" may be "£55".
+        "20°" may mean "20 °C" or "20 °F", and "55 pounds" may mean "£55" or a weight.
         """
         unit, name = _DEGREES.get(quantity.unit or ""), _POUNDS.get(quantity.name or "")
         return any(
@@ -134,7 +134,7 @@ class QuantityIndex:
 
     @cached_property
     def _derived(self) -> list[float]:
-        """Numbers that can be computed from any two numbers or years of the evidence, ascending.
+        """Numbers that can be computed from two numbers or years of the evidence, ascending.
 
         The list is empty if the evidence has fewer than two different numbers and years, or more
         than ``_FEW``. Zeros are left out.

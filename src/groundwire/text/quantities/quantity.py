@@ -12,7 +12,7 @@ class QuantityKind(StrEnum):
     DATE = "date"
 
 
-#: Year, month and day of a date; ``None`` for each of them that is not stated.
+#: Year, month and day of a date; ``None`` for each part that is not stated.
 Date = tuple[int | None, int | None, int | None]
 
 

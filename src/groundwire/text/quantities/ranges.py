@@ -1,8 +1,8 @@
 """Joins two quantities side by side: the ends of a range, or the parts of one amount.
 
 In a range, the unit ("10-12 km"), the magnitude ("$2-3 million"), the half of the day ("9-11 PM")
-or the month ("29-31 March") is stated once and holds for both ends. Two parts make up one amount in
-"4 h 23 min" and "5 feet 8 inches".
+or the month ("29-31 March") may be stated once and hold for both ends. Two parts make up one amount
+in "4 h 23 min" and "5 feet 8 inches".
 """
 
 import re

@@ -37,9 +37,10 @@ class _Count:
 
     Attributes:
         group: The part that the next magnitude multiplies: 300 in "two million three hundred".
-        room: The next small number must be below this one: 100 after "hundred", 10 after "twenty".
+        room: Number that the next small number must be below: 100 after "hundred", 10 after
+            "twenty".
         total: The sum of the groups before: 2,000,000 in "two million three hundred".
-        limit: The next magnitude must be below this one: 1,000,000 after "million".
+        limit: Factor that the next magnitude must be below: 1,000,000 after "million".
     """
 
     group: float

@@ -7,7 +7,7 @@ from pathlib import Path
 from groundwire.text.segment.characters import ALNUM
 from groundwire.text.word_lists import read_word_sets
 
-#: The most characters of a word that can be an abbreviation.
+#: Highest number of characters of a word that can be an abbreviation.
 MAX_WORD_CHARS = 24
 _LAST_TOKEN = re.compile(r"[^\W_]+(?:\.[^\W_]+)*\Z")
 #: Matches a name before "v.", as in the names of cases: "Roe v. Wade".

@@ -8,7 +8,7 @@ from groundwire.text.segment.characters import BLANKS
 from groundwire.text.segment.inline_code import code_span_end
 from groundwire.text.segment.view import View
 
-#: The most ids in a citation. Brackets with more ids, such as ``[1-999999]``, are not a citation.
+#: Limit on the ids in a citation. Brackets with more ids, such as ``[1-999999]``, are no citation.
 MAX_CITED_IDS = 50
 
 _INSIDE = r"A-Za-z0-9_^,; \t\u00a0\u202f–—\-"

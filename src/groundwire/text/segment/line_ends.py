@@ -32,7 +32,7 @@ def decide_at_break(view: View, start: int, position: int) -> BoundaryDecision:
 
 
 def after_cited_line(view: View, line_break: int) -> int | None:
-    """Return where the next line's citations end; ``None`` unless it has them and nothing else."""
+    """Return the end of the citations on the next line; ``None`` unless it has only citations."""
     line = _next_line(view, line_break)
     if view.at(line) not in ("[", "("):
         return None

@@ -33,7 +33,7 @@ class OpenLine:
 
     Attributes:
         kind: Kind of the line.
-        has_begun: Whether the text of the line has begun, after which it has no more marks.
+        has_begun: Whether the text of the line has begun; marks stand only before the text.
         fence: The mark that opened the code block around the line; empty outside of code.
     """
 

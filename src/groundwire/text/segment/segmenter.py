@@ -64,7 +64,7 @@ class Segmenter:
 
     @property
     def text(self) -> str:
-        """All text fed so far; a read joins the deltas, so do not read it after every delta."""
+        """All text fed so far. Each read joins the deltas, so a read after every delta is slow."""
         if len(self._parts) > 1:
             self._parts = ["".join(self._parts)]
         return self._parts[0] if self._parts else ""

@@ -73,7 +73,8 @@ def _strong_stop(view: View, run_end: int) -> int | None:
     closed = view.run(_CJK_CLOSERS, run_end)
     char = view.at(closed)
     if closed > run_end and char and char in "と、，,":
-        return None  # 「行く。」と言った: the quotation is part of the sentence
+        # In 「行く。」と言った ("I will go," he said), the quotation is part of the sentence.
+        return None
     return _tail_end(view, closed)
 
 
