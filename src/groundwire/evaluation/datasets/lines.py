@@ -71,7 +71,7 @@ def suffix_of(path: Path) -> str:
 
 
 def lines_of(path: Path) -> Iterator[Line]:
-    """Yield the raw rows of a file; the format is told by the file's suffix, or JSON.
+    """Yield the raw rows of a file: CSV, TSV or Parquet by its suffix, else JSON.
 
     Raises:
         DatasetError: If the file does not have this format.
