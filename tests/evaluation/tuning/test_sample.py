@@ -86,6 +86,7 @@ def test_what_is_drawn_does_not_depend_on_the_order_in_which_rows_were_judged() 
     rows = judged([Row(score=n / 10, context=str(n % 3)) for n in range(9)])
     forth, back = (sampled(each) for each in (rows, rows[::-1]))
     assert forth.scores.tolist() == back.scores.tolist()
+    assert forth.contexts.tolist() == back.contexts.tolist() == [0, 1, 2] * 3
 
 
 def test_a_failed_check_has_no_score() -> None:

@@ -151,8 +151,8 @@ def sample_of(header: Header, rows: Iterable[JudgedRow], *, by: str | None = Non
         KeyError: If a detection is malformed; TypeError, ValueError and AttributeError mean the
             same.
     """
-    counts, numbers = RowCounts(), dict[str, int]()
-    found: dict[int, tuple[int, float, bool, bool, str]] = {}
+    counts = RowCounts()
+    found: dict[int, tuple[str, float, bool, bool, str]] = {}
     columns: set[str] = set()
     for row in rows:
         detection = detection_in(row)
@@ -167,24 +167,25 @@ def sample_of(header: Header, rows: Iterable[JudgedRow], *, by: str | None = Non
             )
         values = {"task": row.task, **row.columns}
         columns.update(values)
-        context = numbers.setdefault(row.context_id, len(numbers))
         group = "" if by is None else values.get(by, "")
         worst = np.nan
         if judged.has_verdict and detection is not None:
             worst = _worst(detection, header.detector.score)
-        found[row.row] = (context, worst, row.hallucinated, not judged.has_verdict, group)
+        found[row.row] = (row.context_id, worst, row.hallucinated, not judged.has_verdict, group)
     if found and by is not None and by not in columns:
         known = ", ".join(sorted(columns))
         raise SampleError(f"no row has the column {by!r}. Columns here: {known}.")
-    # Sorted by row, so that draws of answers do not depend on the order in which rows were judged.
+    # Sorted by row, so that draws of answers and of contexts do not depend on the order in which
+    # rows were judged.
     kept = [found[number] for number in sorted(found)]
+    numbers = {each: n for n, each in enumerate(dict.fromkeys(each[0] for each in kept))}
     if len({each[-1] for each in kept}) > MAX_GROUPS:
         raise SampleError(
             f"the column {by!r} has more than {MAX_GROUPS:,} values. Name one that tells a few "
             "groups apart."
         )
     sample = LabelledSample(
-        np.array([each[0] for each in kept], np.intp),
+        np.array([numbers[each[0]] for each in kept], np.intp),
         np.array([each[1] for each in kept], np.float64),
         np.array([each[2] for each in kept], np.bool_),
         np.array([each[3] for each in kept], np.bool_),
