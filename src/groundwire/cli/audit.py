@@ -9,11 +9,11 @@ import click
 
 from groundwire.cli.console import show
 from groundwire.cli.options import command, commands, option
-from groundwire.cli.progress import count_of
 from groundwire.cli.settings import StoreOptions
 from groundwire.cli.status import ExitStatus
 from groundwire.cli.store_change import run
 from groundwire.errors import SettingError
+from groundwire.text.screen import count_of
 
 if TYPE_CHECKING:
     from groundwire.config import Config

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from groundwire.text.screen import count_of
+
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
@@ -109,8 +111,3 @@ def lines() -> Callable[..., None]:
 def count_rows(n_rows: int) -> str:
     """Format a number of rows, such as ``1,200 rows``."""
     return count_of(n_rows, "row")
-
-
-def count_of(number: int, what: str) -> str:
-    """Format a number of things, such as ``1 key`` or ``2 keys``."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -20,11 +20,8 @@ class ExitStatus(IntEnum):
 
 #: Value of an outcome → exit status. Importing ``Outcome`` would take 5 ms of ``--help``.
 _OF_OUTCOME = {
-    "grounded": ExitStatus.PASSED,
-    "skipped": ExitStatus.PASSED,
-    "hallucinated": ExitStatus.FLAGGED,
-    "partial": ExitStatus.FLAGGED,
-    "unverified": ExitStatus.FLAGGED,
+    **dict.fromkeys(("grounded", "skipped"), ExitStatus.PASSED),
+    **dict.fromkeys(("hallucinated", "partial", "unverified"), ExitStatus.FLAGGED),
     "unavailable": ExitStatus.FAILED,
 }
 

@@ -9,7 +9,7 @@ from groundwire.render.descriptions import MarkedStretch
 from groundwire.render.html import render_text
 from groundwire.render.terminal import mark_words
 from groundwire.text.quotes import excerpt
-from groundwire.text.screen import one_line
+from groundwire.text.screen import count_of, one_line
 from groundwire.verify.budget import Amount
 from groundwire.verify.citations import CitationFinding, CitationStatus
 from groundwire.verify.report import ClaimReport, VerificationReport
@@ -84,7 +84,7 @@ def report_to_terminal(report: VerificationReport, *, color: bool) -> str:
         asides=sorted(Counter(kind for kind, _ in report.setup.asides).items()),
         is_read=lambda judged: isinstance(judged, Readout),
         short=short,
-        counted=_counted,
+        counted=count_of,
         excerpt=excerpt,
         GRAVE=_GRAVE,
         MAX_UNSCORED_SHOWN=MAX_UNSCORED_SHOWN,
@@ -109,7 +109,7 @@ def describe_outcome(report: VerificationReport) -> str:
     if report.error is not None:
         return f"not verified ({report.error_type}): {one_line(report.error)}"
     n_flagged = sum(each.flagged for each in report.details)
-    parts = _counted(len(report.details), report.setup.noun.removesuffix("s"))
+    parts = count_of(len(report.details), report.setup.noun.removesuffix("s"))
     if n_flagged:
         return f"flagged: {n_flagged:,} of {parts}"
     if report.truncated:
@@ -148,7 +148,7 @@ def describe_verifier(report: VerificationReport) -> str:
     took = ""
     if cost.calls:
         n_tokens = round(cost.prompt_tokens + cost.completion_tokens)
-        took = f", {_counted(round(cost.calls), 'call')}, {_counted(n_tokens, 'token')}"
+        took = f", {count_of(round(cost.calls), 'call')}, {count_of(n_tokens, 'token')}"
     errs = describe_passing(report)
     return one_line(f"{report.setup.backend} {report.setup.verifier_model}") + took + errs
 
@@ -213,7 +213,3 @@ def short(name: str) -> str:
 def _range(low: float, high: float, *, digits: int) -> str:
     ends = [f"{low:.{digits}f}", f"{high:.{digits}f}"]
     return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
-
-
-def _counted(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Makes text safe to print on a terminal, by replacing control and invisible characters."""
+"""Writes texts for a terminal: replaces control and invisible characters, and counts things."""
 
 import re
 
@@ -35,3 +35,8 @@ def _write_out(match: re.Match[str]) -> str:
     if code == 0x7F:
         return "␡"
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def count_of(number: int, what: str) -> str:
+    """Format a number of things, such as ``1 key`` or ``2 keys``."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
