@@ -4,7 +4,16 @@ import pytest
 
 from groundwire import repair
 from groundwire.detection.example import Example
-from groundwire.detection.values import Aside, AsideKind, Claim, Detection, Label, Outcome, Span
+from groundwire.detection.values import (
+    Aside,
+    AsideKind,
+    Claim,
+    Detection,
+    Entailment,
+    Label,
+    Outcome,
+    Span,
+)
 from groundwire.engine.models import BASE_PACKAGE
 from groundwire.explain.removal import removable, stands_after
 from groundwire.text.segment import segment
@@ -18,11 +27,16 @@ def detection(
     *,
     label: Label = Label.UNSUPPORTED,
     probability: float = 0.95,
+    neutral: float | None = 0.95,
     marked: str = LOST,
     kinds: dict[str, AsideKind] | None = None,
 ) -> Detection:
     """A detection in which the words of ``marked`` are marked, and ``kinds`` names the asides."""
     claims, asides = [], []
+    rest = round((1 - (neutral or 0)) / 2, 6)
+    read = None
+    if neutral is not None:
+        read = Entailment(entailment=rest, neutral=neutral, contradiction=rest)
     for part in segment(answer):
         text = answer[part.start : part.end]
         if kinds and text in kinds:
@@ -37,6 +51,7 @@ def detection(
                 label=label if spans else Label.SUPPORTED,
                 probability=probability if spans else 0.1,
                 spans=spans,
+                entailment=read,
             )
         )
     whole = FixedDetector().detect(sources=["A tower."], answer=answer)
@@ -115,6 +130,8 @@ def test_other_words_of_a_sentence_stay(answer: str, marked: str) -> None:
     [
         detection(f"It is high. {LOST}", label=Label.CONTRADICTED),
         detection(f"It is high. {LOST}", probability=0.92),
+        detection(f"It is high. {LOST}", neutral=0.89),
+        detection(f"It is high. {LOST}", neutral=None),
         detection(f"It is high. {LOST}", marked="Ann Bell"),
         detection(f"{LOST} It is high."),
         detection(f"1. It is high.\n2. {LOST}\n3. It is red."),

@@ -12,8 +12,10 @@ from groundwire.text.vocabulary import words
 #: annotator marked. Of 371 shorter texts that nothing supports in the validation answers, 14 are
 #: taken out as clauses.
 _SURE = 0.93
-#: A sentence is taken out only if at least this share of its characters is marked.
-_MOST_MARKED = 0.7
+#: A sentence is taken out only if at least this share of its characters is marked, and if the
+#: evidence says nothing about it with at least this probability (``entailment.neutral``). Right
+#: sentences in words that no source has get lower values.
+_MOST_MARKED, _SILENT = 0.7, 0.9
 #: A clause is taken out only if it has at least this many words. It must also be marked as a whole,
 #: follow a comma or dash, and end the sentence.
 _CLAUSE_WORDS = 3
@@ -64,9 +66,9 @@ def removable(detection: Detection, claim: Claim) -> tuple[int, int] | None:
     """
     if claim.label is not Label.UNSUPPORTED or (claim.probability or 0) < _SURE:
         return None
-    marked = sum(span.end - span.start for span in claim.spans)
-    found = _clause(claim)
-    if not found and marked >= _MOST_MARKED * (claim.end - claim.start):
+    marked = sum(span.end - span.start for span in claim.spans) / (claim.end - claim.start)
+    found, read = _clause(claim), claim.entailment
+    if not found and marked >= _MOST_MARKED and read is not None and read.neutral >= _SILENT:
         found = _sentence(detection, claim)
     return found if found and _is_closed(detection.answer[slice(*found)]) else None
 
