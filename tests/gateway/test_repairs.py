@@ -110,12 +110,16 @@ def test_a_right_answer_is_not_changed(
 
 
 def test_a_sentence_is_repaired_before_the_next_one_arrives(running: dict[str, Gateway]) -> None:
-    own, events = running["sentence"], CHAT.events(BAD)
+    own, gate = running["sentence"], Gate()
+    events: list[Piece] = [*CHAT.events(BAD)]
+    events.insert(next(n for n, each in enumerate(events) if b"330 m" in each), gate)
     own.upstream.script(Script.sse(events))
     with own.asking(CHAT.request(stream=True, **SOURCED)) as answer:
-        data = data_of(answer.read())
-    pieces = [piece for piece in CHAT.pieces_of(data) if piece]
-    assert pieces == ["The tower was", " opened in 1889", ".", " It is", " 330 m tall."]
+        incoming, seen = answer.iter_raw(), b""
+        while b"opened in 1889" not in seen:
+            seen += next(incoming)
+        gate.open()
+        assert CHAT.text_of(seen + b"".join(incoming)) == REPAIRED
 
 
 @EACH
