@@ -42,6 +42,16 @@ def test_a_range_is_not_replaced_by_one_value() -> None:
     assert not any("47,000" in text for text in of_range)
 
 
+def test_a_number_of_things_is_not_replaced_by_one_of_other_things() -> None:
+    source = "It takes 11 votes of 12 jurors, within 14 days."
+    found = Candidates.of(held("It takes nine jurors and 4 weeks.", "nine jurors", source))
+    of_jurors = {each.text for each in found.replacements if each.old == "nine jurors"}
+    assert "12 jurors" in of_jurors
+    assert "11 votes" not in of_jurors
+    found = Candidates.of(held("It takes nine jurors and 4 weeks.", "4 weeks", source))
+    assert "14 days" in {each.text for each in found.replacements if each.old == "4 weeks"}
+
+
 def test_the_places_of_words_go_through_all_lines() -> None:
     claim, lines = "It opened in 1950.", ("A tower.", "It opened in 1889.")
     found = Candidates.of(held(claim, "1950", *lines))

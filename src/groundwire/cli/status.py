@@ -2,10 +2,6 @@
 
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from groundwire.detection.values import Outcome
 
 
 class ExitStatus(IntEnum):
@@ -26,6 +22,6 @@ _OF_OUTCOME = {
 }
 
 
-def exit_status(outcomes: Iterable["Outcome"]) -> ExitStatus:
+def exit_status(outcomes: Iterable[str]) -> ExitStatus:
     """Return the exit status of the worst of some outcomes; without outcomes, ``PASSED``."""
     return max((_OF_OUTCOME[outcome] for outcome in outcomes), default=ExitStatus.PASSED)

@@ -131,8 +131,9 @@ class _Run:
     """Consecutive words of a text: the indices of the first and the last word, and the offsets.
 
     ``values`` has the quantities in the run; of a range that is only partly in the run, both ends.
-    ``content`` has the stems of the content words. ``is_bound`` is true if the run has a quantity
-    and words such as "above", or follows such words.
+    ``content`` has the stems of the content words. ``counted`` has those of the words beside
+    quantities, such as "jurors" in "nine jurors"; without quantities it is empty. ``is_bound`` is
+    true if the run has a quantity and words such as "above", or follows such words.
     """
 
     first: int
@@ -141,6 +142,7 @@ class _Run:
     end: int
     values: list[Quantity]
     content: frozenset[str]
+    counted: frozenset[str]
     is_bound: bool
 
     @property
@@ -190,8 +192,10 @@ class _Text:
             end = max(end, found[-1][1])
         values = [each for value in found for each in value[2]]
         content = content_of(self.words[first : last + 1])
+        beside = (n for n in range(first, last + 1) if values and self.classes[n] == _OTHER)
+        counted = content_of(self.words[n] for n in beside)
         is_bound = bool(values) and bool(_BOUND.search(self.text, max(0, start - 12), end))
-        return _Run(first, last, start, end, values, content, is_bound)
+        return _Run(first, last, start, end, values, content, counted, is_bound)
 
     def runs(self, longest: int) -> list[_Run]:
         """Return the runs of at most ``longest`` words within a clause, without words of data."""
@@ -243,7 +247,8 @@ def _fitting(runs: list[_Run], line: _Text, claim: _Text, part: _Run) -> list[_R
     single word that is a value can be replaced only by a value, and words without a value only by
     words that do not both begin and end with a value. A value that is a bound in the line, as in
     "above $500", must be a bound in the claim too. A range is not replaced by a single value, which
-    may lie within the range.
+    may lie within the range; nor is a number of things ("nine jurors") replaced by one of others
+    ("11 votes").
     """
     theirs, ours = line.classes, claim.classes
     is_function = ours[part.first] == _FUNCTION, ours[part.last] == _FUNCTION
@@ -261,6 +266,7 @@ def _fitting(runs: list[_Run], line: _Text, claim: _Text, part: _Run) -> list[_R
             else is_value or part.values
         )
         and not (run.content and run.content <= rest)
+        and not (part.counted and run.counted and part.counted.isdisjoint(run.counted))
         and run.is_bound <= part.is_bound
         and len(run.values) >= len(part.values)
     ]

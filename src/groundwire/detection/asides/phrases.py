@@ -92,9 +92,7 @@ _PHRASES = (
 )
 #: Matches a word that each phrase of ``absences`` has. Their pattern is compiled when a text has
 #: such a word, because that takes 20 ms.
-_LACKS = re.compile(
-    r"\bno\b|not\b|nothing\b|\bnone\b|neither\b|n['’]t\b|\bsilent\b|unable\b", re.IGNORECASE
-)
+_LACKS = re.compile(r"\bno\b|not(?:hing)?\b|none\b|neither\b|n['’]t\b|silent\b|unable\b", re.I)
 #: Matches signs that a text such as "The sources do not say ..." may state a fact as well. They are
 #: brackets, digits, quotation marks, a second clause, and the beginning of one.
 _STATES = re.compile(
