@@ -17,7 +17,7 @@ from corpus import Sample, samples
 from groundwire import Example
 
 #: Bars for memory and disk, by the detector that is loaded by default.
-BARS_MB = {"reader-small": (450, 280), "reader-base": (900, 380)}
+BARS_MB = {"reader": (450, 280), "reader-base": (900, 380)}
 #: What every virtual environment has.
 _TOOLS = ("pip", "setuptools", "wheel", "_distutils_hack", "pkg_resources", "distutils-precedence")
 _STEPS = ("started", "imported", "loaded", "first verdict", "cache full", "after a batch", "peak")

@@ -167,7 +167,9 @@ def test_nothing_refers_to_the_machine_it_was_written_on() -> None:
     found = [
         f"{path.relative_to(ROOT)}: {match.group()}"
         for path in texts
-        if path != Path(__file__) and path.name != "tokenizer.json"
+        if path != Path(__file__)
+        and path.name != "tokenizer.json"
+        and "node_modules" not in path.parts  # what others wrote
         for match in elsewhere.finditer(path.read_text(encoding="utf-8"))
     ]
     assert found == []

@@ -190,6 +190,7 @@ class Stream:
             # read only the passages that they need.
             self._session.close()
             self._take([*segments, *self._segmenter.finish()], is_end=True)
+            self._check_open()
             self._detection = self._conclude(self.text)
             self.close()
         return self._detection

@@ -3,6 +3,7 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from groundwire.config.tree import Gateway
 from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.release import Release
 from groundwire.pipeline import Flow, Pipeline, RequestContext
-from tests.gateway.chats import fixed, request
+from tests.gateway.chats import WRONG, fixed, request
 
 pytestmark = pytest.mark.asyncio
 
@@ -59,3 +60,45 @@ async def test_a_check_of_a_client_that_left_before_it_began_never_begins() -> N
         frees.set()
         await asyncio.get_running_loop().run_in_executor(threads, lambda: None)
     assert pipeline.n_opened == 0
+
+
+async def test_text_that_waited_is_judged_although_the_first_to_ask_has_left() -> None:
+    """As when a client leaves during the last check, and the record of the answer is written."""
+    frees = Event()
+    with ThreadPoolExecutor(1) as threads, Watched(fixed()) as pipeline:
+        checks = begun(pipeline, threads, timeout_s=10)
+        checks[0].feed("It is tall. ")
+        await asyncio.get_running_loop().run_in_executor(threads, lambda: None)
+        await asyncio.sleep(0.01)
+        threads.submit(frees.wait)
+        checks[0].feed(f"It is {WRONG}")
+        first = asyncio.create_task(checks.finish())
+        await asyncio.sleep(0.01)
+        first.cancel()
+        again = asyncio.create_task(checks.finish())
+        await asyncio.sleep(0)
+        frees.set()
+        (checked,) = await again
+    assert checked.outcome == "hallucinated"
+    assert checked.answer.text == f"It is tall. It is {WRONG}"
+
+
+async def test_a_check_that_is_closed_while_it_ends_fails() -> None:
+    with ThreadPoolExecutor(1) as threads, Watched(fixed()) as pipeline:
+        flow = pipeline.stream(pipeline.open(request()))
+        read = Event()
+        flow.feed("It is tall. ")
+        stream = flow._stream
+        assert stream is not None
+        judge = stream._session.read
+
+        def slow(*given: Any) -> Any:  # noqa: ANN401
+            flow.close()
+            read.set()
+            return judge(*given)
+
+        stream._session.read = slow  # type: ignore[method-assign]
+        checked = await asyncio.wrap_future(
+            threads.submit(lambda: flow.finish(rest=f"It is {WRONG}"))
+        )
+    assert (checked.outcome, checked.reason) == ("unavailable", "DetectionError")

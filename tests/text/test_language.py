@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.text.language import LANGUAGES, identify, is_foreign
+from groundwire.text.language import LANGUAGES, identify, is_foreign, writes_out
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,7 @@ def test_names_code_and_lists_do_not_make_an_english_text_foreign(text: str) -> 
 
 def test_a_curly_apostrophe_is_no_accent() -> None:
     assert not is_foreign("Des Moines doesn’t care.")
+
+
+def test_a_number_is_found_that_is_written_out_with_a_sharp_s() -> None:
+    assert writes_out("Es dauert dreißig Tage.", "30")

@@ -200,10 +200,11 @@ def test_another_pattern_reads_other_citations_and_no_brackets() -> None:
 
 
 def test_a_pattern_may_have_other_brackets() -> None:
-    assert cited("A is so. 【S1】 B is so.", citation_regex=r"【(?P<id>S\d+)】")[0] == (
-        "A is so.",
-        ("S1",),
-    )
+    answer = "A is so. 【S1】 B is so.\n\n【S1】: https://example.com/a"
+    assert cited(answer, citation_regex=r"【(?P<id>S\d+)】") == [
+        ("A is so.", ("S1",)),
+        ("B is so.", ()),
+    ]
 
 
 def test_a_pattern_may_have_letters_of_all_scripts_and_not_any_size() -> None:

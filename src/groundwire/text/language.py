@@ -120,7 +120,7 @@ def writes_out(text: str, figure: str) -> bool:
     if not figure.isdecimal() or int(figure) not in _NUMBERS:
         return False
     at = _NUMBERS.index(int(figure))
-    return any(numerals[at] in text.casefold() for numerals in _NUMERALS)
+    return any(numerals[at].casefold() in text.casefold() for numerals in _NUMERALS)
 
 
 def _by_words(text: str) -> str | None:

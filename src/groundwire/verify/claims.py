@@ -32,7 +32,8 @@ from groundwire.verify.errors import invalid_argument
 _MAX_PATTERN_BYTES = 2**20
 # A line such as "[S1]: https://...". If S1 is a span, the line is neither a claim nor a citation.
 _DEFINITION = re.compile(
-    r"^[ \t]*\[\^?([^\[\]\n]{1,64})\]:[ \t]*<?[a-z][a-z0-9+.-]{1,16}://[^\s<>]+>?[ \t]*$",
+    r"^[ \t]*[\[【［]\^?([^\[\]【】［］\n]{1,64})[\]】］]:"
+    r"[ \t]*<?[a-z][a-z0-9+.-]{1,16}://[^\s<>]+>?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
 # East Asian brackets are read as square brackets.
@@ -260,7 +261,7 @@ def _without_definitions(answer: str, known: frozenset[str]) -> str:
     def blank(line: re.Match[str]) -> str:
         return line.group() if ids.meaning(line[1].strip()) is None else " " * len(line.group())
 
-    return _DEFINITION.sub(blank, answer) if "]:" in answer else answer
+    return _DEFINITION.sub(blank, answer) if "://" in answer else answer
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:

@@ -8,7 +8,7 @@ from groundwire.config import Config, SettingOrigin, overrides_from_metadata
 from groundwire.config.kinds import written
 from groundwire.config.tenants import KINDS, METADATA
 from groundwire.control.tenants.record import TenantRecord, over, read_stored_policy
-from groundwire.errors import ConfigError
+from groundwire.errors import ConfigError, ModelError
 from groundwire.policy.policy import HallucinationPlugin, Overrides
 
 #: Field of a policy → its setting, for all fields whose setting is not ``check.FIELD``.
@@ -87,7 +87,7 @@ def _judging(
     try:
         name = known.choose(own).detector
         check(own)
-    except ConfigError as error:
+    except (ConfigError, ModelError) as error:
         problem = f"{error} Answers of this tenant cannot be checked."
         before = found["detector"].warning
         warning = problem if before is None else f"{before} {problem}"

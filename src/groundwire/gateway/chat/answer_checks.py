@@ -175,6 +175,7 @@ class AnswerCheck:
         self._wake = asyncio.Event()
         self._flow: Flow | None = None
         self._failure: str | None = None
+        self._ending: asyncio.Task[Checked] | None = None
         self._task = asyncio.create_task(self._work())
 
     def take(self, part: DeltaPart) -> None:
@@ -217,14 +218,19 @@ class AnswerCheck:
             answer: The whole answer, if it did not arrive in a stream; ``None`` if its parts were
                 given to :meth:`take`.
         """
-        if self.checked is None:
-            self._is_complete = True
-            self._wake.set()
-            await self._task
-            if answer is not None and answer.kind is AnswerKind.TEXT:
-                self._waiting = [answer.text]
-            rest = self._take_waiting()
-            self.checked = beside_json(await self._conclude(answer or self._answer, rest=rest))
+        # A task, since a caller that is cancelled, and calls again, must not lose what waited.
+        if self._ending is None:
+            self._ending = asyncio.create_task(self._end(answer))
+        return await asyncio.shield(self._ending)
+
+    async def _end(self, answer: Answer | None) -> Checked:
+        self._is_complete = True
+        self._wake.set()
+        await self._task
+        if answer is not None and answer.kind is AnswerKind.TEXT:
+            self._waiting = [answer.text]
+        rest = self._take_waiting()
+        self.checked = beside_json(await self._conclude(answer or self._answer, rest=rest))
         return self.checked
 
     def _take_waiting(self) -> str:
@@ -240,6 +246,8 @@ class AnswerCheck:
         """Cancel the check; a second call does nothing."""
         self._is_closed = True
         self._task.cancel()
+        if self._ending is not None:
+            self._ending.cancel()
         if self._flow is not None:
             self._flow.close()
 
