@@ -1,7 +1,7 @@
 """Pydantic models of requests and responses, from which the OpenAPI document is generated.
 
 Ids, names, metadata and policies are only described here. The registry of tenants validates them,
-because it serves the command line as well, and its errors are more helpful.
+because it also serves the command line, and its errors are more helpful.
 """
 
 from datetime import datetime

@@ -97,7 +97,7 @@ async def list_events(
     page = await control.trail.page(
         asked, cursor=cursor, limit=limit, newest_first=order == "newest"
     )
-    # No model validates the events, so that records that somebody has changed can be shown too.
+    # No model validates the events, so that even records that are no valid events can be shown.
     return answered({"events": [each.to_dict() for each in page.events], "next": page.next})
 
 
