@@ -229,14 +229,14 @@ class Detector:
         closes all detectors that share them.
 
         Args:
-            model: ``reader``, ``reader-small``, ``reader-base``, ``similarity`` or
-                ``similarity:hash``.
+            model: ``reader``, ``reader-small``, ``reader-base``, ``similarity``,
+                ``similarity:neural`` (the same as ``similarity``) or ``similarity:hash``.
             options: ``operating_point``, ``min_words``, ``min_probability``, ``min_pieces`` and
                 ``max_answer_chars``; see :meth:`load`.
 
         Raises:
             UnknownModelError: If ``model`` is none of these names.
-            ModelError: If the reader is not installed, or cannot be used.
+            ModelError: If the model is not installed, or cannot be used.
             SettingError: If a setting is outside its range, or not possible with the model.
             DetectionError: If this detector is closed, or was loaded before the process forked.
         """
@@ -259,7 +259,7 @@ class Detector:
 
     @property
     def cache(self) -> CacheStats | None:
-        """Counters of the cache of encoded texts; ``None`` if the detector has no such cache."""
+        """Counters of the cache of encoded texts; ``None`` for a detector without ``shared``."""
         return self._shared.cache.stats if self._has_cache else None
 
     @property
@@ -522,7 +522,7 @@ class Detector:
 
 
 def _embedded(name: str, manifest: Manifest | None, shared: SharedResources) -> ScoringBackend:
-    """Check the hashes of the files of a reader or of a similarity detector, and load it."""
+    """Load a reader or, without a manifest, the similarity detector; check the files' hashes."""
     verify(manifest or find_model())
     if manifest is not None:
         return Reader.load(manifest, shared)

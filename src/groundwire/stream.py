@@ -168,8 +168,8 @@ class Stream:
         """End the answer, and judge its remaining claims; a second call returns the same detection.
 
         Args:
-            rest: The last piece of text. It is judged together with what waits, which takes less
-                time than to feed it first: threads judge all of these claims at once.
+            rest: The last piece of text. To pass it here takes less time than to feed it first:
+                its claims and the waiting claims are then judged together, by several threads.
 
         Returns:
             The detection, equal to that of the same text in one piece.
@@ -213,7 +213,7 @@ class Stream:
         )
 
     def close(self) -> None:
-        """Take no more text, and stop reading sources in the background.
+        """Refuse further text, and stop reading sources in the background.
 
         A second call does nothing.
         """
@@ -252,9 +252,9 @@ class Stream:
         return claims
 
     def _without_asides(self, segments: list[Segment], *, is_end: bool) -> list[Segment]:
-        """Return the segments that make claims, and record the asides, such as greetings.
+        """Return the segments that are no asides; record the asides, such as greetings.
 
-        A segment that may be an aside waits for the text after it.
+        A segment waits if the text after it may make it an aside.
         """
         if not (segments or is_end):
             return []
@@ -348,11 +348,11 @@ class Stream:
         )
 
     def _is_remark(self, claim: Claim, scores: ClaimScores) -> bool:
-        """Return whether a claim that is flagged or unrelated is only a remark.
+        """Return whether a claim is flagged or unrelated, and yet only a remark.
 
-        It is a remark if a model finds that it claims nothing, or if it says that the sources lack
-        something for which indeed no source has a word. The result is false for the similarity
-        detector, and if a rule finds a conflict other than ``unrelated``.
+        A claim is a remark if a model finds that it claims nothing, or if it only says that the
+        sources lack something, and no source has the words for that thing. The result is false for
+        the similarity detector, and if a rule finds a conflict other than ``unrelated``.
         """
         is_doubted = bool(claim.spans) or claim.reason is Reason.UNRELATED
         if not is_doubted or {c.kind for c in scores.conflicts} - {ConflictKind.UNRELATED}:
@@ -363,7 +363,10 @@ class Stream:
         return is_remark or self._finder.is_absence(claim.text)
 
     def _is_badly_read(self, segment: Segment, scores: ClaimScores) -> bool:
-        """Return whether a judged claim or its evidence is in a language the model reads badly."""
+        """Return whether the model reads the language of a judged claim, or of its evidence, badly.
+
+        Only the best evidence counts: its own text, and its source as a whole.
+        """
         if not self._reads_english_only or scores.reason is not None:
             return False
         if is_foreign(self.text[segment.start : segment.end]):
@@ -372,9 +375,10 @@ class Stream:
         return any(is_foreign(line.text) or line.source_id in self._foreign_ids for line in best)
 
     def _figures_alone(self, scores: ClaimScores) -> ClaimScores:
-        """Return scores that flag only the numbers and dates that differ from the evidence.
+        """Return scores that flag only numbers and dates that differ from the evidence.
 
-        A number that a source spells out in non-English words is not flagged.
+        A number or date is not flagged if the model's P(not supported) of it is below the floor of
+        the conflict, or if a source spells it out in non-English words.
         """
         differing = tuple(
             replace(conflict, floor=0.0)

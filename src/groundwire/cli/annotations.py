@@ -1,4 +1,4 @@
-"""Writes annotations: messages of a CI run that GitHub shows beside a change."""
+"""Makes annotations: messages of a CI run that GitHub shows beside a change."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ _IN_PROPERTY = _IN_TEXT | str.maketrans({":": "%3A", ",": "%2C"})
 
 
 def github(messages: Iterable[str], *, title: str) -> list[str]:
-    r"""Write messages as errors that GitHub shows beside a change.
+    r"""Return messages as workflow commands, which GitHub shows as errors beside a change.
 
     >>> github(["f1 fell\nby 2 %"], title="a: b")
     ['::error title=a%3A b::f1 fell%0Aby 2 %25']

@@ -46,7 +46,8 @@ def verify(
     Args:
         files: A file to verify in place of a database: audit.path, or an export. Repeat the option
             for each file that was rotated away, the oldest first.
-        is_partial: The files are a part of a trail, so missing records are not reported.
+        is_partial: The files are a part of a trail, so missing records and details are no sign of
+            tampering.
         key_files: A file with further keys, one a line: earlier keys, or those of other replicas;
             can be repeated.
         as_json: Print the findings as JSON.

@@ -36,11 +36,11 @@ from groundwire.text.screen import one_line
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
-    """The input file of ``groundwire check --batch``, and the output file of the results.
+    """The input and the output file of a command that judges many answers.
 
     Attributes:
-        batch: The input: rows as JSON, CSV or TSV (gzipped or not), or as Parquet; ``-`` is JSON on
-            standard input.
+        batch: The input. For ``groundwire check --batch``, it is a file of rows as JSON, CSV or TSV
+            (gzipped or not), or as Parquet; ``-`` is JSON on standard input.
         output: The file of results; ``None`` is standard output.
         resume: Whether to continue the results in the output.
         force: Whether to replace the results in the output.
@@ -211,9 +211,10 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
     """Check every row that has no result yet, print a summary on standard error, and exit.
 
     Raises:
-        DifferentDetectorError: If the results to continue were made by another detector.
-        InputError: If the output exists and cannot be used, the input is empty or damaged, or the
-            first row of the input shows a mistake (:func:`examine_first`).
+        DifferentDetectorError: If the results to continue were made by another detector, or at
+            another threshold.
+        InputError: If the output exists and cannot be used; if the input is empty or damaged; or
+            if no row has a result yet and the first row shows a mistake (:func:`examine_first`).
         GroundwireError: If the detector cannot be loaded.
     """
     tally = prepare_output(files)
@@ -254,7 +255,8 @@ def examine_first(row: InputRow, files: Files) -> None:
     """Look in the first row for mistakes that probably all rows have, and report them once.
 
     A note on standard error names columns with labels, which the check does not use. If the row has
-    no question, another note names up to ten other columns that the check does not use.
+    no question, and no column with a usual name of the question, another note names up to ten other
+    columns that the check does not use.
 
     Raises:
         InputError: If the row lacks a column, or one of its sources is the name of a file.
@@ -376,5 +378,5 @@ def _summarize(tally: ResultsTally, n_before: int, elapsed_s: float, files: File
 
 
 def _is_interactive(files: Files) -> bool:
-    # Without an output file, a progress bar and the results would overwrite each other.
+    # On one terminal, the results and a progress bar would overwrite each other.
     return sys.stderr.isatty() and not (files.output is None and sys.stdout.isatty())

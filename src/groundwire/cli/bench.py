@@ -38,7 +38,7 @@ def bench(
         data_revision: The commit of the data on the hub.  [default: the current one, which the
             result names]
         limit: Limit on the number of answers to judge. Whole contexts are drawn at random, the same
-            each time; only of the last one may answers be left out, to keep the limit.
+            each time. To keep the limit, answers of the last context drawn may be left out.
         as_json: Print the result as JSON.
 
     Examples:

@@ -23,8 +23,8 @@ class AnswerOptions:
 
     Attributes:
         source: A text that the answer may rest on; can be repeated.
-        source_file: A file with one source, which has the file name in results; or with a JSON list
-            of documents, each of which is a source. Can be repeated.
+        source_file: A file with a text, which is one source under the file's name; or a file with a
+            JSON list of documents, each of which is a source. Can be repeated.
         question: The question. It is never evidence.
         question_file: A file with the question.
         answer: The answer to check.
@@ -91,8 +91,9 @@ def check(
             whose last message is the answer.
         config: The configuration for --conversation; options and environment variables win over
             it.
-        batch: Check every row of a file: JSON Lines, a JSON array, CSV, TSV or Parquet, gzip or
-            not. A row has sources (a text or a list), an answer, and perhaps a question and an id.
+        batch: Check every row of a file: JSON Lines, a JSON array, CSV, TSV or Parquet, packed
+            with gzip or not. A row has sources (a text or a list), an answer, and perhaps a
+            question and an id.
         columns: The column of --batch that holds a field (sources, answer, question or id), if the
             column has none of the field's usual names; can be repeated.
         output: The file for the results of --batch, a JSON row each.

@@ -34,7 +34,7 @@ def config() -> None:
 
 @command(short_help="Say what is wrong with a file, if anything is.", under=config)
 def check(ctx: click.Context, /, *, file: Path = argument(type=TEXT_FILE)) -> None:
-    """Say whether FILE can be used, or everything that is wrong with it.
+    """Say that FILE can be used, or say everything that is wrong with it.
 
     Each problem comes with its line, and with the values that are possible there.
 
@@ -58,8 +58,8 @@ def show(
 ) -> None:
     """Show the values in effect and where each comes from, under Groundwire's names.
 
-    Without FILE, these are the defaults and the values of environment variables. The output is a
-    configuration file itself, in which *** stands for secrets.
+    Without FILE, these are the defaults and the values of environment variables. Without --json,
+    the output is a configuration file itself. In both forms, *** stands for secrets.
 
     Args:
         as_json: Print the values as JSON.

@@ -1,4 +1,4 @@
-"""Prints results as text, with colour or without, or as JSON in ASCII."""
+"""Prints results as text or as JSON in ASCII, prints messages, writes files and opens a browser."""
 
 import os
 import sys
@@ -64,7 +64,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def say(*lines: str) -> None:
-    """Print lines on standard error, with control characters shown as escapes."""
+    """Print lines on standard error; :func:`.visible` makes them safe to print."""
     for line in lines:
         click.echo(visible(line), err=True)
 

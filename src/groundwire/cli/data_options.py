@@ -30,7 +30,7 @@ class DataOptions:
         format: Format of the data: a table with labels; or slots, which are places in an answer
             with a right and a wrong wording: {{supported||hallucinated||kind}}.
         limit: Limit on the number of rows to judge. Whole contexts are drawn at random, the same
-            each time; only of the last one may rows be left out, to keep the limit.
+            each time. To keep the limit, rows of the last context drawn may be left out.
     """
 
     columns: tuple[str, ...] = option("--column", "FIELD=COLUMN")
@@ -71,8 +71,8 @@ class DataOptions:
     def count(self, data: Path) -> int | None:
         """Return the approximate number of rows to judge, for a progress bar; ``None`` if unknown.
 
-        In JSON, blank lines count too. A row with slots counts once, although several answers are
-        made from it.
+        In JSON, all lines are counted, including blank ones. A row with slots counts once, although
+        several answers are made from it.
         """
         from groundwire.evaluation.datasets.lines import count_rows
 

@@ -40,7 +40,7 @@ def demo(
     opens: bool = option("--open/--no-open", default=True),
     color: ColorChoice = COLOR,
 ) -> None:
-    """Show a marked answer, and what clients see through the gateway. It needs no key or network.
+    """Show a marked answer, and what clients see through the gateway, without key or network.
 
     Without --only, it first makes a page that shows an answer with marked words beside the sources.
     Then it starts gateways in front of a scripted model, all on this machine, and walks through

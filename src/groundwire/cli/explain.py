@@ -29,13 +29,13 @@ def explain(
 ) -> None:
     """Say why words of an answer are marked: what differs, how bad it is, what the source says.
 
-    The answer is checked as groundwire check does. Marked words that follow from the evidence are
-    dropped: they are no longer marked, and are listed separately.
+    The command checks the answer as groundwire check does. Marked words that follow from the
+    evidence are dropped: they are no longer marked, and are listed separately.
 
     Args:
         as_json: Print the result as JSON.
-        explainer: The explainer: a folder, of a reader or of an NLI model, or the id of an NLI
-            model on the hub.  [default: the embedded model]
+        explainer: The explainer: a folder with a reader or an NLI model, or the id of an NLI model
+            on the hub.  [default: the embedded model]
         model_revision: The commit of an NLI model on the hub.
         threshold: If the explainer's label is less probable than this, the severity may be one
             lower.

@@ -69,7 +69,7 @@ def read_text(path: Path) -> str:
 
 
 def in_url(host: str) -> str:
-    """Write a host as in a URL: an IPv6 address in brackets."""
+    """Return a host as a URL has it: an IPv6 address in brackets, any other host unchanged."""
     return f"[{host}]" if ":" in host else host
 
 
@@ -137,9 +137,9 @@ def read_sources(texts: Sequence[str], paths: Sequence[Path]) -> list[Source]:
 
 
 def unique_names(paths: Sequence[Path], *, taken: Sequence[str] = ()) -> list[str]:
-    """Return a name for each file: its file name.
+    """Return a name for each file: its file name, or ``stdin`` for standard input.
 
-    If a file name is repeated or is in ``taken``, all files are named by their paths.
+    If one of these names is repeated or is in ``taken``, all files are named by their paths.
     """
     names = ["stdin" if path == STDIN else path.name for path in paths]
     is_unique = len({*taken, *names}) == len(taken) + len(names)

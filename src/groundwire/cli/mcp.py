@@ -51,7 +51,7 @@ class HttpOptions:
         host: The address to listen on.
         port: The port to listen on; 0: any.
         token_env: The environment variable with the token that clients send as Authorization:
-            Bearer. Without a token, only this machine is served.
+            Bearer. Without a token, --host must be an address that only this machine can reach.
         hosts: A host name that clients use for the server (the header Host); can be repeated.
             [default: --host]
         origins: An origin of web pages that may call the server, such as https://app.example.com;
@@ -77,7 +77,7 @@ class ServerOptions:
         file: The configuration: its sections verify, detector and explain. Environment variables
             win over it, and options over both.
         verifier: The verifier of claims: local, openai or service. With the last two, claims and
-            evidence leave this machine.  [default: local]
+            evidence can leave this machine.  [default: local]
         verifier_model: The model to ask, if an agent names none.
         base_url: The URL of the endpoint for the verifier openai.  [default:
             OPENAI_BASE_URL, or OpenAI's]
@@ -123,8 +123,9 @@ class ServerOptions:
 
         Returns:
             A pair: the variables that hold no secret, with their values; and the name of the
-            variable that holds a secret, which is ``None`` if the server needs none. If the URL of
-            the service is not configured, its variable has a placeholder as value.
+            variable that holds a secret, which is ``None`` if the server needs none. If the
+            verifier is a service whose URL is not configured, the value of the URL's variable is a
+            placeholder.
         """
         from groundwire.config.tree import SETTINGS
         from groundwire.verify.backends import KEY_VARIABLE, URL_VARIABLES
@@ -206,8 +207,8 @@ def mcp(
           --allowed-host mcp.example.com
 
     Exit status:
-        0  the client went away, or it was told to stop
-        2  it could not start, or the command was wrong
+        0  the client went away, or the server over HTTP was told to stop
+        2  the server could not start, or the command was wrong
     """
     if server.file == STDIN:
         raise click.UsageError("--config must name a file: standard input belongs to the client.")

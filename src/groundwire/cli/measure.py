@@ -25,8 +25,8 @@ def measure() -> None:
         groundwire measure evaluate --data answers.jsonl --output results.jsonl
 
     A question has sources (or context), perhaps an id, a task (or category) and a context_id. The
-    key is read from OPENAI_API_KEY. After an interruption, the same command continues, and asks
-    only for the answers that are missing.
+    endpoint's key is read from OPENAI_API_KEY, unless --api-key-env names another variable. After
+    an interruption, the same command continues, and asks only for the answers that are missing.
 
     Exit status of generate and evaluate:
         0  all rows were read, answered and judged

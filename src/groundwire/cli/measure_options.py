@@ -52,7 +52,7 @@ class Generating:
     Attributes:
         models: The model that is asked, as the endpoint calls it; can be repeated.
         base_url: An endpoint that speaks chat completions.  [default: $OPENAI_BASE_URL or OpenAI's]
-        api_key_env: The variable of the environment that holds the key.
+        api_key_env: The environment variable that holds the key.
         no_key: Send no key.
         temperature: Sampling temperature.  [default: the endpoint's]
         max_tokens: Limit on the tokens of an answer.  [default: the endpoint's]

@@ -1,10 +1,10 @@
 """Declares options in the signature of a command's function, or in a class that commands share.
 
-The help of an option is the entry of its parameter under ``Args:`` in the function's docstring, or
-under ``Attributes:`` in the docstring of the class. The part of a function's docstring from
-``Examples:`` or ``Exit status:`` on is the end of the help, below the options. A class of options
-is a dataclass; a parameter annotated with the class gets an object that has the values of the
-options. A command looks like this::
+The help of an option is its argument ``help`` or else the entry of its parameter under ``Args:`` in
+the function's docstring, or under ``Attributes:`` in the docstring of the class. The part of a
+function's docstring from ``Examples:`` or ``Exit status:`` on is the end of the help, below the
+options. A class of options is a dataclass; a parameter annotated with the class gets an object that
+has the values of the options. A command looks like this::
 
     @command()
     def greet(*, name: str | None = option("--name", "TEXT"), tone: Tone) -> None:

@@ -28,7 +28,7 @@ Report = Callable[[int], None]
 def progress(
     count: Callable[[], int | None], *, is_interactive: bool, hint: str = ""
 ) -> Iterator[Report]:
-    """Show how many rows are judged during a ``with`` block; after Ctrl-C, print the final number.
+    """Show how many rows are done during a ``with`` block; after Ctrl-C, print the final number.
 
     Args:
         count: Returns the number of rows in the input; ``None`` if it is unknown. It is called

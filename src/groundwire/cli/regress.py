@@ -32,11 +32,11 @@ def regress(
     as_json: bool = option("--json"),
     labelled: Labelled,
 ) -> None:
-    """Compare scores with a baseline, and fail if they fell.
+    """Fail if scores fell too far below a baseline, or if too many answers are hallucinated.
 
-    It also fails if more rows have an error than in the baseline, or if more answers were not
-    checked at all. Without a baseline, no row may have an error. On GitHub, failures are also
-    printed as annotations, which GitHub shows beside a change.
+    The command also fails if more rows have an error than in the baseline, or if more answers were
+    not checked at all. Without a baseline, the command fails if any row has an error. On GitHub,
+    failures are also printed as annotations, which GitHub shows beside a change.
 
     Args:
         baseline: The output of an earlier groundwire evaluate --json, or the file that its --output

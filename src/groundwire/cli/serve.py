@@ -272,7 +272,7 @@ def write_secret(path: Path, text: str) -> None:
 
 
 def describe_keys(start: "FirstStart", *, address: str) -> list[str]:
-    """Write out the new keys with their uses, line by line."""
+    """Return lines that show the new keys with their uses."""
     from groundwire.render.html import render_text
 
     return [*render_text("first_keys.txt", start=start, address=address).split("\n"), ""]

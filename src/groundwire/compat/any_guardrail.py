@@ -24,7 +24,7 @@ class Groundedness(Guardrail):
 
     The class has the interface of any-guardrail's ``LettuceDetect``. An answer that was not checked
     has ``triggered=None`` in the category ``hallucination``, and is valid only if no check was due,
-    as for a greeting.
+    as for a greeting that comes with context.
     """
 
     METADATA = GuardrailMetadata(
@@ -59,8 +59,8 @@ class Groundedness(Guardrail):
             question: The question.
 
         Returns:
-            The output. Its score is the share of statements that are not supported, in [0, 1], or
-            ``None`` if the answer was not checked.
+            The output. Its score is the share of the checked statements that are not supported, in
+            [0, 1], or ``None`` if the answer was not checked.
         """
         verdict = self._checks.answer(input_text, sources=context, question=question)
         is_wrong = None if verdict.passed is None else not verdict.passed

@@ -20,7 +20,7 @@ class AnswerWithheldError(GroundwireError):
 
     Attributes:
         verdict: The verdict on the answer.
-        response: The response of the client; ``None`` at the end of a stream.
+        response: The response that the client received; ``None`` for a stream.
     """
 
     def __init__(self, verdict: HostVerdict, response: object = None) -> None:

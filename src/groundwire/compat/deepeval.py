@@ -17,7 +17,8 @@ class GroundednessMetric(BaseMetric):
     """Measures the share of the output's statements that the evidence of a test case supports.
 
     The evidence is ``retrieval_context`` and the outputs of ``tools_called``. If the actual output
-    could not be checked, the metric has an error by default; for a greeting the metric is skipped.
+    could not be checked, the metric has an error by default. For a greeting, the metric is skipped
+    if the test case has evidence.
     """
 
     # DeepEval copies metrics, so each argument must be an attribute of the same name.

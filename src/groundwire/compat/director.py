@@ -1,9 +1,10 @@
 """The interface of Director-AI's span detector, for code that was written for it.
 
-With the same model, this detector flags the same spans as Director-AI's: the threshold is
-inclusive, and spans begin and end where word pieces (the model's tokens) do. There are two
-differences: a context longer than ``max_length`` is read in windows, not cut at its end; and a
-warning is given if the device is missing. For new code, use :class:`groundwire.Detector`.
+With the same model, this detector flags the same spans as Director-AI's, unless the context is too
+long for one pass: Director-AI then cuts off the end of the context, and this detector reads the
+context in windows. The threshold is inclusive, and spans begin and end where word pieces (the
+model's tokens) do. Unlike Director-AI, this detector warns if the device is missing. For new code,
+use :class:`groundwire.Detector`.
 """
 
 from dataclasses import dataclass, field
@@ -184,7 +185,8 @@ class HallucinationSpanDetector:
             MissingExtraError: (an ``ImportError``) If the model has no ONNX graph or no
                 ``tokenizer.json``, and the ``train`` extra is not installed.
             SettingError: (a ``ValueError``) If a setting is not possible.
-            ModelError: If the model cannot be used.
+            ModelError: If the model cannot be used for another reason.
+            DetectionError: (a ``RuntimeError``) If a token classifier fails on a short trial text.
         """
         _check(token_threshold, min_tokens)
         model: ReadsAnswers

@@ -38,8 +38,8 @@ class EmbeddedReader:
 
         Args:
             detector: A detector that uses the embedded reader.
-            threshold: A claim with this P(not supported) or more is also read with further
-                passages; in [0, 1].
+            threshold: A claim is also read with further passages if the P(not supported) of a word
+                piece in it is at least this number; in [0, 1].
         """
         self._judge, self._threshold = detector.backend, threshold
 

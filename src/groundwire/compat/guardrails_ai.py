@@ -23,8 +23,8 @@ class Groundedness(Validator):
     """Validates whether the sources in a guard's metadata support a text.
 
     The sources are ``metadata["sources"]``, the question is ``metadata["question"]``. A text that
-    could not be checked fails, and its error message begins with "Not checked"; a text that claims
-    nothing passes.
+    could not be checked fails, and its error message begins with "Not checked". A text that claims
+    nothing, such as a greeting, passes if there are sources.
     """
 
     required_metadata_keys = ["sources"]  # noqa: RUF012

@@ -80,6 +80,7 @@ class HallucinationDetector:
             UnpinnedModelError: If the revision of a hub model is not a commit, or is missing and
                 not in :data:`groundwire.engine.checkpoints.PINS`.
             ModelError: If the model cannot be used.
+            DetectionError: If a token classifier fails on a short trial text.
         """
         if method != "transformer":
             raise SettingError("method", method, "'transformer'")
@@ -122,8 +123,8 @@ class HallucinationDetector:
         Raises:
             SettingError: If there is no such format.
             DetectionError: If a part of the answer could not be judged. With ``spans`` and the
-                embedded reader, the error is raised only if there are no spans and the answer is
-                not grounded.
+                embedded reader, the error is raised only if there are no spans, and the outcome is
+                neither ``grounded`` nor ``skipped``.
         """
         passages = [context] if isinstance(context, str) else list(context)
         return self._predict(passages, question, answer, output_format)
@@ -192,8 +193,9 @@ def _spans_of(detection: Detection) -> list[Prediction]:
     """Return the spans of a detection.
 
     Raises:
-        DetectionError: If there are no spans, and the outcome is not ``grounded``. The exception
-            is an answer that claims nothing, such as a greeting: it has an empty list.
+        DetectionError: If there are no spans, and the outcome is neither ``grounded`` nor
+            ``skipped``. An answer that claims nothing, such as a greeting, is ``skipped`` if there
+            is evidence; the list for it is empty.
     """
     if not detection.spans and detection.outcome not in (Outcome.GROUNDED, Outcome.SKIPPED):
         reasons = ", ".join(map(str, detection.coverage.reasons)) or "no reason given"
@@ -211,7 +213,7 @@ def _spans_of(detection: Detection) -> list[Prediction]:
 def _prompts(
     model: "TokenClassifier", passages: Sequence[str], question: str | None, answer: str
 ) -> list[str]:
-    """Write a prompt like those that the model was trained on; several if one is too long."""
+    """Return a prompt like those that the model was trained on, or several if one is too long."""
     whole = _prompt(passages, question)
     room = model.context_room(None, answer)
     if model.count(whole) <= room:

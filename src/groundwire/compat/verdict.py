@@ -52,7 +52,8 @@ class HostVerdict:
     def is_due(self) -> bool:
         """Whether a check was due.
 
-        None is due for a greeting or an empty text, or if checks are off.
+        No check is due, for example, if checks are off, if the gate finds that none is needed, or
+        if the answer is empty. If there is evidence, no check is due for a greeting either.
         """
         return self.checked.outcome is not Outcome.SKIPPED
 

@@ -51,14 +51,14 @@ class Problems:
 
 
 def describe_unknown(what: str, word: str, known: Collection[str]) -> str:
-    """Return the message about an unknown name; it suggests a similar name, and lists all names."""
+    """Return the message about an unknown name: a similar name, if any, and all known names."""
     near = guess(word, known)
     meant = f"; did you mean {near!r}?" if near else "."
     return f"there is no {what}{meant} Known: {', '.join(known)}."
 
 
 def describe_wrong(name: str, raw: object, error: KindError) -> str:
-    """Return the message about a wrong value; it suggests a similar one, and says what is valid."""
+    """Return the message about a wrong value: a similar valid one, if any, and what is valid."""
     return f"{name} = {describe_refused(raw, error)}"
 
 

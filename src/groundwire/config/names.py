@@ -1,4 +1,4 @@
-"""The names of Groundwire's settings in the files and variables of other systems.
+"""The names of settings in files and variables: Groundwire's own, and those of other systems.
 
 Names in a file are paths with dots. If another system writes values in its own way, a
 :data:`Conversion` converts them to Groundwire's.

@@ -40,7 +40,7 @@ class SettingOrigin:
 
     @classmethod
     def default_of(cls, whose: Format) -> Self:
-        """Return the origin of a default of ``whose``, a system whose names the file uses."""
+        """Return the origin of a default of the system ``whose``, such as DVARA."""
         return cls(source=f"default under {whose}'s names", format=whose)
 
     @property
@@ -120,6 +120,8 @@ class Config(Sections):
 
 def load(path: Path | None = None, *, environ: Mapping[str, str] | None = None) -> Config:
     """Read the configuration from a file and from environment variables, which take precedence.
+
+    Variables that other programs read too, such as ``OPENAI_API_KEY``, never replace a value.
 
     Args:
         path: The file; ``None``: there is no file.

@@ -122,8 +122,8 @@ class RuleReader:
 
     problems: Problems
     formats: set[Format]
-    # Type → name of a signal → its rule; ``None`` if the signal needs no rule, or if its definition
-    # has an error.
+    # Type → name of a signal → its rule; ``None`` if the signal needs no rule, or if an error in
+    # its definition leaves no rule.
     _rules: dict[SignalType, dict[str, Any]] = field(
         default_factory=lambda: {type_: {} for type_ in SignalType}
     )
@@ -193,7 +193,7 @@ class RuleReader:
                 **values, label=None if label == _ANY else Label(label)
             )
         if name == signals.GENERAL:
-            return None  # ``general`` needs no rule: it has the prompts that no other domain has
+            return None  # ``general`` needs no rule: it holds if no other domain does
         description = text or signals.DOMAINS.get(name, "")
         if not description:
             self.problems.add(place, f"the domain {name!r} has no description, and needs one.")
@@ -258,8 +258,8 @@ class RuleReader:
         if values is None:
             return None
         type_, name = values["type"], values["name"]
-        # A signal whose rule is ``None`` is known as well. If its definition has an error, it must
-        # not be reported again as unknown.
+        # A signal whose rule is ``None`` is known too: an error in its definition is already
+        # reported, and must not be followed by the error that the signal is unknown.
         known = list(dict.fromkeys([*self._rules[type_], *_BUILT_IN.get(type_, ())]))
         text = name.value if isinstance(name, Scalar) else ""
         if text not in known:

@@ -42,7 +42,8 @@ def to_data(config: Config) -> dict[str, Any]:
 def to_yaml(config: Config) -> str:
     """Return a configuration as the text of a YAML file, with the origins as comments.
 
-    Reading the file gives the same configuration, except for secrets.
+    Reading the file gives the same configuration, except for secrets and ``store.url``, which are
+    only comments in the file.
     """
     return "".join(f"{line}\n" for line in _lines(config))
 
@@ -139,7 +140,7 @@ def _inline(value: object) -> str:
 
 
 def _visible(text: str) -> str:
-    r"""Write unprintable characters, such as line ends, as the escapes ``\UXXXXXXXX`` of YAML."""
+    r"""Replace unprintable characters, such as line ends, by the escapes ``\UXXXXXXXX`` of YAML."""
     return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in text)
 
 

@@ -483,7 +483,7 @@ class OpenTelemetry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamDefaults:
-    """The upstream (LLM server), if only one, and the limits of the connections to all upstreams.
+    """The upstream (LLM server), if there is only one, and the limits of all connections.
 
     Attributes:
         url: The base URL of the upstream's API; to use several upstreams, list them in upstreams.

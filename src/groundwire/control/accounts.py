@@ -1,7 +1,7 @@
 """Accounts of people who sign in to the console, and their sessions.
 
-The database stores only hashes: Argon2 hashes of passwords, and SHA-256 hashes of the random tokens
-of sessions. Whoever signs in at an OpenID Connect provider has an account without a password.
+Of passwords, the database stores only Argon2 hashes; of the random tokens of sessions, only SHA-256
+hashes. Whoever signs in at an OpenID Connect provider has an account without a password.
 """
 
 import asyncio
@@ -146,7 +146,7 @@ class Accounts:
         keeps_session: str = "",
         keeps_admin: bool = False,
     ) -> SavedAccount:
-        """Make an account, or change an account's role or password, which ends its sessions.
+        """Make an account, or change an account's role or password and end the account's sessions.
 
         Args:
             name: The name to sign in with.

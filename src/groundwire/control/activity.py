@@ -38,8 +38,8 @@ _ROLLED_UP = ((26 * SLOT_S, 6 * SLOT_S), (8 * DAY_S, DAY_S))
 _MAX_MODELS = 100
 _OTHER = "(other)"
 
-#: Durations are counted in ranges. These are the end of the first range in milliseconds, and the
-#: factor from the end of a range to the end of the next one.
+#: Durations are counted by range. The first range ends at ``_SHORTEST_MS`` milliseconds; each
+#: further range ends at ``_GROWTH`` times the end of the range before it.
 _SHORTEST_MS, _GROWTH = 0.05, 1.25
 
 _Key: TypeAlias = tuple[int | str, ...]
@@ -54,9 +54,10 @@ class AnswerCount:
 
     Attributes:
         start: The beginning of the stretch, in seconds since 1970.
-        tenant: The tenant; empty if tenants are counted together.
-        model: The model that the client named; empty if it named none, or if all models are counted
-            together; ``(other)``: the models beyond :data:`_MAX_MODELS`.
+        tenant: The tenant; empty in results of :meth:`Activity.trend`.
+        model: The model that the client named; ``(other)`` for the models beyond
+            :data:`_MAX_MODELS`. Empty if the client named none, and in results of
+            :meth:`Activity.trend`.
         action: The action that was taken, such as ``flag``.
         n: The number of answers.
     """
@@ -89,7 +90,7 @@ class StageTimes:
 class Activity:
     """Counts the answers and durations of one process, and reads the counts of all processes.
 
-    All calls come from one event loop.
+    All methods must be called in the same event loop.
     """
 
     def __init__(self, store: Store) -> None:

@@ -14,8 +14,8 @@ PREFIX = "gw_"
 #: The first characters of an admin key that a gateway made.
 ADMIN_PREFIX = "gwa_"
 
-#: Matches a key that a gateway made, anywhere in a text, even if the key is cut: 20 of the 43
-#: characters after the prefix are enough.
+#: Matches a key that a gateway made, anywhere in a text except right after a letter or digit. The
+#: key may be cut: 20 of the 43 characters after the prefix are enough.
 _MADE_HERE = re.compile(r"(?<![A-Za-z0-9])(gwa?_)[A-Za-z0-9_-]{20,}")
 
 

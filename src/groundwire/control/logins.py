@@ -11,8 +11,7 @@ LOGIN_S = 3600.0
 #: Shortest time, in seconds, between two events about failed logins from one address.
 FAILURE_S = 60.0
 
-#: At most this many pairs of key and address are remembered, and as many addresses of failed
-#: logins.
+#: Limit on the pairs of key and address that are remembered, and on the addresses of failed logins.
 _MAX_SEEN = 1000
 
 #: Stands for all further addresses of failed logins, once :data:`_MAX_SEEN` are remembered.
@@ -38,7 +37,8 @@ class Logins:
         """Note that a key was used from an address; return whether to record this use as an event.
 
         A use is recorded unless another use of this key from this address was recorded in the last
-        :data:`LOGIN_S` seconds.
+        :data:`LOGIN_S` seconds. Only the :data:`_MAX_SEEN` pairs of key and address that were used
+        last are remembered; a use of any other pair is recorded.
         """
         seen = self._uses.get((key_id, address))
         if seen is not None and now - seen < LOGIN_S:

@@ -77,8 +77,8 @@ class CheckFacts:
         worst: The highest probability of the findings of each label and severity, since a policy
             may block only some of them; for similarities, only the lowest similarity of a claim.
         is_complete: Whether all of the evidence and of the answer was read.
-        sample: The probability with which the answer was drawn at random; ``None`` if it was not
-            drawn.
+        sample: The probability with which the answer was drawn at random; ``None`` unless the event
+            that recorded the answer is ``ANSWER_SAMPLED``.
         trace_id: The id of the request.
         checked_at: The timestamp of the event that recorded the answer, as text.
     """

@@ -69,7 +69,7 @@ def closest_lines(
         bounds = [*passage.line_starts.tolist(), len(passage.ids)]
         for number in range(len(passage.lines)):
             ids = passage.ids[bounds[number] : bounds[number + 1]]
-            # Passages overlap by a line, and sources repeat themselves, so equal lines count once.
+            # Passages may overlap by a line, and sources may repeat one, so equal lines count once.
             if not len(ids) or ids.tobytes() in seen:
                 continue
             seen.add(ids.tobytes())

@@ -1,4 +1,4 @@
-"""Makes evidence of sources: cuts them into passages, and selects passages for each claim.
+"""Makes evidence from sources: cuts them into passages, and selects passages for each claim.
 
 All passages are indexed, but a claim is read only with the best-ranked passages. The order of the
 sources does not matter: passages are sorted by the hash of their content, equal passages count
@@ -164,9 +164,9 @@ class Evidence:
         """Choose the passages that the model reads together with a claim.
 
         ``budget`` limits the word pieces of each of the two selections, special tokens included.
-        The first selection has at least the best passage. The second one, unless it is empty, has
-        at least the best passage and the next one after ``first``. These passages are taken even
-        if they exceed the budget.
+        The first selection has at least the best passage, if there is any passage. The second one,
+        unless it is empty, has at least the best passage and the next one after ``first``. These
+        passages are taken even if they exceed the budget.
         """
         order, scores = self.ranked(query)
         if not len(order):
@@ -247,7 +247,7 @@ class Evidence:
 
 
 def _n_above(scores: NDArray[np.float64], floor: float) -> int:
-    """Count the descending scores that are at least ``floor`` times the first, or return 1."""
+    """Count the descending scores that are at least ``floor`` times the first; return 1 or more."""
     return max(1, int(np.searchsorted(-scores, -floor * scores[0], "right")))
 
 
@@ -331,9 +331,9 @@ class LexicalIndex:
 def _distinct(sources: Sequence[Source]) -> list[Source]:
     """Return each distinct source once, sorted by text and title.
 
-    Of sources with equal text and title, the one with the shortest id is returned (S2 before S13),
-    and among equally short ids the first in order (S2 before S3). So the order of the request does
-    not matter.
+    Of sources with equal text and title, the one with the shortest id is returned (S2 before S13).
+    Among equally short ids, the first in alphabetical order counts (S2 before S3). So the order of
+    the sources in the request does not matter.
     """
     first: dict[tuple[str, str | None], Source] = {}
     for source in sorted(sources, key=lambda s: (s.text, s.title or "", len(s.id), s.id)):

@@ -1,4 +1,4 @@
-"""Makes examples from rows: from JSON objects, or from the rows of a table.
+"""Makes examples from rows, which are JSON objects or rows of a table.
 
 A row has sources, an answer, and perhaps a question and an id.
 """
@@ -106,8 +106,8 @@ def row_example(data: Mapping[str, Any]) -> Example:
 def listed(value: object) -> Any:  # noqa: ANN401 - a list of JSON data, or the value
     """Parse a text that is a list of documents or texts; return any other value unchanged.
 
-    The list may be JSON, or in Python's notation, which pandas writes into a CSV. A list without a
-    document or a text is data, and is returned unchanged.
+    The list may be JSON, or in Python's notation, which pandas writes into a CSV. A list that has
+    items, but no document or text among them, is data: its text is returned unchanged.
 
     >>> listed('[{"text": "Paris is big.", "metadata": {"page": 3}}]')
     [{'text': 'Paris is big.', 'metadata': {'page': 3}}]

@@ -291,7 +291,7 @@ class ReaderSession:
         return found
 
     def _recall(self, part: ClaimPart) -> None:
-        """Encode a part of a claim ahead, since the next claim of the answer will attend to it."""
+        """Encode a part of a claim ahead, since the next claim of the answer may attend to it."""
         if self._is_open():
             self._texts.encode(TextRole.HISTORY, part.ids)
 
@@ -490,8 +490,8 @@ class ReaderSession:
     ) -> RawScores | None:
         """Score a part of a claim with the cross-encoder and the closest lines of some passages.
 
-        The lines have at most ``budget`` word pieces together, headings included. The result is
-        ``None`` if the reader has no cross-encoder.
+        ``budget`` limits the word pieces of the lines together, as in :func:`.closest_lines`. The
+        result is ``None`` if the reader has no cross-encoder.
         """
         reader = self._reader
         if reader.cross is None:

@@ -42,7 +42,10 @@ class ClaimPart:
 
 
 def has_statement(answer: str, segment: Segment) -> bool:
-    """Return whether a segment may state anything; citations without other words do not."""
+    """Return whether a segment has letters or digits outside of its citations.
+
+    The result is also true for every segment without citations.
+    """
     return not segment.citations or _ALNUM.search(without_citations(answer, segment)) is not None
 
 

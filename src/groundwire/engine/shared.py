@@ -35,7 +35,7 @@ class SharedResources:
         self, threads: int, *, cache: ByteCache[Any], sources: ByteCache[CutSource]
     ) -> None:
         self.threads = threads
-        # One thread more than may run a model at a time: it can prepare the next claim.
+        # There is one thread more than can run models at a time: it can prepare the next claim.
         self.workers = ThreadPoolExecutor(threads + 1, "groundwire")
         self.turns = Turns(threads)
         self.cache, self.sources = cache, sources

@@ -18,8 +18,8 @@ from groundwire.errors import ModelError
 
 #: Word pieces by which neighbouring windows usually overlap; small windows overlap less.
 OVERLAP = 64
-#: Lowest share of a window that a context gets if it does not fit as a whole. An answer that does
-#: not fit beside this share is cut into windows as well.
+#: Lowest share of a window that is kept for the context, unless the whole context needs less. An
+#: answer that does not fit into the rest of a window is cut into several windows.
 CONTEXT_SHARE = 1 / 3
 #: Limit on the question, as a share of a pass; of a longer question, the middle is left out.
 QUESTION_SHARE = 1 / 4
@@ -82,8 +82,8 @@ def not_supported_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
     """Find the classes of a token classifier that mean that a word is not supported.
 
     These are all classes except those with a name such as ``supported``, ``entailment`` or ``O``.
-    If a model has two classes and neither has such a name, it is the class with a name such as
-    ``hallucinated``. If both names say nothing (``LABEL_0``, ``LABEL_1``), it is the second class.
+    If a model has two classes and neither has such a name, the result is the class with a name such
+    as ``hallucinated``, or the second class if both names say nothing (``LABEL_0``, ``LABEL_1``).
 
     Args:
         config: The data of a model's ``config.json``, with the names in ``id2label``.

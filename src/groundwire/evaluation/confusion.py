@@ -24,7 +24,7 @@ class ComparedAnswer:
         id: Id of the answer, unique within the data.
         task: The kind of question.
         context_id: Id of the answer's sources; answers to the same sources share it.
-        is_hallucinated: Whether the answer is hallucinated, by its label.
+        is_hallucinated: Whether the answer is hallucinated, by its label; false without a label.
         is_flagged: Whether the detector marked anything in the answer.
         probability: The highest doubt about a claim of the answer, in [0, 1]; answers are ranked
             by this doubt. The doubt about a claim is P(not supported) or, for a detector that

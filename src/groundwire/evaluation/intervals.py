@@ -11,7 +11,7 @@ would have no width. A share that is 0 or 1 therefore gets Wilson's interval; ea
 the share is defined counts as one trial. If any other score is the same in all resamples, it gets
 no interval.
 
-With few contexts, bootstrap intervals are too narrow as well. In simulations, 95 % intervals from
+With few contexts, bootstrap intervals are too narrow. In simulations, 95 % intervals from
 two contexts contained the true score in half of the cases, from five contexts in 80 to 85 %, from
 ten in about 90 %. A score from fewer than :data:`MIN_CONTEXTS` contexts therefore gets no bootstrap
 interval.
@@ -176,9 +176,10 @@ class Sums:
         return Replicates(float(statistic(self.value)), statistic(self.draws), self.bootstrap)
 
     def of_share(self, statistic: Callable[[Floats], Floats]) -> "Replicates":
-        """Compute a score that is a share of a count, such as precision.
+        """Compute a share, such as precision, from the sums of all answers and of each resample.
 
-        A share of 0 or 1 gets Wilson's interval.
+        If the share is 0 or 1, :meth:`Replicates.interval` uses Wilson's interval. Each context in
+        which the share is defined is then one trial.
         """
         n = int((~np.isnan(statistic(self.of_context))).sum())
         return replace(self.of(statistic), n_trials=n)
@@ -203,11 +204,12 @@ class Replicates:
     def interval(self, level: float = 0.95) -> ScoreInterval:
         """Compute the confidence interval of the score from the scores of the resamples.
 
-        The middle ``level`` of the resampled scores lie in the interval. A score that is a share,
-        such as precision, gets Wilson's interval instead if it is 0 or 1. Otherwise both ends are
-        ``nan`` if all resamples in which the score is defined have the same score, or if the score
-        rests on fewer than :data:`MIN_CONTEXTS` contexts. A share rests on the contexts in which
-        the share is defined, any other score on all contexts.
+        The share ``level`` of the resampled scores lies in the interval, and as many of the others
+        are below it as above it. A score that is a share, such as precision, gets Wilson's interval
+        instead if it is 0 or 1. Otherwise both ends are ``nan`` if all resamples in which the score
+        is defined have the same score, or if the score rests on fewer than :data:`MIN_CONTEXTS`
+        contexts. A share rests on the contexts in which the share is defined, any other score on
+        all contexts.
 
         Args:
             level: The confidence level, in (0, 1).

@@ -20,7 +20,7 @@ SCHEMA = 1
 BATCH_KEY = "input_sha256"
 
 
-#: Errors that the functions that parse results raise if the data are not results.
+#: Errors that mean, when data are parsed as results, that the data are not results.
 UNLIKE_RESULTS = (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError)
 
 

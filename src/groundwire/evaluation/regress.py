@@ -51,10 +51,10 @@ class RegressionCheck(JsonRecord):
 
     Attributes:
         name: Name of the score, ``rate``, or a name of :data:`COUNTS`.
-        is_passed: Whether the number is within its limit. The check of ``rate`` passes only if the
-            rate is within the limit even if all answers that were not fully checked count as
-            hallucinated.
-        before: The number in the baseline, in the unit of ``now``; ``None`` if there is none.
+        is_passed: Whether the number is within its limit. In the check of ``rate``, answers that
+            were not fully checked count as hallucinated.
+        before: The number in the baseline, in the unit of ``now``; ``None`` for ``rate``, and
+            without a baseline.
         now: The number in the new results: a score or the rate as a share, or a count.
         worse: By how much the number is worse than in the baseline: in percentage points for a
             score, in rows for a count. Without a baseline, the count itself; ``None`` for ``rate``.
@@ -301,8 +301,8 @@ def _rate(rows: Iterator[JudgedRow], allowed: float) -> RegressionCheck:
 
     The rate is the number of these answers divided by the number of answers that the detector calls
     hallucinated or grounded. Skipped answers never count. Answers with another outcome, and failed
-    rows, may be hallucinated: the check passes only if the rate would be within the limit even if
-    all of them were.
+    rows, may be hallucinated. The check passes if the rate with all of them counted as hallucinated
+    is within the limit.
 
     Raises:
         RegressError: If the detector calls no answer hallucinated or grounded.

@@ -50,10 +50,12 @@ def run(
     results. If reading the first rows of the data fails, the earlier results are kept.
 
     Raises:
-        ResultsError: If existing results are broken or of other rows, or the name of the output
-            ends in ``.gz`` or ``.parquet``.
+        ResultsError: If existing results are broken, or were made from other data or rows, or the
+            name of the output ends in ``.gz`` or ``.parquet``.
         DifferentDetectorError: If the existing results were made by another detector, or at another
             threshold.
+        WrittenError: If the existing file is compressed with gzip, or its only line is incomplete
+            and does not begin as results do.
     """
     if output.suffix in (".gz", ".parquet"):
         raise ResultsError(output, None, "results are appended to a file of JSON Lines, not packed")

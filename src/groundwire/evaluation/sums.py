@@ -63,8 +63,8 @@ STATISTICS: Mapping[str, Callable[[Floats], Floats]] = {
     "balanced_accuracy": _balanced_accuracy,
 }
 
-#: Scores that are shares of a count, and so are computed with :meth:`.intervals.Sums.of_share`. For
-#: example, precision is a share of the flagged answers.
+#: Scores that are shares, and so are computed with :meth:`.intervals.Sums.of_share`. For example,
+#: precision is a share of the flagged answers.
 _SHARES = frozenset({"precision", "recall", "fpr"})
 
 

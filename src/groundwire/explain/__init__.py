@@ -9,6 +9,9 @@ entails.
 claim by if there is no detection. ``groundwire.detection.comparison`` compares a span with its
 lines. ``references`` finds references to source ids, links and works that no source has.
 ``wording`` writes the text of an explanation.
+
+``repair`` corrects the marked words of an answer. ``replacements`` finds words of the evidence for
+this, ``ranking`` ranks them, and ``removal`` finds what can be taken out instead.
 """
 
 from groundwire.detection.comparison.finding import Category, Explanation, Subtype

@@ -43,7 +43,7 @@ class _Verdict:
 
     ``reason`` is the class name of the error with which the model failed. ``unexplained`` says in
     the text of the explanation why there is no verdict. All three are ``None`` if spans are
-    explained without a model.
+    explained by rules alone (:func:`compare`).
     """
 
     entailment: Entailment | None = None
@@ -66,16 +66,17 @@ def explain(
         sources: The sources that the answer was checked with, with the same ids.
         judge_entailment: Function that returns P(entailed), P(neutral) and P(contradicted) of a
             claim by its evidence. If the function raises an exception, or does not return an
-            ``Entailment``, the spans of the claim are left unexplained, with the reason. With
-            ``None``, the entailment in the detection is used, and spans of claims without it are
-            left unexplained.
+            ``Entailment``, the spans of the claim are explained by rules alone, and their
+            explanations give the reason. With ``None``, the entailment in the detection is used;
+            spans of claims without an entailment are explained by rules alone.
         threshold: If a span's label has a lower probability than this, the severity of the span may
             be one lower; in (0, 1].
         entailment_threshold: A span is a false positive only if its claim has this P(entailed) or
             more; in (0, 1].
 
     Returns:
-        One explanation for each of ``detection.spans``, also of false positives, in the same order.
+        One explanation for each of ``detection.spans``, false positives included, in the same
+        order.
 
     Raises:
         SettingError: If a threshold is out of its range.
@@ -223,7 +224,7 @@ def _is_entailed(entailment: Entailment | None, threshold: float) -> bool:
 def _differs(span: Span, held: Held) -> bool:
     """Return whether a span differs from the evidence, even if a model finds its claim entailed.
 
-    Models overlook wrong numbers, dates, units and negations, and the conflicts that rules find.
+    Models may overlook wrong numbers, dates, units and negations, and conflicts that rules find.
     """
     return span.conflict is not None or differs(held)
 

@@ -8,16 +8,16 @@ from groundwire.text.vocabulary import words
 
 #: Lowest P(not supported) at which a sentence or a clause is taken out. In validation answers
 #: (``slots/validation``), 62 of 158 sentences that nothing supports reach this probability and the
-#: share below; none of 1,846 right claims does. In RAGTruth, 44 sentences do, 3 of which no
-#: annotator marked. Of 371 shorter texts that nothing supports in the validation answers, 14 are
+#: share ``_MOST_MARKED``; none of 1,846 right claims does. In RAGTruth, 44 sentences do, 3 of which
+#: no annotator marked. Of 371 shorter texts that nothing supports in the validation answers, 14 are
 #: taken out as clauses.
 _SURE = 0.93
 #: A sentence is taken out only if at least this share of its characters is marked, and if the
 #: evidence says nothing about it with at least this probability (``entailment.neutral``). Right
-#: sentences in words that no source has get lower values.
+#: sentences in words that no source has get a lower probability.
 _MOST_MARKED, _SILENT = 0.7, 0.9
 #: A clause is taken out only if it has at least this many words. It must also be marked as a whole,
-#: follow a comma or dash, and end the sentence.
+#: follow a comma, semicolon or dash, and end the sentence.
 _CLAUSE_WORDS = 3
 _SEPARATOR = re.compile(r"(?:\s?[,;]|\s[–—-])\s(?:(?:and|or|which|with|who|where)\s)?\Z")
 #: A sentence that begins with one of these words may be incomplete without its last clause.
@@ -31,12 +31,12 @@ _NEEDS_MEMBER = re.compile(r"[,;:]|\b(?:both|either|neither|between|not only)\b"
 #: break and the mark of a list item without a number.
 _GAP = re.compile(r"\s+|\s*\n[ \t]*[-*+•][ \t]+")
 _UNDERLINE = re.compile(r"[ \t]*\n[ \t]*(?:-{2,}|={2,})")
-#: Marks that come in pairs. A text with an odd number of one of them is not taken out, because its
-#: other half may be in another sentence.
+#: Marks that come in pairs. A text with an odd number of any such mark is not taken out, because
+#: the other half of a pair may be in another sentence.
 _PAIRED = ("*", "**", "_", "__", "`", "~", "$", '"')
 _BRACKETS = (("(", ")"), ("[", "]"), ("“", "”"), ("«", "»"))
-#: A sentence that begins with one of these words, or of the phrases in ``_REFERS``, refers to the
-#: sentence before it.
+#: A sentence that begins with one of these words, or with one of the phrases in ``_REFERS``, refers
+#: to the sentence before it.
 _REFERRING = words(
     "it its they their them this that these those he his she her hers him both either neither such "
     "then therefore thus hence so however but and or nor yet also besides moreover furthermore "
@@ -57,8 +57,8 @@ _LEADS = (AsideKind.HEADING, AsideKind.INTRO, AsideKind.TABLE_HEADER, AsideKind.
 def removable(detection: Detection, claim: Claim) -> tuple[int, int] | None:
     """Return the range of the answer to take out, so that nothing in a claim is marked.
 
-    The range is a clause at the end of the claim, with the comma or dash before it; or the whole
-    claim, with the white space before it and the mark of its list item.
+    The range is a clause at the end of the claim, with the comma, semicolon or dash before it; or
+    the whole claim, with the white space before it and the mark of its list item.
 
     Returns:
         The range; ``None`` if the marked words may be right in part, or if the text before them may
@@ -91,7 +91,8 @@ def _sentence(detection: Detection, claim: Claim) -> tuple[int, int] | None:
     """Return the range of a claim with the gap before it, if the text before it does not need it.
 
     The result is ``None`` for the first part of the answer; for a claim right after a heading, an
-    intro or a question; in a counted list ("two prices:"); and in a table, a numbered list or code.
+    intro or a question; for a claim below an intro that counts ("two prices:"); and for a claim in
+    a table, a numbered list or code.
     """
     answer = detection.answer
     before = [part for part in in_order(detection) if part.start < claim.start]
@@ -108,7 +109,7 @@ def _sentence(detection: Detection, claim: Claim) -> tuple[int, int] | None:
 
 
 def _is_closed(text: str) -> bool:
-    """Return whether all quotes, brackets and marks that begin in a text end there too."""
+    """Return whether a text has as many ends as beginnings of quotes, brackets and marks."""
     return all(text.count(mark) % 2 == 0 for mark in _PAIRED) and all(
         text.count(one) == text.count(other) for one, other in _BRACKETS
     )

@@ -1,8 +1,9 @@
-"""Repairs an answer: replaces wrong words with words of the evidence, or takes a sentence out.
+"""Repairs an answer: replaces or takes out words that the evidence does not support.
 
 No language model writes anything. The words of the evidence are ranked by how well they fit in the
 place of a marked span (:mod:`groundwire.explain.ranking`). The detector then reads the claim with
-each of the best replacements. A replacement is made if it is probably the right one. The repaired
+each of the best replacements. A replacement is made if it is probably the right one. If none is,
+the sentence or its last clause may be taken out (:mod:`groundwire.explain.removal`). The repaired
 answer is checked again as a whole.
 """
 
@@ -113,7 +114,7 @@ def repair(
         cannot be repaired, or if the repaired answer is not ``grounded``.
 
     Raises:
-        ModelError: If ``reader-base``, whose cross-encoder is needed, is not installed.
+        ModelError: If the cross-encoder of ``reader-base`` is needed, and is not installed.
         GroundwireError: If :meth:`groundwire.Detector.detect` raises it.
     """
     example = Example.of(sources=sources, answer=answer, question=question)
@@ -176,13 +177,13 @@ def features_of(
     replaces a value, whether words with a capital letter replace such words, and by how many words
     the number of words changes.
 
-    The lead is the sum of the scores of ``best`` minus the highest such sum of a rival, at most 6.
-    A combination in ``others`` is a rival unless the words of its replacement for the span contain
-    the words of the judged replacement, or are contained in them.
+    The lead is the sum of the scores of ``best`` minus the highest such sum of a rival, at most 6;
+    it is 6 if there is no rival. A combination in ``others`` is a rival unless the words of its
+    replacement for the span contain the words of the judged replacement, or are contained in them.
 
     Args:
         best: The combination with the replacement to judge.
-        others: Combinations with lower scores after which nothing in the claim is marked.
+        others: The other combinations after which nothing in the claim is marked.
         span: The marked span; without a probability, it counts as certain.
         index: Index of the replacement to judge in ``best.changes``.
     """
@@ -218,7 +219,7 @@ def log_odds(probability: float) -> float:
 
 
 class Mender:
-    """Finds replacements for the marked spans of an answer.
+    """Finds the changes that repair an answer: replacements of marked words, and removals.
 
     One mender reads the sources' lines once for all spans, and repairs each claim once, even if a
     streamed answer is reviewed many times.
@@ -266,7 +267,8 @@ class Mender:
             detection: The detection of the answer as it was, or of its beginning.
             asks: Function that returns whether a claim is to be repaired; by default, every claim
                 with marks is.
-            seconds: After this time no further claim is repaired, and the result has no changes.
+            seconds: After this time, no further claim is repaired. The result is then empty if a
+                claim is still to be repaired.
         """
         end = monotonic() + seconds
         is_unknown = any(span.probability is None for span in detection.spans)
@@ -342,7 +344,10 @@ class Mender:
         return odds >= log_odds(_SURE) and seen[1] >= _MIN_GAP
 
     def _ranked(self, claim: Claim, span: Span) -> list[tuple[Replacement, float]]:
-        """Return the best replacements of a span that change the claim, in order, with scores."""
+        """Return the best replacements of a span that change the claim, best first, with scores.
+
+        The result is empty if the span may follow from other numbers or dates.
+        """
         held = self._lines.held(span, claim, ComparedText(claim.text))
         if _may_follow(held, self._example.question or ""):
             return []
@@ -387,7 +392,7 @@ def _may_follow(held: Held, question: str) -> bool:
     lengths = [q.value / 86_400 for q in stated if q.unit == "s" and isinstance(q.value, float)]
     return any(
         _is_result(q.number, a.number, b.number)
-        # Of more numbers, some pair almost always gives the result by chance.
+        # Among more numbers, some pair almost always gives the result by chance.
         for q, a, b in product(own, said[:12], said[:12] + stated[:12])
         if a != b and q.kind is a.kind is b.kind is QuantityKind.NUMBER
     ) or any(

@@ -1,7 +1,8 @@
 """Finds words of the evidence that may stand in the place of wrong words.
 
-Every run of a few words in the lines of evidence is a candidate for every part of a span.
-:mod:`groundwire.explain.ranking` says which is the best.
+A run of a few words in a line of evidence is a candidate for a part of a span, if the two fit
+together (:func:`_fitting`). Such a part may also have a few words beside the span, or be a whole
+name that the span touches. :mod:`groundwire.explain.ranking` says which candidate is the best.
 """
 
 import re
@@ -27,13 +28,15 @@ FEATURES = (
     "share of the span",
     "words beyond the span",
 )
-#: A run of words of the evidence may have this many words more than the words that it replaces.
+#: A run of words of the evidence may have at most this many words more than the words that it
+#: replaces.
 _MORE_WORDS = 3
 #: Limits on the words of a run and of a line that are considered: long lines would take minutes.
 _MOST_IN_RUN, _MOST_IN_LINE = 12, 200
 #: Number of words before the span, and of words after it, that may be replaced together with it.
 _BEFORE, _AFTER = 1, 2
-#: A part of a span may be replaced alone only if the span has at most this many words.
+#: A part of a span may be replaced alone only if the span has at most this many words, or if the
+#: part is a name.
 _MOST_PARTS = 6
 #: Classes of words: a function word, another word, a word of a value.
 _FUNCTION, _OTHER, _VALUE = range(3)
@@ -133,7 +136,7 @@ class _Run:
     ``values`` has the quantities in the run; of a range that is only partly in the run, both ends.
     ``content`` has the stems of the content words. ``counted`` has those of the words beside
     quantities, such as "jurors" in "nine jurors"; without quantities it is empty. ``is_bound`` is
-    true if the run has a quantity and words such as "above", or follows such words.
+    true if the run has a quantity, and words such as "above" are in the run or just before it.
     """
 
     first: int
@@ -198,7 +201,10 @@ class _Text:
         return _Run(first, last, start, end, values, content, counted, is_bound)
 
     def runs(self, longest: int) -> list[_Run]:
-        """Return the runs of at most ``longest`` words within a clause, without words of data."""
+        """Return the runs of at most ``longest`` words within a clause.
+
+        A word of data alone, such as "null", is left out.
+        """
         found = []
         n_words = min(len(self.words), _MOST_IN_LINE)
         for first in range(n_words):
@@ -242,13 +248,13 @@ def _indices(text: _Text, start: int, end: int) -> list[int]:
 def _fitting(runs: list[_Run], line: _Text, claim: _Text, part: _Run) -> list[_Run]:
     """Return the runs of a line that may replace ``part`` of a claim.
 
-    They have at most three words more than ``part``, begin or end with a function word only if
-    ``part`` does, and have a content word that the rest of the claim lacks, or none at all. A
-    single word that is a value can be replaced only by a value, and words without a value only by
-    words that do not both begin and end with a value. A value that is a bound in the line, as in
-    "above $500", must be a bound in the claim too. A range is not replaced by a single value, which
-    may lie within the range; nor is a number of things ("nine jurors") replaced by one of others
-    ("11 votes").
+    Such a run has at most three words more than ``part``. It begins or ends with a function word
+    only if ``part`` does. Unless it has no content word at all, it has one that the rest of the
+    claim lacks. A single word that is a value can be replaced only by a value, and words without a
+    value only by words that do not both begin and end with a value. A value that is a bound in the
+    line, as in "above $500", must be a bound in the claim too. A run has at least as many values as
+    ``part``: a single value does not replace a range, since it may lie within the range. A number
+    of things ("nine jurors") is not replaced by a number of other things ("11 votes").
     """
     theirs, ours = line.classes, claim.classes
     is_function = ours[part.first] == _FUNCTION, ours[part.last] == _FUNCTION

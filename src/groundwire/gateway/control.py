@@ -161,8 +161,8 @@ class ControlPlane:
     async def close(self) -> None:
         """Let running changes end, write waiting audit events, and close the database.
 
-        The changes and the audit events have ``gateway.shutdown_s`` seconds together. Counts of
-        answers that are not stored yet are written too.
+        The changes and the audit events have ``gateway.shutdown_s`` seconds together. The counts
+        of answers and of check times since the last write are stored too.
         """
         limit_s = self.config.gateway.shutdown_s
         deadline = time.monotonic() + limit_s
@@ -252,8 +252,9 @@ class ControlPlane:
         Until the configured models are loaded, all settings are accepted.
 
         Raises:
-            ConfigError: If the settings name a detector that is not available here, or a threshold
-                that the detector does not support; the message says what to set instead.
+            ConfigError: If the settings name a detector that is not available here, a threshold
+                that does not suit the detector, or the action ``repair`` although the model that
+                repairs need is not installed.
             ModelError: If the model of the chosen detector cannot be found.
         """
         if self.pipeline is not None:

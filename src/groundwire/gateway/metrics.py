@@ -76,8 +76,8 @@ class Metrics:
     """All metrics of one gateway; threads may share this object.
 
     Attributes:
-        activity: Stores counts of answers and times of checks in the database as well; ``None``
-            if there is no database.
+        activity: Stores counts of answers and times of checks in the database; ``None`` if there
+            is no database.
     """
 
     def __init__(self) -> None:
@@ -194,7 +194,7 @@ class Metrics:
             self.activity.took("added", 1000 * seconds)
 
     def refused(self, code: str) -> None:
-        """Count a refusal under its code, or as ``other`` if that is no :class:`.RefusalCode`."""
+        """Count a refusal under its code, or as ``other`` if it is no :class:`.RefusalCode`."""
         self._refusals.labels(code if code in set(RefusalCode) else _OTHER).inc()
 
     # Methods that count requests of clients.

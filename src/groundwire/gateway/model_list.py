@@ -16,8 +16,8 @@ from groundwire.gateway.upstream.asking import UpstreamRequest
 
 _log = logging.getLogger(__name__)
 
-#: Seconds to wait for the list of models of one upstream. They are few, because no model has to
-#: run.
+#: Limit on the seconds to wait for the list of models of one upstream. The limit is low, because no
+#: model has to run.
 TIMEOUT_S = 10.0
 
 #: Limit on the bytes of the list of models of one upstream.

@@ -141,7 +141,10 @@ class ToolInput(BaseModel, extra="forbid", strict=True):
 
 
 class HandleInput(ToolInput):
-    """Arguments of a tool that uses held evidence: a handle, for connections without a session."""
+    """Arguments of a tool that uses held evidence, which the server stores.
+
+    For connections without a session, they include a handle, which names the evidence.
+    """
 
     evidence: str | None = Field(
         None,

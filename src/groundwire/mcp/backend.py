@@ -23,7 +23,7 @@ class Backend:
         stores: The held evidence (stored by earlier calls) of all sessions; ``None`` if this server
             holds no evidence.
         roots: The folders whose files may be evidence.
-        needs_handle: Whether calls may come without a session. The tools then take a handle, which
+        needs_handle: Whether calls can come without a session. The tools then take a handle, which
             names the held evidence in place of a session.
         held_only: Whether only held evidence counts. Texts that come with a call are then refused.
     """

@@ -14,7 +14,7 @@ from groundwire.mcp.text_results import answer_text, origins_text
 from groundwire.mcp.tool import Call, Tool, ToolResult
 from groundwire.render.descriptions import OUTCOMES, explain_outcome
 
-if TYPE_CHECKING:  # an import at run time would load the models' libraries at the start
+if TYPE_CHECKING:  # needed only for type annotations
     from groundwire.explain import Explained
 
 #: Number of characters of the answer that are read at a time, between reports of progress.

@@ -1,4 +1,4 @@
-"""Writes the configuration by which a client, such as an editor, finds this server.
+"""Makes the configuration with which a client, such as an editor, finds this server.
 
 ``clients.json`` describes the known clients.
 """
@@ -26,7 +26,7 @@ class AgentClient:
         url_key: Key of a remote server's URL; ``None`` if the client supports no remote servers.
         token: Text in the place of a secret, with ``NAME`` for the secret's environment variable.
             Some clients replace this text by the secret; for others, the user has to.
-        inputs: Questions by which the client asks for secrets; empty for clients that do not ask.
+        inputs: Questions with which the client asks for secrets; empty for clients that do not ask.
     """
 
     file: str
@@ -49,7 +49,7 @@ def local_config(
     environment: Mapping[str, str] | None = None,
     secret_env: str | None = None,
 ) -> str:
-    """Write the configuration of a client that starts the server itself.
+    """Return the configuration of a client that starts the server itself.
 
     Args:
         client: The client.
@@ -70,7 +70,7 @@ def local_config(
 
 
 def remote_config(client: AgentClient, url: str, *, token_env: str | None) -> str:
-    """Write the configuration of a client that connects to a running server.
+    """Return the configuration of a client that connects to a running server.
 
     Args:
         client: The client.
@@ -93,7 +93,7 @@ def remote_config(client: AgentClient, url: str, *, token_env: str | None) -> st
 
 
 def _written(client: AgentClient, server: Mapping[str, Any], secret: str | None) -> str:
-    """Write the configuration file of a client, which lists this server, as text."""
+    """Return the text of a client's configuration file that lists this server."""
     found: dict[str, Any] = {client.key: {NAME: server}}
     if secret is not None and client.inputs:
         found["inputs"] = [

@@ -56,9 +56,10 @@ def given(
         session: Session of the call; ``None`` without one.
 
     Raises:
-        CallError: If the handle or a chosen held span cannot be found; if held spans are chosen,
-            but the call has neither a session nor a handle; if a text of the call has an id that an
-            answer may write for a held span; or if the call has texts and this server refuses them.
+        CallError: If the handle or a chosen held span cannot be found; if all held spans are chosen
+            and none is held; if held spans are chosen, but the call has neither a session nor a
+            handle; if the id of a text of the call could be mistaken for that of a held span; or if
+            the call has texts and this server refuses them.
     """
     stores, handle = backend.stores, arguments.evidence
     if backend.held_only and texts is not None:

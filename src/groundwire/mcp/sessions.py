@@ -14,8 +14,8 @@ from groundwire.mcp.store import EvidenceStore, FileRange, HeldSpan, StoreLimits
 #: this prefix.
 HANDLE = "ev_"
 #: If the highest allowed number of sessions hold evidence when another session adds some, evidence
-#: of sessions that were idle for this many seconds is deleted. Most of these sessions have ended,
-#: but their clients did not say so.
+#: of sessions that were idle for this many seconds is deleted, unless :attr:`Stores.forgets` is
+#: false. Such a session has probably ended, and its client has not said so.
 _IDLE_IF_FULL_S = 120.0
 
 NO_SESSION = (
@@ -107,7 +107,8 @@ class Stores:
                 return store.add(text, note=note, place=place), handle
             made = f"{HANDLE}{secrets.token_urlsafe(18)}" if session is None else None
             key = made or str(session)
-            # The ids of deleted spans must not be used for other texts: new ids begin above them.
+            # If the store of this session was deleted, the ids of its spans must not be used for
+            # other texts. So new ids begin above those of all sessions' deleted spans.
             store = EvidenceStore(self.limits, first=self._first, used=self.clock())
             span = store.add(text, note=note, place=place)
             self._stores[key] = store

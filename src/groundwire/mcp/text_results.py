@@ -1,4 +1,4 @@
-"""Writes results as a few lines of text, which agents and people read first.
+"""Formats results as a few lines of text, which agents and people read first.
 
 Quoted texts are not trusted: they are cut to one short line, and visible characters replace those
 that control a terminal.
@@ -37,7 +37,7 @@ def lines_of(head: str, lines: Sequence[str]) -> str:
 
 
 def report_text(report: VerificationReport) -> str:
-    """Write the text of a verification: a summary, and a line for each claim."""
+    """Return the text of a verification: a summary, and a line for each claim."""
     if report.error is not None:
         return f"FLAGGED: nothing was verified ({report.error_type}). {one_line(report.error)}"
     if not (report.details or report.flagged):
@@ -68,7 +68,7 @@ def _claim_line(detail: ClaimReport) -> str:
 
 
 def origins_text(origins: Mapping[str, str]) -> str:
-    r"""Write a line to append to a result: the origins of the evidence; empty without evidence.
+    r"""Return a line to append to a result: the origins of the evidence; empty without evidence.
 
     >>> origins_text({"S0": "held_file", "mine": "caller"})
     '\nEvidence: held_file (S0), caller (mine).'
@@ -81,7 +81,7 @@ def origins_text(origins: Mapping[str, str]) -> str:
 
 
 def citations_text(findings: Sequence[CitationFinding], *, n_flagged: int, n_unread: int) -> str:
-    """Write the text of a check of citations: a summary, and a line for each claim."""
+    """Return the text of a check of citations: a summary, and a line for each claim."""
     head = f"The citations of {n_flagged} of {len(findings)} claims are not sound"
     if n_unread:
         head += f"; {n_unread} more were not checked, beyond max_claims"
@@ -105,7 +105,7 @@ def _finding_line(found: CitationFinding) -> str:
 
 
 def answer_text(explained: "Explained") -> str:
-    """Write the text of a check: outcome, each marked span with its reason, and what was unread."""
+    """Return the text of a check: outcome, marked spans with reasons, and what was not read."""
     detection = explained.detection
     head = f"{detection.outcome}: {descriptions.explain_outcome(detection)}."
     marked = [
@@ -124,7 +124,7 @@ def _unread_lines(detection: Detection) -> Iterable[str]:
 
 
 def span_line(span: HeldSpan) -> str:
-    """Write the line of one held span: id, length, place and note, but not its text."""
+    """Return the line of one held span: id, length, place and note, but not its text."""
     place = span.place
     where = f"{place.path}:{place.start_line}-{place.end_line}" if place else "added as a text"
     note = f" - {quoted(span.note)}" if span.note else ""
@@ -132,7 +132,7 @@ def span_line(span: HeldSpan) -> str:
 
 
 def hits_text(found: Sequence[SearchHit], *, n: int) -> str:
-    """Write the text of a search in ``n`` held spans: a line for each hit."""
+    """Return the text of a search in ``n`` held spans: a line for each hit."""
     if not found:
         return f"None of {n} held spans shares a word with the query."
     return lines_of(

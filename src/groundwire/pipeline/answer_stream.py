@@ -76,7 +76,9 @@ class Review:
 
 
 class Flow:
-    """Checks one answer while it arrives. Threads must not share a flow.
+    """Checks one answer while it arrives.
+
+    Threads must not share a flow, but any thread may call :meth:`close`.
 
     If the check fails, no error is raised: the outcome of an answer with statements is then
     ``unavailable``.
@@ -152,7 +154,8 @@ class Flow:
             answer: The answer, if it has more than a text, such as tool calls. Its text is replaced
                 by the text that was fed, unless the fed text is blank and the answer's kind is not
                 ``text``.
-            rest: The last piece of the text that is fed, as in :meth:`.Stream.finish`.
+            rest: The last piece of the text, which counts as fed. It is judged together with text
+                that waits, as in :meth:`.Stream.finish`.
 
         Returns:
             The final result, identical to that of :meth:`groundwire.Pipeline.check` for the whole

@@ -85,7 +85,7 @@ def choices_at(schema: Mapping[str, Any], path: Path) -> list[object]:
 
 
 def is_declared(schema: Mapping[str, Any], path: Path) -> bool:
-    """Return whether a schema names the last key of a path; if not, the model made up the key."""
+    """Return whether a schema lists the last key of a path as a property or property name."""
     parents = _schemas_at(schema, path[:-1])
     named = [each.get("properties") for each in parents]
     names = _expanded([each.get("propertyNames") for each in parents], schema)

@@ -149,8 +149,8 @@ class Pipeline:
         """Make sure that the pipeline supports settings before a tenant gets them.
 
         Raises:
-            ConfigError: If the pipeline does not have the detector, or the detector does not have
-                the threshold.
+            ConfigError: If the pipeline does not have the detector, the detector does not have the
+                threshold, or an action is ``repair`` and the model that repairs need is missing.
             ModelError: If the model of the chosen detector cannot be found.
         """
         self._judges.check(overrides)

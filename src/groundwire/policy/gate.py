@@ -80,8 +80,8 @@ class Gate:
 
     Attributes:
         threshold: Lowest P(needs a check) at which :func:`decide` may ask for a check, in (0, 1].
-        revision: Revision of the model that answers: the gate in this package, a gate trained with
-            ``groundwire train gate``, or a classifier from a folder.
+        revision: Revision of the model that judges prompts: the gate in this package, a gate that
+            ``groundwire train gate`` trained, or a loaded classifier.
     """
 
     threshold: float
@@ -117,11 +117,13 @@ class Gate:
 
         Raises:
             SettingError: If a setting is outside its range, or not possible with the model.
-            UnknownModelError: If there is no such model.
+            UnknownModelError: If ``model`` has a slash, but is neither a folder nor a hub id.
             UnpinnedModelError: If a hub model has no pinned revision.
             MissingExtraError: If a classifier has no ONNX graph or no ``tokenizer.json``, and the
                 ``train`` extra is not installed.
-            ModelError: If the model cannot be used, or was trained on another encoder.
+            ModelError: If ``model`` leads to no gate and no classifier, or to one that cannot be
+                used or was trained on another encoder.
+            DetectionError: If a classifier fails on a short trial prompt.
         """
         # Written with `not`, so that NaN is refused as well.
         if not 0 < threshold <= 1:

@@ -17,10 +17,10 @@ _Ordered = TypeVar("_Ordered", bound=StrEnum)
 class Action(StrEnum):
     """The actions on an answer, from the weakest to the strongest.
 
-    ``log`` and ``flag`` leave the answer as it is, and differ only in what is recorded; ``header``
-    adds response headers, ``body`` a warning before the text; ``repair`` replaces wrong words by
-    words of the evidence, and becomes ``block`` if that is not possible; ``block`` withholds the
-    answer.
+    ``none``, ``log`` and ``flag`` leave the answer as it is, and differ only in what is recorded;
+    ``header`` adds response headers; ``body`` adds a warning before the text; ``repair`` replaces
+    wrong words by words of the evidence, or takes out their sentence or clause, and becomes
+    ``block`` if neither is possible; ``block`` withholds the answer.
     """
 
     NONE = "none"

@@ -3,8 +3,8 @@
 A signal is a statement about a request, such as that its prompt has a word or is in a language. The
 statement is true, false, or unknown, for example after an error. A condition of a decision names a
 signal, such as ``keyword:urgent``. The rules of a configuration define signals; the gate's answer,
-common domains and kinds of findings are built in. :class:`Signals` has the rules, and the embedder
-that some rules need. :meth:`Signals.open` returns the signals of one request.
+common domains, languages and kinds of findings are built in. :class:`Signals` has the rules, and
+the embedder that some rules need. :meth:`Signals.open` returns the signals of one request.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """Views of detections and verifications for people: terminal report, plain text, and HTML page.
 
-Answers, sources and their ids are not trusted. Characters that are invisible, or could move the
-cursor, recolour the screen or turn the reading direction, are made visible. In HTML these texts
+Answers, sources and their ids are not trusted. Most invisible characters, and all that could move
+the cursor, recolour the screen or turn the reading direction, are made visible. In HTML these texts
 are escaped.
 """
 

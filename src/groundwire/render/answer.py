@@ -287,7 +287,7 @@ class _Stretch(NamedTuple):
 
 
 def marked_answer(detection: Detection) -> "Markup":
-    """Write an answer as HTML: its Markdown, with elements for its claims and its marked words."""
+    """Return an answer as HTML: its Markdown, with elements for its claims and its marked words."""
     from markupsafe import Markup, escape
 
     stretches = list(_stretches(detection))
@@ -372,7 +372,7 @@ def _fragments(piece: Piece, stretches: Sequence[_Stretch]) -> Iterator[tuple[st
         first, last = max(stretch.start, piece.start), min(stretch.end, piece.end)
         if first >= piece.end:
             return
-        if not is_verbatim:  # a character entity, such as &amp;, is not cut
+        if not is_verbatim:  # an entity, such as &amp;, or an escape is not cut
             yield piece.shown, stretch
             return
         if first < last:

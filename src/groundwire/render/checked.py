@@ -39,7 +39,7 @@ _WITHOUT_TEXT = {
 
 
 def response_to_terminal(response: "CheckedResponse", *, color: bool) -> str:
-    """Write the report of ``groundwire check --conversation``.
+    """Return the report of ``groundwire check --conversation``.
 
     Text from the conversation is written on one line or indented, so that it cannot imitate the
     report. Words are marked by ANSI colours, or by ``⟦`` and ``⟧`` without ``color``.

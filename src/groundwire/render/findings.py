@@ -6,7 +6,7 @@ from groundwire.render.terminal import LABEL_STYLES, OUTCOME_STYLES
 
 
 def findings_to_terminal(explained: Explained, *, color: bool) -> str:
-    """Write the report of ``groundwire explain``: explanations, dropped spans, and the outcome.
+    """Return the report of ``groundwire explain``: explanations, dropped spans, and the outcome.
 
     Text of the answer is in quotes and on one line, so that no answer can imitate the report.
     ``color`` adds ANSI colours.

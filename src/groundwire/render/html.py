@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def page(template: str, *, style: str = "", script: str = "", **values: Any) -> str:  # noqa: ANN401
-    """Write a page that loads no other files.
+    """Return a page that loads no other files.
 
     The page's Content-Security-Policy allows only its own style and script, identified by hashes.
 
@@ -37,7 +37,7 @@ def page(template: str, *, style: str = "", script: str = "", **values: Any) -> 
 
 
 def render(template: str, **values: Any) -> str:  # noqa: ANN401
-    """Fill in a template without adding style or script; arguments are as in :func:`page`.
+    """Fill in a template of any kind with ``values``, which are as in :func:`page`.
 
     In a template whose name ends in ``.txt``, texts are not escaped for HTML.
     """

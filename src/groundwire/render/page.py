@@ -11,7 +11,7 @@ from groundwire.render.html import page, read_part
 def to_html(
     detection: Detection, *, question: str | None = None, sources: Sequence[Source] = ()
 ) -> str:
-    """Write the HTML page of a detection: one file, light and dark, readable without scripts.
+    """Return the HTML page of a detection: one file, light and dark, readable without scripts.
 
     Args:
         detection: The detection.

@@ -42,14 +42,14 @@ _MARKERS = re.compile("[⟦⟧]")
 
 
 def to_text(detection: Detection) -> str:
-    """Write the report without colours, for pipes and logs; marked words are in ``⟦`` and ``⟧``."""
+    """Return the report without colours, for pipes and logs; ``⟦`` and ``⟧`` mark words."""
     return to_terminal(detection, color=False)
 
 
 def to_terminal(
     detection: Detection, *, color: bool, explanations: Sequence["Explanation"] = ()
 ) -> str:
-    """Write the report of ``groundwire check``: the answer, its spans, outcome and coverage.
+    """Return the report of ``groundwire check``: the answer, its spans, outcome and coverage.
 
     Lines of the answer are indented, and quotes are on one line, so that no answer can imitate the
     report.
@@ -83,10 +83,10 @@ def to_terminal(
 
 
 def repair_to_terminal(repair: "Repair", *, color: bool) -> str:
-    """Write the report of ``groundwire check --repair``.
+    """Return the report of ``groundwire check --repair``.
 
     It begins with the report of the original answer. If the answer was repaired, the changes and
-    the report of the repaired answer follow.
+    the report of the repaired answer follow; if not, the reason follows.
     """
     lines = [to_terminal(repair.before, color=color), ""]
     if repair.after is None:

@@ -1,4 +1,4 @@
-"""Writes the report of a verification for a terminal; the HTML page uses its descriptions too."""
+"""Makes the terminal report of a verification, with descriptions that the HTML page also uses."""
 
 from collections import Counter
 from enum import StrEnum
@@ -63,7 +63,7 @@ _GRAVE = (ClaimStatus.CONTRADICTED, ClaimStatus.VERIFIER_ERROR)
 
 
 def report_to_terminal(report: VerificationReport, *, color: bool) -> str:
-    """Write the report of ``groundwire verify``: claims, statuses, settings and verifier.
+    """Return the report of ``groundwire verify``: claims, statuses, settings and verifier.
 
     Each claim is in quotes on one line, so that no claim can imitate the report. Doubtful words are
     marked by ANSI colours, or by ``⟦`` and ``⟧`` without ``color``.
@@ -194,7 +194,7 @@ def doubts_of(detail: ClaimReport) -> tuple[MarkedStretch, ...]:
 
 
 def probability(judged: Judged | None) -> str:
-    """Format P(yes) as a number or a range; ``-`` if there is none."""
+    """Format the probability that a verifier gives a claim, as a number or range; ``-`` if none."""
     if not isinstance(judged, Readout):
         return _NOTHING
     return _range(judged.yes.low, judged.yes.high, digits=3)

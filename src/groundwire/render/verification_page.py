@@ -11,7 +11,7 @@ from groundwire.verify.report import VerificationReport
 
 
 def report_to_html(report: VerificationReport, spans: Sequence[Source] = ()) -> str:
-    """Write the HTML page of a verification: one file, light and dark, readable without scripts.
+    """Return the HTML page of a verification: one file, light and dark, readable without scripts.
 
     ``spans`` are the evidence, which the page shows beside the claims.
     """

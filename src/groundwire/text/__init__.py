@@ -1,1 +1,1 @@
-"""Finds sentences, lines, quantities and words in texts; also reads and writes text files."""
+"""Finds the sentences, lines, quantities, words and language of texts; reads and writes files."""

@@ -106,7 +106,7 @@ def _table() -> _Table:
 
 
 def cues(plain_words: list[str]) -> Iterator[tuple[int, str]]:
-    """Yield a pair for each cue in the words of a normalised text: its word's index, and the cue.
+    """Yield, for each cue in the words of a normalised text, the index of its word and the cue.
 
     For a phrase, the index is that of its first word. A listed text in Chinese or Japanese is found
     only once, where it occurs first.

@@ -118,7 +118,7 @@ def cells_of(row: str) -> list[str]:
 
 
 def read_row(names: Sequence[str], cells: Sequence[str]) -> str:
-    """Write a table row with its column names: ``Name: Foo; Price: $49``; skip empty cells."""
+    """Return a table row as text with column names: ``Name: Foo; Price: $49``; skip empty cells."""
     return "; ".join(
         f"{names[i]}: {cell}" if i < len(names) and names[i] else cell
         for i, cell in enumerate(cells)

@@ -1,8 +1,8 @@
 """Parses JSON, JSON Lines and Python literals (``str(dict)``) with exact offsets.
 
 The parsers of the standard library do not fit. ``json`` does not report offsets. ``ast`` does, but
-it is not made for hostile input. Both recurse. This parser also accepts trailing commas and raw
-line breaks in strings, and its time is linear in the text.
+it is not made for hostile input. Both recurse, so they fail on deep nesting. This parser also
+accepts trailing commas and raw line breaks in strings, and its time is linear in the text.
 """
 
 import re
@@ -145,7 +145,7 @@ def _unescape(found: re.Match[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Write a text on one line, with single spaces, and replace lone surrogates by U+FFFD."""
+    """Return a text on one line, with single spaces, and U+FFFD in place of lone surrogates."""
     return without_surrogates(" ".join(text.split()))
 
 
@@ -155,7 +155,7 @@ def without_surrogates(text: str) -> str:
 
 
 def words_of_key(key: str) -> str:
-    """Write a key as words: ``RestaurantsTakeOut`` as ``Restaurants Take Out``."""
+    """Return a key as words: ``Restaurants Take Out`` for ``RestaurantsTakeOut``."""
     if _IDENTIFIER.fullmatch(key):
         key = _CAMEL.sub(" ", _BETWEEN_LETTERS.sub(" ", key))
     return one_line(key.replace("_", " "))

@@ -1,10 +1,10 @@
-"""Writes texts for a terminal: replaces control and invisible characters, and counts things."""
+"""Makes texts safe to print on a terminal, and formats numbers of things."""
 
 import re
 
-# Matches control characters except tab and newline; characters that change the direction of text,
-# end a line or are invisible; lone surrogates; and characters that XML forbids. The joiners U+200C
-# and U+200D do not match, because emoji and several scripts need them.
+# Matches control characters except tab and newline; characters that change the direction of text or
+# end a line; most invisible characters; lone surrogates; and characters that XML forbids. The
+# joiners U+200C and U+200D do not match, because emoji and several scripts need them.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f\ud800-\udfff]"
@@ -14,8 +14,9 @@ _UNSAFE = re.compile(
 def visible(text: str) -> str:
     r"""Replace the characters that could control a terminal, and most invisible ones.
 
-    ASCII control characters become their Unicode pictures, all others become escapes. Tab, newline,
-    and the joiners U+200C and U+200D stay; a carriage return before a newline is left out.
+    Of these characters, ASCII control characters become their Unicode pictures, and the others
+    become escapes. Tab, newline, and the joiners U+200C and U+200D stay; a carriage return before a
+    newline is left out.
 
     >>> visible("\x1b[2J and \u202e")
     '␛[2J and \\u202e'
@@ -24,7 +25,10 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Write a text on one line, and make it safe to print with :func:`visible`."""
+    """Return a text as one line that is safe to print.
+
+    White space becomes single spaces, and :func:`visible` replaces unsafe characters.
+    """
     return visible(" ".join(text.split()))
 
 

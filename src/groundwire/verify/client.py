@@ -50,7 +50,7 @@ class ChatClient:
             timeout_s: Seconds that one try may take.
             max_retries: Limit on the retries of a call, for instance after status 429 or 5xx.
             what: Feature that needs the official client, for the error if the client is missing.
-            scope: Tells whether the caller has given up. After that, nothing more is sent.
+            scope: Tells whether the caller has given up; if so, nothing more is sent.
 
         Raises:
             MissingExtraError: If the official client is not installed.

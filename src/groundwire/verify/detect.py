@@ -93,10 +93,10 @@ class AnswerArguments(TraceArguments, total=False):
 def detect_hallucination(
     answer: str, spans: Sequence[Mapping[str, Any]], **arguments: Unpack[AnswerArguments]
 ) -> VerificationReport:
-    """Verify each claim of an answer: does the evidence state the claim, and is it needed for that?
+    """Verify each claim of an answer: does the evidence support it, and is the evidence needed?
 
     A claim is read with its evidence, which gives the posterior. The prior comes from reading the
-    claim with the cited evidence taken away, or with all evidence taken away if it cites none. By
+    claim without the cited evidence, or without any evidence if the claim cites none. By
     the rule ``signed``, a claim passes only if the posterior reaches the target and the prior does
     not. See ``docs/verify.md`` for how to read the report.
 

@@ -306,7 +306,9 @@ def _label(looked: Looked, span: FlaggedSpan) -> Label:
 
 
 def _verdict(doubts: Sequence[DoubtedWords], yes: float) -> Verdict:
-    """Return the verdict on a claim without conflicts: by its most doubted words or by P(YES).
+    """Return the verdict on a claim without conflicts.
+
+    The most doubted words decide. If no words are doubted, P(YES) decides.
 
     The verdict need not be the likeliest one: few claims are wrong, so YES may be likelier than NO
     even if a word is contradicted.

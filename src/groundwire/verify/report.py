@@ -70,7 +70,10 @@ class ClaimReport:
         return next((e.error for e in self.answers if isinstance(e, VerifierFailure)), None)
 
     def to_dict(self, settings: Verify) -> dict[str, Any]:
-        """Return the report as JSON data; ``settings`` say if it has prompts, and how long."""
+        """Return the report as JSON data.
+
+        ``settings`` say whether the data includes the prompts, and how long they may be.
+        """
         claim, measures, units = self.claim, self.measures, self.units
         found: dict[str, Any] = {
             "idx": claim.idx,

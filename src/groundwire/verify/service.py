@@ -170,7 +170,7 @@ def read_report(
     """Read a service's report on an answer or a trace.
 
     A service divides an answer into claims in its own way, so the report may have other claims than
-    ``claims``. If the report seems to leave out some of them, the result says so.
+    ``claims``. If the report seems to leave out some of ``claims``, the result says so.
 
     Args:
         response: The body of the response, in JSON.
@@ -195,7 +195,8 @@ def read_report(
     if is_numbered and sorted(each.claim.idx for each in read) != sorted(targets):
         raise _malformed("its steps are not those that were sent")
     is_cut = summary.truncated or (summary.claims_total or 0) > len(details)
-    # A flagged report without a flagged claim may lack a claim, so it counts as truncated.
+    # If the report is flagged, but none of its claims is, a flagged claim was perhaps left out. So
+    # the report counts as truncated.
     is_cut = is_cut or (reported.flagged and not any(each.flagged for each in read))
     n_missing = 0 if _tells_all(read, claims) else len(claims) - len(read)
     return VerificationReport(

@@ -20,8 +20,8 @@ DEFAULT_MODEL = "gpt-4o-mini"
 #: Argument → setting, where the names differ.
 RENAMED = {"verifier_model": "model", "default_target": "target"}
 
-#: Settings that the calling program chooses: an invalid value raises a SettingError. Agents may
-#: choose the other settings: the report then says that a value is invalid.
+#: Settings that the calling program chooses; an invalid value raises a SettingError. Agents may
+#: choose the other settings; if a value is invalid, the report says so.
 OF_THE_PROGRAM = frozenset({"max_group_size", "max_group_prompt_chars", "rule", "verifier"})
 
 

@@ -1,9 +1,10 @@
 """A chain of records, each of which is signed together with the signature of the record before.
 
-Without the key, nobody can make a valid record, nor change, move or remove records unnoticed. Only
-the removal of the last records does not show in the chain itself. The signed bytes begin with their
-purpose and contain the length of each part, so that two different records, or two different rows of
-``audit_writers`` (the table of the chains' ends), never have the same signed bytes.
+Without the key, nobody can make a valid record, nor change, move or remove records unnoticed. There
+is one exception: the chain itself does not show that its last records were removed. The signed
+bytes begin with their purpose and contain the length of each signed value. So two records with
+different signed values never have the same signed bytes, nor do two such rows of ``audit_writers``
+(the table of the chains' ends).
 """
 
 import hmac

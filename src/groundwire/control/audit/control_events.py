@@ -168,8 +168,8 @@ class ControlEvents:
         """Return a copy of mappings in which their keys and the texts in their values are redacted.
 
         ``parts`` has the mappings by name, such as ``policy``. These names stay as they are, and so
-        do the keys of mappings within values. If a key, such as ``password``, marks a secret, each
-        text in its value is hidden as a whole.
+        do the keys of mappings within values. If the redaction finds a secret in a text only when
+        the text stands after its key, such as ``password``, the text is hidden as a whole.
         """
         return {
             part: {self.redact(key): self._text(value, key) for key, value in values.items()}
@@ -182,7 +182,7 @@ class ControlEvents:
         return self._named(key, value) if isinstance(value, str) else value
 
     def _named(self, key: str, value: str) -> str:
-        """Redact a text; if its key, such as ``password``, marks a secret, hide the whole text."""
+        """Redact a text; hide all of it if only its key, such as ``password``, reveals a secret."""
         apart = self.redact(value)
         if self.redact(f"{key}: {value}") == f"{self.redact(key)}: {apart}":
             return apart

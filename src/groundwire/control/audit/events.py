@@ -108,7 +108,7 @@ def response_events(
 
 
 def summary_event(summary: StreamSummary, *, tenant: str, trace_id: str) -> AuditEvent:
-    """Build the event with the summary of a stream, which is the stream's last event."""
+    """Build the last event of a stream, which contains the summary of the stream."""
     optional = ("code", "scan_incomplete", "scan_failed", "truncated")
     counts = {name: each for name, each in asdict(summary).items() if each or name not in optional}
     return _event(EventType.STREAMING_ENFORCEMENT_SUMMARY, tenant, trace_id, {**STREAMED, **counts})

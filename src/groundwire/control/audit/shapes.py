@@ -79,7 +79,8 @@ def secrets(text: str) -> Iterator[Range]:
     """Find private keys, keys and tokens of known services, and passwords.
 
     Passwords are found in URLs and after a word such as ``password``. Ordinary text may follow such
-    a word, too, so a match counts only if it has a digit, or ends with "@" as in a URL.
+    a word, too, so a match with such a word counts only if it has a digit, or ends with "@" as
+    in a URL.
     """
     yield from _found(_SECRET, text)
     for start, end in _found(_NAMED_SECRET, text):

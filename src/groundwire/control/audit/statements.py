@@ -25,8 +25,9 @@ class Statements:
     """Statements about the trail itself, collected from signed records.
 
     Attributes:
-        seen: Id of a chain → number of a record → the MAC of the record, and a text ``chain ID``
-            that names the chain whose first record states this MAC.
+        seen: The records that other chains name in their first records. Id of the named record's
+            chain → number of the record → the MAC that is stated for it, and ``chain ID`` with the
+            id of the chain that states it.
         removed: Id of a chain → the last record that retention may have removed from the chain.
         details_before: Retention may have removed the details of records from before this moment;
             ``None``: it removed details only with their records.

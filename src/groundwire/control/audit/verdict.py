@@ -13,7 +13,7 @@ class TrailStatus(StrEnum):
 
     INTACT = "intact"
     TAMPERED = "tampered"
-    UNVERIFIED = "unverified"  # no given key has signed anything, for example in an empty trail
+    UNVERIFIED = "unverified"  # the trail is empty, or no given key has signed any of it
 
 
 class TamperKind(StrEnum):

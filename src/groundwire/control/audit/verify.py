@@ -235,5 +235,5 @@ class TrailVerifier:
 
 
 def _span(first: int, last: int) -> str:
-    """Write a range of records in words, such as ``records 2 to 5``."""
+    """Return a range of records in words, such as ``records 2 to 5``."""
     return f"record {first}" if first == last else f"records {first} to {last}"

@@ -50,7 +50,7 @@ def doubt_of(detail: Mapping[str, Any] | None) -> AnswerDoubt | None:
     try:
         return None if detail is None else _doubt_of(detail)
     except (LookupError, TypeError, ValueError, AttributeError):
-        return None  # somebody has changed the detail
+        return None  # the detail could not be stored as JSON, or somebody has changed it
 
 
 def _doubt_of(detail: Mapping[str, Any]) -> AnswerDoubt | None:
@@ -73,7 +73,7 @@ def is_kept_in_full(detail: Mapping[str, Any]) -> bool:
     """Return whether a detail has answer and sources in full, with all claims and spans.
 
     Raises:
-        LookupError: If the detail lacks a field, which happens only if somebody has changed it.
+        LookupError: If the detail lacks a field, for example because somebody has changed it.
     """
     texts = [detail["answer"], *detail["sources"]]
     is_cut_off = any(x["text"] is None or is_cut(x["text"], x["n_chars"]) for x in texts)
@@ -132,7 +132,8 @@ def labelled_row(record: FoundRecord, reviews: Sequence[AnswerReview]) -> dict[s
         "id": record.event["id"],
         "tenant": record.event["tenant"],
         "model": record.event["payload"].get("model"),
-        # The probability with which the answer was drawn at random; null if it was not drawn.
+        # The probability with which the answer was drawn at random; null unless the event is
+        # ANSWER_SAMPLED.
         "sample": record.event["payload"].get("sample"),
         "question": detail["request"]["question"],
         "sources": [{name: each[name] for name in columns} for each in detail["sources"]],

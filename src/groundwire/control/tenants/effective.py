@@ -79,9 +79,9 @@ def _judging(
 
     Values that the tenant has set stay. An inherited operating point becomes ``balanced`` if the
     tenant's detector is not the configured one. An inherited similarity threshold becomes ``None``
-    if the tenant's detector would not use it, for example because it gives probabilities. If the
-    detector cannot judge with the tenant's settings, only a warning is added to the field
-    ``detector``.
+    if the tenant's detector would not use the threshold, for example because the detector gives
+    probabilities. If the detector cannot judge with the tenant's settings, only a warning is added
+    to the field ``detector``.
     """
     known = config.detectors
     try:

@@ -43,8 +43,8 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 class Registry:
     """Reads and changes tenants and keys. Every method may raise StoreError.
 
-    Changing a tenant that is only configured stores the tenant. The change fails if the id is not
-    valid for a stored tenant.
+    If a tenant is only configured, the tenant is stored when its name, metadata or policy is
+    changed, or a key is made for it. This fails if the id is not valid for a stored tenant.
     """
 
     def __init__(

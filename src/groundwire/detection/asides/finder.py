@@ -193,8 +193,8 @@ class AsideFinder:
     def _is_plain_code(self, line: str) -> bool:
         """Return whether a line of code claims nothing.
 
-        Such lines are imports of known names, calls for input or output, and comments that are
-        titles.
+        This is so for imports of names from Python's standard library, a source or the question,
+        for calls for input or output, and for comments that are titles.
         """
         if comment := _COMMENT.fullmatch(line):
             return self._phrases.is_title(comment[1])

@@ -45,7 +45,10 @@ class KnownWords:
         return tuple(map(_plain, self.texts))
 
     def names(self, word: str) -> bool:
-        """Return whether a source has a word in any form, even within "TakesOut" or the like."""
+        """Return whether a source has a word, in any form, even as a part of other words.
+
+        Accents, spaces, hyphens and underscores are ignored: "takeout" is found in "take out".
+        """
         forms = [_plain(form) for form in _forms(re.sub("['’]s$", "", word))]
         return any(form in text for text in self._plain_texts for form in forms)
 

@@ -1,4 +1,4 @@
-"""Reads titles, intros, greetings and closing remarks by their words."""
+"""Recognises titles, greetings, intros, closing remarks, questions and absences by their words."""
 
 import re
 from functools import cache
@@ -90,11 +90,11 @@ _PHRASES = (
     (AsideKind.CLOSING, _phrases("closings")),
     (AsideKind.INTRO, _phrases("intros")),
 )
-#: Matches a word that each phrase of ``absences`` has. Their pattern is compiled when a text has
-#: such a word, because that takes 20 ms.
+#: Matches words of which each phrase of ``absences`` has at least one. The pattern of these phrases
+#: takes 20 ms to compile, so it is compiled only when a text has such a word.
 _LACKS = re.compile(r"\bno\b|not(?:hing)?\b|none\b|neither\b|n['’]t\b|silent\b|unable\b", re.I)
-#: Matches signs that a text such as "The sources do not say ..." may state a fact as well. They are
-#: brackets, digits, quotation marks, a second clause, and the beginning of one.
+#: Matches signs that a text such as "The sources do not say ..." may also state a fact. The signs
+#: are brackets, digits, quotation marks, a second clause, and words that begin a clause.
 _STATES = re.compile(
     r"[()\[\]\d\"“”]|\b(?:but|although|though|whereas|because|since|except|only|so|yet|who|whom|whose|"
     r"which|why|that(?!\W*$))\b|\band (?:she|he|they|it|we|I|the|an?|his|her|their|its)\b|"
@@ -106,10 +106,13 @@ _CLAUSE = re.compile(r"\s*[,;]\s+(?:(?:and|but|so)\s+)?|\s+[—–-]\s+|[.!?…:
 
 
 class Phrases:
-    """Recognises phrases that claim nothing: titles, greetings, intros and closing remarks.
+    """Recognises titles, intros, questions and phrases such as greetings by their words.
 
-    A phrase of ``words.txt`` may have places for free words, which must state nothing. Each free
-    word must be in the list ``offer_words``, or be accepted by :meth:`.KnownWords.admits`.
+    The phrases are greetings, closing remarks, some intros, and absences ("The sources do not say
+    ..."). They are listed in ``words.txt``, and may have places for free words. In an absence, the
+    free words are tested as :meth:`is_absence` describes. In any other phrase, each free word must
+    be in the list ``offer_words`` or be accepted by :meth:`.KnownWords.admits`, and must not assert
+    anything; words such as "you have" are not tested.
     """
 
     def __init__(self, known: KnownWords) -> None:
@@ -190,6 +193,9 @@ class Phrases:
         An example is "The sources do not say whether dogs are allowed", if the sources have neither
         "dogs" nor "allowed", in any form. With ``may_name_some``, it is enough that the sources
         lack one of these words. The sources may still say the same in other words.
+
+        The result is false if the text has a name that no source has, if it may also state a fact,
+        or if the sources are too long to be searched as a whole.
         """
         if not _LACKS.search(text):
             return False

@@ -9,8 +9,8 @@ from groundwire.text.vocabulary import words
 
 #: Words with which the user and the assistant refer to themselves or each other.
 _TALKERS = words("i i'm i've i'd i'll me my we we're we've us our you your you're let let's")
-#: Matches "We" and "You can" at the beginning of a text. Such a text mostly tells something about a
-#: company, or says what is possible.
+#: Matches "We", "You can", "You may" or "You could" at the beginning of a text. Such a text mostly
+#: tells something about a company, or says what is possible.
 _ABOUT = re.compile(r"\W*(?:we\s|you (?:can|may|could)\b)", re.IGNORECASE)
 _CODE = re.compile(r"https?:|www\.|[/\\=<>{}|_@]")
 #: Matches the signs that end a text: an end mark, and a smiley or other signs after it.
@@ -20,9 +20,9 @@ _END = re.compile(r"[^\w\s]\W*$")
 def least_odds(text: str) -> float | None:
     """Return how high a model's log-odds of "claims nothing" must be for a text to be a remark.
 
-    The limits were set on 11,057 wrong claims (from annotated texts in which every marked place has
-    its wrong words), and on the parts of answers in ``tests/cases`` that claim nothing. One of
-    these claims is taken for a remark: "As it concerns your manager, you'd turn to an HR adviser."
+    The limits were set on 11,057 wrong claims (from annotated texts, each marked place filled with
+    wrong words), and on the parts of answers in ``tests/cases`` that claim nothing. One of the
+    wrong claims is taken for a remark: "As it concerns your manager, you'd turn to an HR adviser."
     The limit for questions was set on 36 questions. Those that state something ("Why was the launch
     cancelled?", "It is 500 m tall, right?") have log-odds of at most -3.7. Most of those that only
     ask have more than -3.3.
@@ -30,9 +30,9 @@ def least_odds(text: str) -> float | None:
     Returns:
         ``None`` if the form shows a claim: the text is "Yes" or "No", which answers the question,
         or contains code or an address, or has no end mark, like an item of a list. -3.3 for a
-        question. 1 for any other text that has a number, or that begins with "We" or "You can". For
-        the rest, -1 if the text ends with a mark such as "!", or has a word such as "I" or "you";
-        otherwise 1.
+        question. 1 for any other text that has a number, or that begins with "We", "You can" or the
+        like. For the rest, -1 if the text ends with a mark such as "!", or has a word such as "I"
+        or "you"; otherwise 1.
     """
     end = _END.search(text)
     found = [word.casefold().replace("’", "'") for word in WORD.findall(text)]

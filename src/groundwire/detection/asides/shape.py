@@ -10,8 +10,8 @@ _DELIMITER = re.compile(
 _UNDERLINE = re.compile(r"[ \t]*\n[ \t]*(?:=+|-{3,})[ \t]*\n")
 _NEXT_LINE = re.compile(r"\n([ \t]*)[^\s]*\s*$")
 _NEXT_ITEM = re.compile(r"\n[ \t]*(?:[-*+•]|\d+[.)])\s*$")
-#: Number of characters at each end of the text between two segments in which tables, underlines and
-#: next items are looked for.
+#: Tables, underlines and next items are looked for only in this many characters at each end of the
+#: text between two segments.
 _SEEN_CHARS = 300
 BOLD = re.compile(r"[*_]{1,3}[^*]+[*_]{1,3}[:.]?")
 
@@ -27,7 +27,8 @@ class Shape:
         ends_sentence: Whether the segment ends with a full stop, a question mark or an exclamation
             mark; characters of :data:`MARKS` may follow.
         leads: Whether the segment may announce the text after it, as an intro does.
-        is_title: Whether marks or place make the segment the title of the text after it.
+        is_title: Whether hashes, an underline, bold print or a colon at the end of a line make the
+            segment the title of the text after it.
         is_bare: Whether the segment may be a title without marks, on a line of its own.
     """
 

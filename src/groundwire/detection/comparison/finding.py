@@ -11,7 +11,7 @@ class Category(StrEnum):
 
     CONTRADICTION = "contradiction"  # the evidence says otherwise
     UNSUPPORTED_ADDITION = "unsupported_addition"  # the evidence does not say so
-    FABRICATED_REFERENCE = "fabricated_reference"  # it refers to something that no source has
+    FABRICATED_REFERENCE = "fabricated_reference"  # the span refers to something no source has
 
 
 class Subtype(StrEnum):

@@ -33,8 +33,8 @@ def subtype_of(held: Held) -> Subtype:
     3. A hedge ("may") in only one of claim and evidence, a firm word ("will") against a hedge, or
        a span of firm words only, one of which the relevant lines lack (``certainty``).
     4. A name in the span with a word that no line has (``entity``).
-    5. Opposite words; or all words of the span are in the evidence, so that only their relation can
-       be wrong; or another verb between the same words (``relation``).
+    5. Opposite words; or all content words of the span are in the evidence, so that only their
+       relation can be wrong; or another verb between the same words (``relation``).
     6. ``other``.
     """
     if differing := differing_quantities(held, of_claim=False):

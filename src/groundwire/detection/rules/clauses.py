@@ -106,7 +106,8 @@ class Clause:
     def is_stated(self) -> bool:
         """Whether the clause is a statement.
 
-        A clause is no statement if it begins with a negation and has no verb, such as "no towels".
+        A clause is no statement if it begins with a negation and has no common verb such as "is" or
+        "have": "no towels".
         """
         if not self.negations:
             return True

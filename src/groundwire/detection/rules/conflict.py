@@ -12,7 +12,7 @@ class ConflictKind(StrEnum):
 
     NUMBER = "number"  # the evidence has another number in the same place
     UNIT = "unit"  # the evidence has the same number with another unit
-    DATE = "date"  # the evidence has another date, day or month there, or lacks the time of day
+    DATE = "date"  # the evidence has another date, day or month, or lacks the time of day
     NEGATION = "negation"  # a "not" in only one of claim and evidence, or opposite words
     RANK = "rank"  # "the longest", where the evidence says "the second longest"
     ROLES = "roles"  # "Ann sued Bob", where the evidence says "Bob sued Ann"
@@ -31,8 +31,8 @@ class Conflict:
         end: Offset after the last character.
         kind: The kind of mistake.
         label: ``contradicted`` or ``unsupported``.
-        probability: P(not supported) that the words get at least, in (0, 1]. A higher probability
-            from the model stays.
+        probability: Lowest P(not supported) that the words get if the finding counts, in (0, 1]. A
+            higher probability from the model stays.
         floor: Lowest P(not supported) from the model at which the finding counts; 0 if the finding
             always counts.
     """

@@ -23,8 +23,8 @@ RULES: tuple[Rule, ...] = (
     cells.cells,
     unrelated.unrelated,
 )
-#: P(not supported) that the words of a finding get at least. In answers kept out of training, this
-#: share of the findings was on words that people had marked too.
+#: Lowest P(not supported) that the words of a finding get. In answers kept out of training, this
+#: share of the findings was on words that people had also marked.
 PROBABILITY = 0.6
 #: A finding about a number, a date or an address counts only if the model's P(not supported) for
 #: its words is at least this, unless :attr:`.RuleFinding.is_enough` is true.

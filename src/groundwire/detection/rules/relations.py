@@ -71,7 +71,11 @@ def _compares(words: Sequence[Word], index: int) -> bool:
 
 
 def _acts(line: ComparedText, stem: str) -> Iterator[_Act]:
-    """Return the verbs of a line that have a given stem, with the names around each."""
+    """Return the words of a line that have a given stem, with the names around each.
+
+    Words that do not begin with a lower-case letter, and words right after "not", "less" or the
+    like, are left out.
+    """
     verbs = (
         index
         for index, word in enumerate(line.words)

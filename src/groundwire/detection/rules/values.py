@@ -34,7 +34,7 @@ _DAYS_RANGE = "{0}[a-z]*\\.?\\s*(?:to|through|until|till|[-–])\\s*{0}".format(
     r"\b(?:mon|tue|wed|thu|fri|sat|sun)"
 )
 #: Two numbers with the same digits in another order count as a slip only if they have at least this
-#: many digits.
+#: many digits, zeros at the end not counted.
 _FIGURES = 3
 #: Words of claims that compare or compute. Numbers of the evidence may be operands only in claims
 #: with such words, or if the result is a rate or a time.
@@ -43,7 +43,7 @@ _COMPARES = re.compile(
     r"|sum|total|totals?|together|altogether|combined|remain\w*|left|taken|in all)\b|%",
     re.IGNORECASE,
 )
-#: Limit on the stated numbers with which a rule tries to compute a number of the claim. Of more
+#: Limit on the stated numbers with which a rule tries to compute a number of the claim. Among more
 #: numbers, some pair almost always gives the result by chance.
 _MOST_OPERANDS = 12
 #: A claim may compute with numbers from this many of the best lines.
@@ -130,8 +130,8 @@ def settled(
 def _has_day(lower: str, basis: Basis) -> bool:
     """Return whether the evidence may state a day of the week or a month.
 
-    This is so if a line has the name, the first three letters of the name, or, for a day of the
-    week, a range of weekdays, which may include the day.
+    This is so if a line has the name or, as a word of their own, the first three letters of the
+    name. For a day of the week, a range of weekdays is enough, since it may include the day.
     """
     either = rf"\b(?:{lower.removesuffix('s')}|{lower[:3]}\b)"
     either += f"|{_DAYS_RANGE}" if lower in WEEKDAYS else ""
@@ -247,7 +247,7 @@ def _has_figures(claim: ComparedText, quantity: Quantity) -> bool:
 
 
 def _is_counted(claim: ComparedText, quantity: Quantity, match: Match, lines: Lines) -> bool:
-    """Return whether the answer itself may have counted a number in words: "two ways: A and B".
+    """Return whether a number in words may be the answer's own count: "two ways: A and B".
 
     The result is false for a number in digits, and for a number that the evidence has with another
     unit. It is also false if no ":" follows the number, and the best line has a number in words
@@ -299,10 +299,11 @@ def _is_computed(
     """Return whether a number can be computed from stated numbers.
 
     The number may be a sum, a difference, the years between two dates, a share in per cent, a rate
-    such as 2.8 per 1,000, or a price times a count. Operands are stated numbers of the claim
-    (``own``), and for a rate also of the best lines of the evidence (``near``). If the claim
-    compares, operands may be in ``near``, except those of a price, and the operands of a sum may be
-    in the previous claim (``earlier``). The result is false for an end of a range.
+    such as 2.8 per 1,000, or a price times a count. Operands are numbers of the claim that the
+    evidence states or that follow from it (``own``). Operands of a rate may also be numbers of the
+    best lines of the evidence (``near``). If the claim compares, operands may be in ``near``,
+    except those of a price, and the operands of a sum may be in the previous claim (``earlier``).
+    The result is false for an end of a range.
     """
     if quantity.kind is not QuantityKind.NUMBER or _is_in_range(claim, quantity):
         return False

@@ -1,7 +1,7 @@
-"""Readers for the benchmarks whose files are not simply tables with one answer per row.
+"""Readers for the benchmarks for which a mapping of columns is not enough.
 
 Each reader converts a record into rows with the columns of labelled answers, and decides which
-answers count as hallucinated. The other benchmarks need only a mapping of their columns.
+answers count as hallucinated.
 """
 
 import json

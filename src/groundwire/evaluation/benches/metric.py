@@ -24,7 +24,9 @@ Statistic = Callable[[Columns, Bootstrap], Replicates]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchScore(ScoreInterval):
-    """The value of a metric with its 95 % interval, in [0, 1]; ``nan`` where it is undefined.
+    """The value of a metric with its 95 % interval; ``nan`` where it is undefined.
+
+    Values are in [0, 1]. Only F1 of characters can be higher, if annotated ranges overlap.
 
     Attributes:
         n: Number of answers that the metric is about, with or without a verdict. In the baseline of

@@ -101,7 +101,7 @@ class BenchResult:
         return not self.differences
 
     def to_dict(self, *, wall_s: float | None = None) -> dict[str, Any]:
-        """Return the result as JSON data: ratios in [0, 1], published scores in per cent.
+        """Return the result as JSON data: own scores as ratios, published scores in per cent.
 
         ``wall_s`` is the number of seconds that the whole run took; by default the sum of the
         durations of all checks.

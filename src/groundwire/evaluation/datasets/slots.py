@@ -30,8 +30,8 @@ class MarkedAnswer:
         text: The answer.
         spans: ``(start, end, label)`` of wrong words: :data:`UNSUPPORTED` or :data:`CONTRADICTED`.
         doubts: ``(start, end, label)`` of stretches in which it is not known which words are wrong.
-            At least one word of the stretch has the label of the stretch. If the label is
-            :data:`DOUBTFUL`, perhaps no word is wrong.
+            With the label :data:`DOUBTFUL`, perhaps no word is wrong. With any other label, at
+            least one word is wrong in the way that the label says.
     """
 
     text: str

@@ -91,7 +91,7 @@ class Prompting:
 
 
 def user_message(question: AskedQuestion) -> str:
-    """Write the user's message: the sources with their numbers, then the question.
+    """Return the user's message: the sources with their numbers, then the question.
 
     >>> from groundwire.detection.example import Source
     >>> found = (Source(text="It opened in 1889.", title="Towers"),)

@@ -41,7 +41,7 @@ def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """Yield the row of all answers, and a row for each model.
 
     If there are several tasks, a row for each task follows; the table calls tasks categories. If
-    there are several models too, a row for each pair of model and task follows as well.
+    there are also several models, a row for each pair of model and task comes last.
     """
     yield "all", *_cells(found)
     models, tasks = found["models"], found["tasks"]

@@ -24,7 +24,7 @@ _SHOWN_ELSEWHERE = frozenset({"task", "id", "question", "answer", "context_id"})
 
 
 def to_html(summary: Summary) -> str:
-    """Write the HTML page: scores, plots, and example rows, worst first."""
+    """Return the HTML page: scores, plots, and example rows, worst first."""
     scores, examples, detector = summary.scores, summary.examples, summary.header.detector
     part = files(__package__)
     return page(

@@ -44,7 +44,7 @@ _PART = "<!-- part -->\n"
 
 
 def to_markdown(summary: Summary) -> str:
-    """Write the report: scores, and the worst rows in folded sections.
+    """Return the report: scores, and the worst rows in folded sections.
 
     The report has at most :data:`MAX_TEXT` characters. If parts are left out, the report says so.
     """
@@ -77,7 +77,7 @@ def to_markdown(summary: Summary) -> str:
 
 
 def code(text: str) -> Markup:
-    """Write an untrusted text as a ``code`` element, cut to :data:`MAX_CODE` characters."""
+    """Return an untrusted text as a ``code`` element, cut to :data:`MAX_CODE` characters."""
     return Markup(f"<code>{_cut(one_line(visible(text)), MAX_CODE)}</code>")
 
 
@@ -106,7 +106,7 @@ def _cell(text: str) -> Markup:
 
 
 def _cut(text: str, n_chars: int) -> str:
-    """Escape a text, cut to at most ``n_chars`` escaped characters; "…" follows if it was cut."""
+    """Escape a text and cut the result to ``n_chars`` characters; "…" follows if it was cut."""
     ends = [*accumulate(len(_escaped(character)) for character in text[: n_chars + 1])]
     n_kept = bisect_right(ends, n_chars)
     return _escaped(text) if n_kept == len(text) else f"{_escaped(text[:n_kept])}…"

@@ -68,7 +68,7 @@ def cut(
 
 
 def marked_text(example: ReportRow, *, width: int | None = None) -> str:
-    """Write the answer of a row with its marks as text: ``⟦missed: 1950⟧``.
+    """Return the answer of a row with its marks as text, such as ``⟦missed: 1950⟧``.
 
     With a ``width``, an unmarked piece keeps only that many characters at each end.
     """

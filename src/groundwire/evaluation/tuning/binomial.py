@@ -24,7 +24,7 @@ def lower_tail(losses: int, n: int, rate: float) -> float:
 
 
 def most_losses(n: int, rate: float, alpha: float) -> int:
-    """Compute how many losses ``n`` trials may have and still prove a rate below ``rate``.
+    """Compute the highest number of losses with which ``n`` trials prove a rate below ``rate``.
 
     The result is -1 if ``n`` is too small: then even trials without a loss prove nothing.
 
@@ -38,7 +38,7 @@ def most_losses(n: int, rate: float, alpha: float) -> int:
     """
     if n == 0:
         return -1
-    # Terms up to the expected number of losses are enough: the tail up to that number is about one
+    # Terms up to the expected number of losses, rounded up, are enough: their sum is at least one
     # half, which is above any alpha.
     tails = np.cumsum(np.exp(_log_terms(min(n, ceil(n * rate) + 1), n, rate)))
     return int(np.searchsorted(tails, alpha, side="right")) - 1

@@ -50,8 +50,8 @@ class ThresholdCandidates:
         """List the thresholds at which results of a detector are valid.
 
         For probabilities, thresholds below the one at which the detector judged are left out. If a
-        claim's score reaches the threshold, the detector reads the claim a second time, which may
-        change the score. At a lower threshold, more claims would be read again, so scores might
+        claim's score reaches the threshold, the detector may read the claim a second time, which
+        may change the score. At a lower threshold, more claims would be read again, so scores might
         differ.
         """
         if detector.score is Score.SIMILARITY:

@@ -1,4 +1,4 @@
-"""Writes the lines of a configuration that sets tuned thresholds."""
+"""Makes the lines that set tuned thresholds in a configuration."""
 
 import re
 from io import StringIO
@@ -19,7 +19,7 @@ TENANT = "tenant"
 
 
 def to_yaml(tuning: Tuning) -> str:
-    """Write the YAML: the detector's threshold, and the tenants' thresholds if they were tuned.
+    """Return the YAML: the detector's threshold, and the tenants' thresholds if they were tuned.
 
     The text is empty if there is no threshold.
     """

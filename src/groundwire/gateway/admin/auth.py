@@ -1,7 +1,7 @@
 """Authenticates requests to the admin plane by admin key; a local demo needs none.
 
-A request without an admin key is refused before routing, except on open paths such as ``/livez``.
-So nobody without an admin key can learn whether a tenant or key exists.
+Outside a local demo, a request without an admin key is refused before routing, except on open paths
+such as ``/livez``. So nobody without an admin key can learn whether a tenant or key exists.
 """
 
 from typing import cast
@@ -20,8 +20,8 @@ from groundwire.gateway.middleware.state import trace_id
 #: The actor that audit events name in a local demo, which needs no key.
 LOCAL_DEMO = "local-demo"
 
-#: Path of the request that verifies the audit trail. The request is a POST, although it changes
-#: nothing, since verifying the whole trail takes long.
+#: Path of the request that verifies the audit trail. The request changes nothing, but is a POST,
+#: because verifying the whole trail takes long.
 VERIFY = "/v1/admin/audit/verify"
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -82,7 +82,7 @@ class AdminAuthentication(Guard):
 
 
 def reads(scope: Scope) -> bool:
-    """Return whether a request changes nothing, so that an auditor may make it."""
+    """Return whether a request changes nothing; auditors may send only such requests."""
     return scope["method"] in _READING or (scope["method"], scope["path"]) == ("POST", VERIFY)
 
 

@@ -1,7 +1,7 @@
 """Pydantic models of requests and responses, from which the OpenAPI document is generated.
 
 Ids, names, metadata and policies are only described here. The registry of tenants validates them,
-because it serves the command line as well, and its errors are more helpful.
+because it also serves the command line, and its errors are more helpful.
 """
 
 from datetime import datetime
@@ -171,8 +171,8 @@ class EffectiveValue(ApiModel):
             has a value.
         warning: Why a value of the tenant is not valid, or why the tenant's detector cannot check
             its answers; null: no warning.
-        decisions: Decisions of the configuration that set another value for the requests that they
-            apply to. The list is empty where the tenant has a value of its own.
+        decisions: Decisions of the configuration that may set another value for the requests that
+            they apply to. The list is empty where the tenant has a value of its own.
     """
 
     name: str
@@ -261,7 +261,7 @@ class Event(ApiModel):
     Attributes:
         tenant: The tenant; `-`: the event is about no tenant.
         has_detail: Whether the event is stored with all findings.
-        is_readable: False if the stored record was changed so that it is no valid event any more.
+        is_readable: False if the stored record is no valid event, perhaps because it was changed.
     """
 
     id: str

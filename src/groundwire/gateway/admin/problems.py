@@ -41,8 +41,8 @@ def admin_problem(error: BaseException) -> Problem:
 def _param(error: BaseException) -> str | None:
     """Return the name of the field that an error is about; ``None`` if the error names no field.
 
-    For a ConfigError, the name is the text before ``=`` in the first problem, else the first quoted
-    text.
+    For a ConfigError, the name comes from its first problem. It is the text before `` = ``, if that
+    is among the first 64 characters, or else the first quoted text.
     """
     if isinstance(error, ConfigError):
         first = error.problems[0]

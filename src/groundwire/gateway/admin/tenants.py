@@ -163,7 +163,8 @@ async def get_effective(control: Control, tenant: TenantId) -> EffectivePolicy:
     """The settings that hold for a tenant, field by field, each with its origin.
 
     The first origin that has a value counts: the tenant's policy, its metadata, its section of the
-    configuration, a decision that applies, the configuration as a whole.
+    configuration, the configuration as a whole, the default. If the tenant has no value of its own,
+    `decisions` names the decisions that may set another value for some requests.
     """
     record = await control.registry.tenant(tenant)
     found = effective(control.config, record, check=control.check_overrides)

@@ -97,7 +97,7 @@ async def list_events(
     page = await control.trail.page(
         asked, cursor=cursor, limit=limit, newest_first=order == "newest"
     )
-    # No model validates the events, so that records that somebody has changed can be shown too.
+    # No model validates the events, so that even records that are no valid events can be shown.
     return answered({"events": [each.to_dict() for each in page.events], "next": page.next})
 
 
@@ -130,9 +130,9 @@ async def get_event(
     },
 )
 async def export_events(control: Control, events: Events, asked: Asked) -> Response:
-    """All events that match the filters, oldest first, as JSON Lines; the export is recorded.
+    """All events that match the filters, as JSON Lines; the export is recorded.
 
-    Without filters, or with only a writer, the export has whole chains, one after another. If the
+    They come oldest first; without filters, or with only a writer, as whole chains. If the
     database fails during the export, the connection breaks off.
     """
     event = events.exported(filters_of(asked))

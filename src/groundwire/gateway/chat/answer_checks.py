@@ -109,7 +109,7 @@ class AnswerChecks:
         return self._begun[index]
 
     def lose(self) -> None:
-        """Count an unreadable event as an unchecked part of each answer, also of later answers."""
+        """Count an unreadable event as an unchecked part of all answers, even of later ones."""
         for answer in self:
             answer.n_skipped += 1
         self._n_lost += 1
@@ -279,7 +279,7 @@ class AnswerCheck:
                 await self._wake.wait()
                 self._wake.clear()
                 if self._is_complete:
-                    return  # the end of the flow takes what waits: threads judge it all at once
+                    return  # :meth:`finish` passes on the waiting text, to be judged all at once
                 if text := self._take_waiting():
                     review = await self._call(partial(self._step, self._flow, text))
                     if review is not None and self._checks.on_review is not None:

@@ -140,7 +140,7 @@ class Exchange:
             path=self._chat.dialect.path,
             body=self._chat.forwarded,
             model=self._chat.model,
-            # A response that the gateway reads would have to be decompressed here at once.
+            # A compressed response would have to be decompressed before the gateway can read it.
             accept_encoding="identity" if is_read else None,
             # The body is sent decompressed, so the client's Content-Encoding would be wrong.
             without=b"content-encoding",

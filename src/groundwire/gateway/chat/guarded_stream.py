@@ -107,7 +107,7 @@ class ReleasedStream:
             yield events
 
     async def close(self) -> None:
-        """Stop reading, start to record the stream if that is not done, and close the reply.
+        """Stop reading, start to record the stream unless that was done, and close the reply.
 
         Call this once, at the end.
         """
@@ -214,7 +214,9 @@ class ReleasedStream:
             self._block({index: checked})
 
     def _with_edits(self, index: int, checked: Checked) -> Checked:
-        """Let the buffer make the edits of an answer; return the result, as blocked if it cannot.
+        """Let the buffer make the edits of an answer, and return the result.
+
+        If the buffer cannot make the edits, the result has the action ``block``.
 
         The buffer cannot make edits if events of the stream repeat texts, or if anything that is
         held besides the text may repeat words of the text. Nor can it make other edits than before

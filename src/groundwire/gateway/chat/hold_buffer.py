@@ -248,9 +248,9 @@ class HeldStream:
     def take(self, event: ServerSentEvent, chunk: Chunk) -> None:
         """Hold each part of a chunk with the answer that the part is about.
 
-        A chunk about no answer is later sent before all answers if no answer has begun, else after
-        all answers. If it is sent before the answers and text is withheld, only its fields without
-        text are sent, if it has any.
+        A chunk about no answer is put before all answers if no answer has begun, else after all
+        answers. While text is withheld, a chunk before the answers is sent without the fields that
+        may hold text, or left out (see :func:`_before_answers`).
         """
         head = {key: value for key, value in chunk.data.items() if key in HEAD}
         has_known_head = head.items() <= self.head.items()  # as in nearly all chunks

@@ -165,7 +165,7 @@ async def _false_blocks(visit: Visit, tenant: str) -> FalseBlocks | None:
         FalseBlocks.of,
         await visit.own.labels.of_sample(tenant),
         detector,
-        # If no finding is blocking, the page shows what happens if each finding blocks its answer.
+        # If no finding is blocking, the estimate is made as if each finding blocked its answer.
         blocking=blocking or _FINDINGS,
         blocks_incomplete=any(decide(each, Outcome.PARTIAL).withholds for each in policies),
     )

@@ -211,8 +211,8 @@ class FalseBlocks:
         tested = self._share(_drawn(counted), threshold)
         if tested.n > most_losses(tested.of, budget, ALPHA):
             return False
-        # As a precaution, as in ``groundwire tune``, the budget must also hold if all answers to
-        # each request count: the share is then higher if requests with many answers are harder.
+        # As in ``groundwire tune``, the budget must also hold if all answers to each request count.
+        # Then the share may be higher, since requests with many answers may be harder.
         return self._share(counted, threshold).value <= budget
 
     def support(self, budget: float | None) -> Support:

@@ -120,7 +120,10 @@ class Provider:
         return person, self._role(claims)
 
     def _role(self, claims: Mapping[str, Any]) -> AccountRole | None:
-        """Return the highest role that the claim ``oidc.role_claim`` gives, or ``None``."""
+        """Return the highest role that the claims of an ID token give, or ``None``.
+
+        The setting ``oidc.role_claim`` names the claim that gives roles.
+        """
         raw = claims.get(self._own.role_claim)
         values = [raw] if isinstance(raw, str) else raw if isinstance(raw, list) else []
         for role, given_by in (

@@ -130,7 +130,7 @@ def _can_be_replayed(detail: Mapping[str, Any] | None) -> bool:
             and is_kept_in_full(detail)
         )
     except (LookupError, TypeError, ValueError, AttributeError):
-        return False  # somebody has changed the detail
+        return False  # the detail is not in the form in which checks are recorded
 
 
 def replay(

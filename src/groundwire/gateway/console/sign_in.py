@@ -104,7 +104,8 @@ async def _arrive(request: Request) -> Response:
         if problem.status < 500:
             visit.control.note_failed_login(address, trace_id=trace)
         if problem.status >= 500 or problem.code == "sign_in_lost":
-            # Not a failed try: the provider is down, or this browser began no sign-in lately.
+            # Not a failed try: the provider cannot be used, or the browser does not have the cookie
+            # of this sign-in.
             visit.own.throttle.forget(secret, address)
         raise
     visit.own.throttle.forget(secret, address)

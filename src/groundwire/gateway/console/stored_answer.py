@@ -14,14 +14,15 @@ def stored_view(detail: Mapping[str, Any]) -> AnswerView | None:
 
     Stored texts may be cut or redacted. So claims, spans and evidence get the offsets at which they
     are found in these texts; those that are not found are left out. An answer that is not stored is
-    replaced by its joined claims, and a source by its lines that are evidence.
+    replaced by its joined claims. A source that is not stored is replaced by those of its lines
+    that are evidence or, without such lines, by a remark.
 
     Return ``None`` if the detail is not valid, or lacks a detection or the text of a claim.
     """
     try:
         return _view(detail)
     except (LookupError, TypeError, ValueError, AttributeError):
-        return None  # the stored detail was altered: the page shows only its JSON
+        return None  # the detail is not in the form in which checks are recorded
 
 
 def _view(detail: Mapping[str, Any]) -> AnswerView | None:

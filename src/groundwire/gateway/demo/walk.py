@@ -215,7 +215,7 @@ def _events(response: HTTPResponse) -> Iterator[Any]:
 
 
 def _recorded(gateway: RunningGateway, trace_id: str) -> list[Mapping[str, Any]]:
-    """Wait for the audit events about a request; return none if they are not written in time."""
+    """Wait for the audit events about a request; return ``[]`` if they are not written in time."""
     deadline = monotonic() + _RECORD_S
     while True:
         lines = gateway.audit.read_text("ascii").splitlines() if gateway.audit.exists() else []

@@ -23,7 +23,7 @@ from groundwire.gateway.http.sse import ServerSentEvent
 from groundwire.pipeline.conversation.known_fields import count_unread, is_error_body, without_text
 from groundwire.pipeline.conversation.response import Answer, ToolCall, answer_of, breaks_off
 
-#: Fields that every response of this API, which is called a message, has.
+#: Fields of every response. This API calls a response a message.
 _MESSAGE = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")
 #: Fields of a message that may be sent before the answer has passed its check, unless their value
 #: may hold prose.

@@ -25,9 +25,9 @@ def header_list(texts: Iterable[str], *, max_bytes: int = MAX_BYTES) -> str:
     """Return texts as the value of one header.
 
     Texts keep their order and are separated by ``"; "``. Printable ASCII stays as it is, except
-    ``%``, ``;``, ``,`` and spaces at the ends of a text. These and all other characters are
-    percent-encoded as UTF-8; a lone surrogate becomes U+FFFD first. A value longer than
-    ``max_bytes`` is cut between two characters and then ends with ``...``. If the last text
+    ``%``, ``;``, ``,`` and a space as the first or last character of a text. These and all other
+    characters are percent-encoded as UTF-8; a lone surrogate becomes U+FFFD first. A value longer
+    than ``max_bytes`` is cut between two characters and then ends with ``...``. If the last text
     itself ends with ``...``, its last dot is encoded, so that ``...`` at the end of a value always
     marks a cut.
 

@@ -1,4 +1,4 @@
-"""Keeps the scores of an answer; so the model rarely has to run again for another threshold."""
+"""Keeps an answer's scores, so that the model seldom has to run again for another threshold."""
 
 from collections import Counter
 from collections.abc import Sequence

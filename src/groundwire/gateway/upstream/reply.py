@@ -9,8 +9,8 @@ from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.upstream.errors import Breakage, UpstreamBrokenError
 from groundwire.gateway.upstream.headers import coming_back
 
-#: While no bytes arrive, the connection is examined for an error after each period of so many
-#: seconds.
+#: While no bytes arrive, the connection is examined for an error each time this many seconds have
+#: passed.
 _LOOK_S = 1.0
 
 

@@ -10,7 +10,7 @@ from groundwire.config.tree import UpstreamDefaults
 #: Seconds that an unused connection is kept open.
 _KEEPALIVE_S = 15.0
 
-#: A failed request counts as sent on a closed connection only if it failed within so many seconds
+#: A failed request counts as sent on a closed connection only if it failed within this many seconds
 #: after its start.
 _STALE_S = 1.0
 
@@ -46,9 +46,9 @@ def new_session(settings: UpstreamDefaults) -> aiohttp.ClientSession:
 def was_stale(error: Exception, *, is_reused: bool, started: float) -> bool:
     """Return whether a request seems to have failed on a connection that was already closed.
 
-    If so, the request can be sent again, because the server has not read it. Only an error within a
-    second of ``started``, by :func:`time.monotonic`, counts: a server that has read a request
-    usually fails later. ``is_reused`` says whether an earlier request used the connection.
+    If so, the request can be sent again, because the server has probably not read it. Only an error
+    within a second of ``started``, by :func:`time.monotonic`, counts: a server that has read a
+    request usually fails later. ``is_reused`` says whether an earlier request used the connection.
     """
     is_lost = isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
     is_connecting = isinstance(error, aiohttp.ClientConnectorError)

@@ -94,7 +94,7 @@ def has_strings(value: object) -> bool:
 def count_unread(data: object, known: Collection[str]) -> int:
     """Count the fields of an object that are not in ``known`` and may hold text.
 
-    A field whose key is not a name, such as one with spaces, is counted too.
+    A field whose key is not a name, such as a key with spaces, is counted too.
     """
     if not isinstance(data, Mapping):
         return 0

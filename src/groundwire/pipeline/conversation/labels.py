@@ -152,7 +152,7 @@ def _clause_before(text: str, start: int, colon: int) -> int:
 
 
 def is_filled(text: str, label: PromptLabel, names: Names) -> bool:
-    """Return whether a label has text on its line, or on the next line, if that has no label."""
+    """Return whether a label has text on its line, or on the next line if no label begins there."""
     line_end = end_of_line(text, label.value)
     if text[label.value : line_end].strip(" \t\r*_"):
         return True

@@ -84,7 +84,10 @@ class Structure:
         self._ends = _by_name(_end_lines(text))
 
     def tag_at(self, position: int) -> Block | None:
-        """Return the block of a tag at a position; ``None`` if the tag is not closed, or empty."""
+        """Return the block of the tag that begins at a position.
+
+        Return ``None`` if no tag begins there, the tag is not closed, or its block is blank.
+        """
         match = _TAG.match(self._text, position)
         if match is None:
             return None

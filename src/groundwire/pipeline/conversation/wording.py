@@ -38,8 +38,8 @@ _ASKING_CLAUSE = re.compile(
     r"[^.!?,\n]*$|tell me\b))"
 )
 #: ``_MAX_CLAUSES`` limits the characters of a sentence that is divided at a question, of a text
-#: that may be a form, and of the beginning of a sentence in which an order is looked for. The next
-#: line may continue a line only if that has at least ``_MIN_WRAPPED`` characters.
+#: that may be a form, and of the beginning of a sentence in which an order is looked for. Only a
+#: line of at least ``_MIN_WRAPPED`` characters may be continued by the next line.
 _MAX_CLAUSES, _MIN_WRAPPED = 400, 50
 _MOST_FORM_WORDS = 12
 #: Matches a placeholder in a form: ``<source>``, ``${index}``, ``{{name}}``, [1].

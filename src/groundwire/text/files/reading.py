@@ -79,17 +79,20 @@ def other_encoding(data: bytes) -> str:
 
 
 def conversion(encoding: str) -> str:
-    """Say how to convert a file to UTF-8."""
+    """Return advice on how to convert a file from ``encoding`` to UTF-8."""
     return f"Convert it first, for instance: iconv -f {encoding} -t UTF-8 FILE"
 
 
 def no_text(data: bytes) -> str:
-    """Say which kind of file some bytes begin, and how to get its text; empty if it may be text."""
+    """Return the kind of a file that is not text, and how to get its text; empty if it may be text.
+
+    ``data`` is the beginning of the file.
+    """
     return next((what for mark, what in _NO_TEXTS.items() if data.startswith(mark)), "")
 
 
 def decode(data: bytes, name: str) -> str:
-    """Decode bytes as UTF-8, without a byte order mark at the start.
+    """Decode bytes as UTF-8; leave out a byte order mark at the start.
 
     Raises:
         NotUtf8Error: If the bytes are not UTF-8; ``offset`` is that of the first wrong byte, or 0

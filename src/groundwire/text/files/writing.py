@@ -11,7 +11,7 @@ from typing import IO, Any
 from groundwire.errors import InputError
 from groundwire.text.files.reading import GZIP_MAGIC
 
-#: The beginnings of the first line of results.
+#: Possible beginnings of the first line of a file of results.
 _BEGINS = (b'{"row": ', b'{"schema": ')
 
 

@@ -97,7 +97,8 @@ def read_vulgar(text: str, match: re.Match[str]) -> QuantityReading:
 def read_fraction(text: str, match: re.Match[str]) -> QuantityReading:
     """Read a fraction such as "3/4" or "1 1/2".
 
-    "9/4", which is not below 1, is seldom a fraction in prose: only its first number is read.
+    If the numerator is not below the denominator, as in "9/4", only the first number is read: in
+    prose, such figures are seldom a fraction.
     """
     numbers = [float(found) for found in _DIGITS.findall(match[0])]
     *whole, above, below = numbers

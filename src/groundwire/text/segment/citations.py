@@ -37,8 +37,8 @@ class Citation:
         end: Offset after the citation; the target of a Markdown link, ``[1](https://...)``, is part
             of it.
         ids: The ids that the citation names, in order, each once, ranges written out:
-            ``("1", "3", "4", "5")``. There is at least one; :func:`parse_citations` returns at most
-            ``MAX_CITED_IDS``.
+            ``("1", "3", "4", "5")``. There is at least one id. A citation that
+            :func:`parse_citations` finds has at most ``MAX_CITED_IDS``.
     """
 
     start: int
