@@ -337,8 +337,8 @@ class Detector:
     def _detect(
         self, example: Example, operating_point: str | float | None, tenant: str
     ) -> Detection:
-        stream = self._open(example.sources, example.question, operating_point, tenant)
-        return stream.finish(example.answer)
+        opened = self._open(example.sources, example.question, operating_point, tenant)
+        return opened.finish(example.answer)
 
     def detect_batch(
         self,

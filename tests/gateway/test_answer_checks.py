@@ -3,7 +3,6 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
-from typing import Any
 
 import pytest
 
@@ -83,16 +82,15 @@ async def test_text_that_waited_is_judged_although_the_first_to_ask_has_left() -
     assert checked.answer.text == f"It is tall. It is {WRONG}"
 
 
-async def test_a_check_that_is_closed_while_it_ends_fails() -> None:
+async def test_a_check_that_is_closed_while_it_ends_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     with ThreadPoolExecutor(1) as threads, Watched(fixed()) as pipeline:
         flow = pipeline.stream(pipeline.open(request()))
-        read = Event()
         flow.feed("It is tall. ")
         stream = flow._stream
         assert stream is not None
         judge = stream._session.read
 
-        def slow(*given: Any) -> Any:  # noqa: ANN401
+        def slow(*given: Any) -> Any:
             flow.close()
             read.set()
             return judge(*given)

@@ -112,7 +112,8 @@ def test_a_right_answer_is_not_changed(
 def test_a_sentence_is_repaired_before_the_next_one_arrives(running: dict[str, Gateway]) -> None:
     own, gate = running["sentence"], Gate()
     events: list[Piece] = [*CHAT.events(BAD)]
-    events.insert(next(n for n, each in enumerate(events) if b"330 m" in each), gate)
+    last = next(n for n, each in enumerate(events) if isinstance(each, bytes) and b"330" in each)
+    events.insert(last, gate)
     own.upstream.script(Script.sse(events))
     with own.asking(CHAT.request(stream=True, **SOURCED)) as answer:
         incoming, seen = answer.iter_raw(), b""

@@ -183,8 +183,8 @@ def _support_code(best: NDArray[np.float32], own: NDArray[np.float32]) -> NDArra
     best, own = best.round(4), own.round(4)
     behind = _BEHIND.searchsorted((best - own).round(4), "right")
     there = 1 + 4 * _COVERED.searchsorted(own, "right") + behind
-    elsewhere = 21 + _ELSEWHERE.searchsorted(best, "right")
-    return np.asarray(np.where(own < 0, elsewhere, there), np.int64)
+    there[own < 0] = 21 + _ELSEWHERE.searchsorted(best[own < 0], "right")
+    return np.asarray(there, np.int64)
 
 
 def _switch_codes(ids: NDArray[np.int32], passages: Sequence[Passage]) -> NDArray[np.int64]:

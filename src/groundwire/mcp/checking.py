@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from groundwire.detection.example import Example, Source, read_sources
 from groundwire.detection.values import Detection, Outcome
+from groundwire.explain import Explained
 from groundwire.mcp.arguments import CallError, CheckInput
 from groundwire.mcp.backend import Backend
 from groundwire.mcp.given import Given, given
@@ -13,9 +13,6 @@ from groundwire.mcp.results import CheckResult
 from groundwire.mcp.text_results import answer_text, origins_text
 from groundwire.mcp.tool import Call, Tool, ToolResult
 from groundwire.render.descriptions import OUTCOMES, explain_outcome
-
-if TYPE_CHECKING:  # needed only for type annotations
-    from groundwire.explain import Explained
 
 #: Number of characters of the answer that are read at a time, between reports of progress.
 _STEP_CHARS = 1_000
@@ -86,7 +83,7 @@ def _detect(backend: Backend, call: Call, example: Example) -> Detection:
         return stream.finish()
 
 
-def _result(explained: "Explained", origins: Mapping[str, str]) -> ToolResult:
+def _result(explained: Explained, origins: Mapping[str, str]) -> ToolResult:
     detection = explained.detection
     spans = [
         {

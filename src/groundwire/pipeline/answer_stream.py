@@ -174,9 +174,8 @@ class Flow:
                 answer = structured.of(answer)
             if self._stream is not None and answer.has_statements:
                 try:
-                    n_ready = 0 if self._form.is_json else len(self._ready(rest))
-                    n_ready += len(self._stream.text)
-                    self._found = self._finish(self._stream, structured, answer, n_ready)
+                    ready = "" if self._form.is_json else self._ready(rest)
+                    self._found = self._finish(self._stream, structured, answer, ready)
                 except Exception as error:  # noqa: BLE001 - the answer counts as unchecked
                     self._fail(error)
             self.close()
@@ -184,14 +183,14 @@ class Flow:
         return self._checked
 
     def _finish(
-        self, stream: Stream, structured: StructuredText | None, answer: Answer, n_ready: int
+        self, stream: Stream, structured: StructuredText | None, answer: Answer, ready: str
     ) -> DetectorResult:
         if structured is not None and not structured.statements:
             return DetectorResult()
         text = answer.text if structured is None else structured.text
         is_within_word = answer.is_cut and _start_of_last_word(answer.text) < len(answer.text)
         end = _start_of_last_word(text) if is_within_word else len(text)
-        is_alone = n_ready > end or not text[:end].strip()
+        is_alone = len(stream.text + ready) > end or not text[:end].strip()
         detection = stream.finish(text[len(stream.text) : len(text) if is_alone else end])
         if end < len(text):
             detection = account_for(_without_last(detection, text, end), {Reason.CUT_OFF: 1})

@@ -101,10 +101,8 @@ def is_foreign(text: str) -> bool:
     if len(found & _FOREIGN) + is_short <= 2 * n_english:
         return False  # no single language has more of the words than all together
     most = max(len(found & known) for code, known in WORDS.items() if code != "en")
-    most += is_short and any(
-        word.islower() and len(word) > _SMALL_CHARS and not word.replace("’", "'").isascii()
-        for word in flowing
-    )
+    small = (word for word in flowing if word.islower() and len(word) > _SMALL_CHARS)
+    most += is_short and not all(word.replace("’", "'").isascii() for word in small)
     return most >= (_MIN_FOREIGN if is_short else _MIN_FOREIGN_LONG) and most > 2 * n_english
 
 

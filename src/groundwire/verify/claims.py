@@ -32,9 +32,8 @@ from groundwire.verify.errors import invalid_argument
 _MAX_PATTERN_BYTES = 2**20
 # A line such as "[S1]: https://...". If S1 is a span, the line is neither a claim nor a citation.
 _DEFINITION = re.compile(
-    r"^[ \t]*[\[【［]\^?([^\[\]【】［］\n]{1,64})[\]】］]:"
-    r"[ \t]*<?[a-z][a-z0-9+.-]{1,16}://[^\s<>]+>?[ \t]*$",
-    re.IGNORECASE | re.MULTILINE,
+    r"(?im)^[ \t]*[\[【［]\^?([^\[\]【】［］\n]{1,64})[\]】］]:"
+    r"[ \t]*<?[a-z][a-z0-9+.-]{1,16}://[^\s<>]+>?[ \t]*$"
 )
 # East Asian brackets are read as square brackets.
 _AS_BRACKETS = str.maketrans("【】［］", "[][]")

@@ -197,9 +197,7 @@ class Phrases:
         The result is false if the text has a name that no source has, if it may also state a fact,
         or if the sources are too long to be searched as a whole.
         """
-        if not _LACKS.search(text):
-            return False
-        found = _phrases("absences").fullmatch(text.strip(MARKS + ".!"))
+        found = _LACKS.search(text) and _phrases("absences").fullmatch(text.strip(MARKS + ".!"))
         topic = " ".join(group for group in found.groups() if group) if found else ""
         if not found or not self._known.is_searched or _STATES.search(topic):
             return False
