@@ -90,12 +90,11 @@ async def test_a_check_that_is_closed_while_it_ends_fails(monkeypatch: pytest.Mo
         assert stream is not None
         judge = stream._session.read
 
-        def slow(*given: Any) -> Any:
+        def closing(answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
             flow.close()
-            read.set()
-            return judge(*given)
+            return judge(answer, segments)
 
-        stream._session.read = slow  # type: ignore[method-assign]
+        monkeypatch.setattr(stream._session, "read", closing)
         checked = await asyncio.wrap_future(
             threads.submit(lambda: flow.finish(rest=f"It is {WRONG}"))
         )
