@@ -1,15 +1,18 @@
 """Answers that are checked in threads: what is given up is not done."""
 
 import asyncio
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
 import pytest
 
 from groundwire.config.tree import Gateway
+from groundwire.engine.scores import ClaimScores
 from groundwire.gateway.chat.answer_checks import AnswerChecks
 from groundwire.gateway.chat.release import Release
 from groundwire.pipeline import Flow, Pipeline, RequestContext
+from groundwire.text.segment import Segment
 from tests.gateway.chats import WRONG, fixed, request
 
 pytestmark = pytest.mark.asyncio
