@@ -8,9 +8,9 @@ from groundwire.text.vocabulary import words
 
 #: Lowest P(not supported) at which a sentence or a clause is taken out. With this and the two
 #: limits below, 46 of 151 marked sentences that nothing supports are taken out in validation
-#: answers (``slots/validation``), and none of 1,846 right claims; in those of RAGTruth 50 sentences,
-#: all of which annotators marked, 39 of them for the most part. Of 371 shorter texts that nothing
-#: supports in the validation answers, 14 are taken out as clauses.
+#: answers (``slots/validation``), and none of 1,846 right claims; of 371 shorter texts, 14 are, as
+#: clauses. In those of RAGTruth 50 sentences are, all of which annotators marked, 39 of them for
+#: the most part.
 _SURE = 0.93
 #: A sentence is taken out only if at least this share of its characters is marked, and if the
 #: evidence says nothing about it with at least this probability (``entailment.neutral``). Right
