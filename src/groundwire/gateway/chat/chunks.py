@@ -109,8 +109,8 @@ def chunk_of(data: dict[str, Any]) -> Chunk:
             could be overlooked.
     """
     # The client would take the upstream's field ``groundwire`` for the gateway's, so it is removed.
-    own = {key: value for key, value in data.items() if key != known_fields.OURS}
     is_as_sent = known_fields.OURS not in data
+    own = data if is_as_sent else {key: data[key] for key in data if key != known_fields.OURS}
     if known_fields.is_error_body(own):
         return Chunk(data=own, parts=(), is_as_sent=is_as_sent, is_error=True)
     choices = own.get("choices")

@@ -96,18 +96,18 @@ def count_unread(data: object, known: Collection[str]) -> int:
 
     A field whose key is not a name, such as a key with spaces, is counted too.
     """
-    if not isinstance(data, Mapping):
+    if not isinstance(data, Mapping) or not (unknown := data.keys() - known):
         return 0
-    return sum(may_hold_text({key: data[key]}) for key in data.keys() - known)
+    return sum(may_hold_text({key: data[key]}) for key in unknown)
 
 
 def unread_in(message: Mapping[str, Any]) -> int:
     """Count the unknown fields that may hold text in a message or delta, and in its read parts."""
-    content = message.get("content")
-    parts = content if isinstance(content, list) else []
-    read = (p for p in parts if isinstance(p, Mapping) and p.get("type") in _READ_PARTS)
-    in_parts = sum(count_unread(part, _OF_PART) for part in read)
-    return count_unread(message, OF_MESSAGE) + in_parts
+    content, n_unread = message.get("content"), count_unread(message, OF_MESSAGE)
+    if not isinstance(content, list):
+        return n_unread
+    read = (p for p in content if isinstance(p, Mapping) and p.get("type") in _READ_PARTS)
+    return n_unread + sum(count_unread(part, _OF_PART) for part in read)
 
 
 def without_text(data: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
@@ -146,10 +146,10 @@ def is_error_body(data: object, known: Collection[str] = ()) -> bool:
     """
     if not isinstance(data, Mapping):
         return False
-    if any(data.get(name) for name in _ANSWERS if name not in known):
-        return False
-    says_so = any(data.get(name) for name in ("error", "errors", "detail"))
+    says_so = data.get("error") or data.get("errors") or data.get("detail")
     if not says_so and "error" not in (data.get("object"), data.get("type")):
+        return False
+    if any(data.get(name) for name in _ANSWERS if name not in known):
         return False
     # Other text beside the error could be an answer, which would not be checked.
     return not any(_is_foreign(key, value) for key, value in data.items() if key not in known)
