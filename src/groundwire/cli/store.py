@@ -21,7 +21,7 @@ def store() -> None:
 def migrate(ctx: click.Context, /, *, place: StoreOptions) -> None:
     """Bring the tables up to date, from nothing or from any earlier revision.
 
-    The gateway does this too when it starts. The change cannot be undone: make a backup before.
+    The gateway does this too when it starts. The change cannot be undone: make a backup first.
 
     Exit status:
         0  the tables are up to date

@@ -65,10 +65,10 @@ def overall(similarities: Sequence[float]) -> float:
 
 
 def confidence(similarities: Sequence[float], threshold: float) -> float:
-    """Return the mean distance of the claims' similarities from the threshold, in [0, 1].
+    """Return how far the claims' similarities are from the threshold on average, scaled to [0, 1].
 
-    The result is the mean of ``|s - t| / max(t, 1 - t)`` over the similarities ``s``, but at most
-    1, where ``t`` is the threshold. It is 0 if every similarity equals the threshold, and 1 if no
+    With the threshold ``t``, the result is the mean of ``|s - t| / max(t, 1 - t)`` over the
+    similarities ``s``, but at most 1. It is 0 if every similarity equals the threshold, and 1 if no
     claim was compared.
 
     >>> confidence([0.5, 0.75], 0.5), confidence([], 0.7)

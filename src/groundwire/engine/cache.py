@@ -22,7 +22,7 @@ V = TypeVar("V", bound=Sized)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheStats:
-    """Counters of a cache since it was made, its present contents, and its limit in bytes."""
+    """Counts of a cache since it was made, its entries and their bytes now, and its limit."""
 
     hits: int
     misses: int

@@ -99,8 +99,8 @@ def run_beside(workers: ThreadPoolExecutor, job: Callable[[], T]) -> Callable[[]
     """Give a job to a worker thread.
 
     Returns:
-        A function that returns the job's result. If no worker has begun the job, the function runs
-        the job itself.
+        A function that returns the job's result. If no worker has begun the job when the function
+        is called, the function runs the job itself.
     """
     with suppress(RuntimeError):  # the pool takes no jobs once it is shut down
         future = workers.submit(job)

@@ -192,8 +192,8 @@ class ClaimScores:
         return (self.offsets[:, 0] < conflict.end) & (self.offsets[:, 1] > conflict.start)
 
 
-#: The map from the model's log-odds to log-odds that combine model and rule. It has the same form
-#: as the calibration of answers.
+#: Maps the model's P(not supported) to one that combines model and rule. The map is linear in
+#: log-odds, as is the calibration of answers, whose class it uses.
 _COMBINED = AnswerCalibration(scale=0.82, offset=0.92)
 
 

@@ -33,7 +33,7 @@ def best_lines(
     [(0, 17)]
 
     Args:
-        premise: Any text, read as a source is: prose, Markdown, JSON.
+        premise: Any text that a source may be: prose, Markdown or JSON.
         hypothesis: The claim. The lines that have most in common with it are chosen.
         max_chars: Limit on the characters of the chosen lines together. It must be at least
             :data:`MAX_LINE_CHARS`.

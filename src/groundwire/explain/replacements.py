@@ -44,8 +44,8 @@ _FUNCTION, _OTHER, _VALUE = range(3)
 _DATA = re.compile(r"true|false|null|none|\S*_\S*", re.IGNORECASE)
 #: Matches words of a bound, such as "above" in "above $500".
 _BOUND = re.compile(r"\b(?:above|over|below|under|than|at least|at most|exceed\w*|up to)\b", re.I)
-#: Matches ends of clauses and other marks. A run of words may have these only within a name or a
-#: value.
+#: Matches a stop (but no comma) before white space, a line break, a bar, a double quotation mark or
+#: a bracket. A run of words may have these only within a name or a value, as in "St. Pancras".
 _BETWEEN_CLAUSES = re.compile(r"[.;:!?]\s|[\n|\"“”(){}\[\]<>]")
 
 

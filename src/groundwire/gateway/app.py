@@ -2,9 +2,9 @@
 
 Each request passes these layers of middleware, in this order: one counts the request, one gives it
 a trace id, one traces it with OpenTelemetry (if traces are enabled), one finds its tenant by the
-key, one limits its size and the number of requests at a time, and one waits until the models are
-loaded. Routes of the proxy are plain Starlette endpoints, which get the bytes of a request
-unchanged. The gateway's own API has FastAPI routes.
+key, one limits its size and the number of requests at a time, and one waits until the gateway has
+started, with its models loaded. Routes of the proxy are plain Starlette endpoints, which get the
+bytes of a request unchanged. The gateway's own API has FastAPI routes.
 """
 
 import asyncio

@@ -83,8 +83,8 @@ class Stores:
     ) -> tuple[HeldSpan, str | None]:
         """Store a text as evidence under a handle, or for a session; else under a new handle.
 
-        If there is no place for a new store, and :attr:`forgets`, stores that were idle for two
-        minutes are deleted first.
+        If a new store is needed, and there are as many stores as there may be, those that were idle
+        for two minutes are deleted first, unless :attr:`forgets` is false.
 
         Args:
             text: The text.

@@ -99,9 +99,10 @@ class CitationCase:
         return wanted + [frozenset({sid}) for sid in cites]
 
     def second(self, thresholds: CitationThresholds) -> list[frozenset[str]]:
-        """Return the sets of spans to ask about next, which contain uncited spans.
+        """Return the sets of spans to ask about next; each contains an uncited span.
 
-        There are none if the claim cites no unknown id, and the cited spans support the claim.
+        No set is returned if all ids that the claim cites are known and the cited spans support
+        the claim.
         """
         cited = self._yes(self.cites)
         if not self.claim.unknown and cited is not None and cited >= thresholds.supports:

@@ -52,9 +52,9 @@ def existing_keys(config: Config, *, more: Iterable[Path] = ()) -> Sequence[byte
 
 
 def signing_keys(config: Config) -> Sequence[bytes]:
-    """Return the keys that sign the audit trail: first the key for new chains, then earlier keys.
+    """Return the keys of the audit trail: first the key that signs, then earlier keys.
 
-    If there is no key, make one.
+    Older chains may have been signed with the earlier keys. If there is no key, make one.
 
     Raises:
         ConfigError: If a key cannot be read, used or made.

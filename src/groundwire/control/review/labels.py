@@ -196,7 +196,8 @@ class Labels:
                 and (row["sample"] is not None or not is_sample)
             ]
             # An answer of the random sample may have two events: one about its outcome, and right
-            # after that ANSWER_SAMPLED. If both are labelled, only ANSWER_SAMPLED is exported.
+            # after that ANSWER_SAMPLED. If both can be exported, only ANSWER_SAMPLED is. So the
+            # last row of each piece waits for the next piece.
             drawn |= {key for key, row in rows if row["sample"] is not None}
             pending = rows[-1:] if some else []
             for key, row in rows[: len(rows) - len(pending)]:

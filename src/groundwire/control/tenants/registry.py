@@ -416,5 +416,5 @@ class Registry:
 
 
 def _of(tenant: str | None) -> ColumnElement[bool]:
-    """Return the SQL condition for the keys of a tenant, or with ``None`` of the admin plane."""
+    """Return the SQL condition for the keys of a tenant; ``None``: those of the admin plane."""
     return _KEYS.role.is_not(None) if tenant is None else _KEYS.tenant == tenant

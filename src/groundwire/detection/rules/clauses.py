@@ -25,8 +25,8 @@ _STATEMENT = 3
 #: Least number of content words that a claim's clause and a line's clause must share, if the line's
 #: clause has fewer than ``_STATEMENT`` words.
 _MIN_COMMON = 2
-#: If "than" stands fewer than this many words after "no" or "not", the words state a limit: "no
-#: later than", "not more than".
+#: If "than" is among the first words after a negation, at a distance below this number, the words
+#: state a limit and deny nothing: "no later than", "not more than".
 _UNTIL_THAN = 6
 #: Limit on the cuts between clauses of a claim or line; the text after the last cut is one clause.
 _MAX_CLAUSES = 64

@@ -18,9 +18,9 @@ _MONEY = frozenset({"usd", "eur", "gbp", "jpy", "cny", "inr"})
 #: A value of a line stands in the place of a value of the claim if the likeness of the words around
 #: the two values is at least this. A word right beside both values adds 0.5.
 _IN_PLACE = 0.6
-#: Added to the likeness of a claim's value and a line's value if all words around the claim's value
-#: are around the line's value too (see :func:`_is_all_around`): in "It was built in 1950.", "built"
-#: is the only word around the value.
+#: Added to the likeness of a claim's value and a line's value if all content words near the claim's
+#: value are near the line's value too (see :func:`_is_all_around`). In "It was built in 1950.", the
+#: only content word near the value is "built".
 _ALL_AROUND = 0.1
 #: Added to the likeness of a claim's value and a line's value if they have the same unit.
 _SAME_UNIT = 0.1
@@ -190,7 +190,7 @@ def _is_replaced(claim: ComparedText, quantity: Quantity, lines: Lines) -> bool:
 def _is_all_around(
     context: Mapping[str, int], around: Mapping[str, int], line: ComparedText
 ) -> bool:
-    """Return whether all words around the claim's value are also around the line's value.
+    """Return whether all content words near the claim's value are also near the line's value.
 
     If the line is a field, such as "built: 1887-1889", only its name is around its value. Then it
     is also enough that all words around the line's value are around the claim's.
@@ -250,8 +250,9 @@ def _is_counted(claim: ComparedText, quantity: Quantity, match: Match, lines: Li
     """Return whether a number in words may be the answer's own count: "two ways: A and B".
 
     The result is false for a number in digits, and for a number that the evidence has with another
-    unit. It is also false if no ":" follows the number, and the best line has a number in words
-    before the same word: "three children" against "two children".
+    unit. For a number such as "three" in "three children", it is also false if the best line has a
+    number in words before the same word ("two children"), unless a ":" follows the number in the
+    claim.
     """
     if _has_figures(claim, quantity) or match is Match.UNIT_DIFFERS:
         return False

@@ -425,7 +425,7 @@ class HeldBlocks(ABC):
         marks = told_of(problem, trace_id=self.trace_id, extension=extension)
         return [self._write(each, is_ours=True) for each in self._refused(marks)]
 
-    # Helpers that handle one event.
+    # Helpers that release held events and write events.
 
     @property
     def _first(self) -> _Step | None:

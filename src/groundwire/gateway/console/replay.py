@@ -86,7 +86,10 @@ class Effect:
 
     @property
     def actions(self) -> list[tuple[str, str, int]]:
-        """Pairs of present and other action, with their number of answers; most frequent first."""
+        """Each pair of actions under the present and the other settings, most frequent first.
+
+        The third item is the number of answers with this pair.
+        """
         counts = Counter((str(each.now.action), str(each.then.action)) for each in self.answers)
         return [(now, then, n) for (now, then), n in counts.most_common()]
 

@@ -90,7 +90,7 @@ def _sources(
 def _spans(
     spans: Sequence[Mapping[str, Any]], answer: str, start: int, end: int, sources: Sequence[Source]
 ) -> Iterator[tuple[Mapping[str, Any], dict[str, Any]]]:
-    """Yield each span that is found in its claim, paired with a copy that has new offsets."""
+    """Yield each span that is found in its claim, with a copy whose offsets fit stored texts."""
     for span in spans:
         at = span["start"]  # wrong if a text before the span was redacted or cut
         if not (start <= at < end and answer.startswith(span["text"], at)):

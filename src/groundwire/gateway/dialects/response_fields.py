@@ -100,7 +100,7 @@ def logprobs_of(data: Mapping[str, Any], text: str) -> object:
 
 
 def unread_in(item: Mapping[str, Any]) -> int:
-    """Return the number of an item's unknown fields with text, plus 1 if its type is unknown.
+    """Count an item's unknown fields that may hold text, plus 1 if its type is unknown.
 
     For a message, the unknown fields and types of its content parts are counted too.
     """

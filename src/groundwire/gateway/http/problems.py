@@ -193,7 +193,10 @@ def _of_http(error: HTTPException) -> Problem:
 
 
 def _of_validation(error: RequestValidationError) -> Problem:
-    """Return the problem of an invalid body; it names places and errors, but quotes no values."""
+    """Return the problem of a request whose body or parameters are invalid.
+
+    The message names up to five places with their errors, and quotes no values.
+    """
     found = [(_place(each["loc"]), str(each["msg"])) for each in error.errors()]
     if any(each["type"] == "json_invalid" for each in error.errors()):
         return invalid_json()

@@ -72,10 +72,10 @@ def blocked(answers: Sequence[Checked]) -> Problem:
 def told_of(
     problem: Problem, *, trace_id: str, extension: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the field ``groundwire`` of the event that ends a stream whose rest is withheld.
+    """Return the value of ``groundwire`` in the event that ends a stream whose rest is withheld.
 
-    ``extension`` is the result of the check, made by :func:`.marks.extension`. Its ``headers`` may
-    quote the withheld text, so they are left out.
+    ``problem`` is the refusal. ``extension`` is the result of the check, made by
+    :func:`.marks.extension`. Its ``headers`` may quote the withheld text, so they are left out.
     """
     more = {key: value for key, value in (extension or {}).items() if key != "headers"}
     own = {"type": problem.type, "code": problem.code, "message": problem.message}

@@ -34,7 +34,8 @@ _MAX_WORDS = 64
 class Authentication(Guard):
     """Finds the tenant of requests, and refuses requests that need a valid key and have none.
 
-    With ``is_local_demo``, no request needs a key, but only local requests are admitted.
+    With ``is_local_demo``, no request needs a key, but a request is refused unless its headers Host
+    and, if it is sent, Origin name this machine; see :func:`check_is_local`.
     """
 
     def __init__(

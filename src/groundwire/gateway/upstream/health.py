@@ -36,8 +36,8 @@ class Health:
     def asked(self, *, now: float, rules: UpstreamDefaults) -> "Health":
         """Return the health after a request was sent to the upstream.
 
-        A request to an upstream that is down is a trial: it delays the next trial by
-        ``cooldown_s``.
+        If the upstream is down and due to be tried again, the request is a trial: it delays the
+        next trial by ``cooldown_s``. Any other request changes nothing.
         """
         if self.down_until is None or now < self.down_until:
             return self

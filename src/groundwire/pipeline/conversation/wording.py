@@ -182,7 +182,11 @@ def is_imperative(words: list[str]) -> bool:
 
 
 def informs_as_block(text: str) -> bool:
-    """Return whether the text of a block informs; even a manual with orders to its reader does."""
+    """Return whether a block of text informs, judged by its sentences.
+
+    At least a third of them must state something, and at most a third may speak to a model about
+    its task. So a manual that also gives orders to its reader can inform.
+    """
     n_sentences = n_of_task = n_informing = 0
     for sentence, words in _said(text):
         n_sentences += 1
