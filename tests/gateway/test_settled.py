@@ -96,8 +96,9 @@ def test_no_end_of_a_stream_leaves_before_its_records(
     expected = {"block": "content_filter"}.get(action, "stop")
     assert finish_of(events) == expected
     types = [each["type"] for each in sink.payloads]
-    ends_early = (action, release) == ("block", "sentence")
-    assert types.count("HALLUCINATION_DETECTED_STREAMING") == (1 if ends_early else n)
+    # A refused answer ends the stream; the other ones may have been checked by then.
+    least = 1 if (action, release) == ("block", "sentence") else n
+    assert least <= types.count("HALLUCINATION_DETECTED_STREAMING") <= n
     withheld = action == "block" or release == "deferred"
     assert types.count("STREAMING_ENFORCEMENT_SUMMARY") == int(withheld)
 

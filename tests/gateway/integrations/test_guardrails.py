@@ -96,6 +96,7 @@ def test_portkey_has_answers_of_the_other_apis_checked(
         ({"choices": [{"text": WRONG, "message": {"content": RIGHT}}]}, RIGHT),
         ({"choices": [{"message": {"content": [{"type": "sound"}]}}]}, [{"type": "sound"}]),
         ({"candidates": []}, ""),
+        ({"choices": []}, WRONG),
         (None, " "),
     ],
 )

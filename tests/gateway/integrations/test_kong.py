@@ -118,7 +118,7 @@ def test_the_configuration_has_fields_of_kongs_schema_alone() -> None:
 def test_kong_blocks_what_its_request_does_not_support(post: Post) -> None:
     kong = Kong(post, json.dumps(chat(RIGHT)))
     assert kong.ask("OUTPUT", RIGHT) is None
-    assert kong.logged == {"groundwire_outcome": "grounded"}
+    assert kong.logged == {"groundwire_outcome": "grounded", "groundwire_checked": True}
     message = kong.ask("OUTPUT", WRONG)
     assert message is not None
     assert "hallucination detected" in message
@@ -129,17 +129,17 @@ def test_kong_blocks_what_its_request_does_not_support(post: Post) -> None:
 def test_kong_is_told_that_an_answer_without_its_request_was_not_checked(post: Post) -> None:
     kong = Kong(post, None)
     assert kong.ask("OUTPUT", WRONG) is None
-    assert kong.logged == {"groundwire_outcome": "unverified"}
+    assert kong.logged == {"groundwire_outcome": "unverified", "groundwire_checked": False}
     kong = Kong(post, json.dumps(chat(RIGHT)))
     kong.lose_the_request()
     assert kong.ask("OUTPUT", WRONG) is None
-    assert kong.logged == {"groundwire_outcome": "unverified"}
+    assert kong.logged == {"groundwire_outcome": "unverified", "groundwire_checked": False}
 
 
 def test_an_answer_of_tool_calls_has_an_empty_text_and_passes(post: Post) -> None:
     kong = Kong(post, json.dumps(chat(RIGHT)))
     assert kong.ask("OUTPUT", "") is None
-    assert kong.logged == {"groundwire_outcome": "skipped"}
+    assert kong.logged == {"groundwire_outcome": "skipped", "groundwire_checked": True}
 
 
 @pytest.mark.parametrize("sent", ["{", "[]x", '"text"', "[1]", "5", '{"messages": 7}', "[" * 10**5])

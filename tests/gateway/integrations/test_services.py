@@ -115,3 +115,11 @@ def test_the_identifier_of_a_bedrock_guardrail_may_be_an_arn(post: Post) -> None
     path = BEDROCK.replace("any", "arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aguardrail%2Fx1")
     found = post(path, bedrock("It is wrong.", "It is right."))
     assert (found.status_code, found.json()["action"]) == (200, "GUARDRAIL_INTERVENED")
+
+
+def test_bedrock_says_that_content_without_text_was_not_checked(post: Post) -> None:
+    body = bedrock("It is wrong.", "It is right.")
+    body["content"] = [{"image": {"format": "png", "source": {"bytes": ""}}}]
+    found = post(BEDROCK, body).json()
+    assert (found["action"], found["assessments"]) == ("NONE", [])
+    assert "Not all content was checked" in found["actionReason"]

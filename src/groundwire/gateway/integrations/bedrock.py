@@ -14,6 +14,8 @@ from groundwire.gateway.native.running import answered
 from groundwire.pipeline import Checked
 
 PATH = "/guardrail/{identifier:path}/version/{version}/apply"
+#: Policies of a guardrail of Amazon that are not checked here.
+_OTHERS = ("topic", "content", "word", "sensitiveInformation")
 
 router = checks.host_router()
 
@@ -81,23 +83,23 @@ def _reply(answer: str, checked: Checked | None) -> dict[str, Any]:
     read = {"guarded": len(answer) - unread, "total": len(answer)}
     return {
         "usage": {
-            "topicPolicyUnits": 0,
-            "contentPolicyUnits": 0,
-            "wordPolicyUnits": 0,
-            "sensitiveInformationPolicyUnits": 0,
+            **{f"{policy}PolicyUnits": 0 for policy in _OTHERS},
             "sensitiveInformationPolicyFreeUnits": 0,
             "contextualGroundingPolicyUnits": int(checked is not None),
         },
         "action": "GUARDRAIL_INTERVENED" if is_intervened else "NONE",
-        "actionReason": "" if checked is None else checks.refusal([checked]) or _unchecked(checked),
+        "actionReason": _reason(checked),
         "outputs": [{"text": checks.refusal([checked])}] if checked and is_intervened else [],
         "assessments": [] if checked is None else [_assessment(checked)],
         "guardrailCoverage": {"textCharacters": read},
     }
 
 
-def _unchecked(checked: Checked) -> str:
-    return "" if checks.is_checked([checked]) else f"Not all content was checked: {checked.outcome}"
+def _reason(checked: Checked | None) -> str:
+    reason = "" if checked is None else checks.refusal([checked])
+    if reason or (checked is not None and checks.is_checked([checked])):
+        return reason
+    return f"Not all content was checked: {checked.outcome if checked else 'no text of an answer'}"
 
 
 def _assessment(checked: Checked) -> dict[str, Any]:
@@ -106,15 +108,14 @@ def _assessment(checked: Checked) -> dict[str, Any]:
     The assessment is empty if no detector has read the content, or if parts of the content were not
     checked and no unsupported words were found.
     """
-    threshold = None if checked.detection is None else checked.detection.detector.threshold
-    if threshold is None or not checks.is_checked([checked]):
+    found = checked.detection
+    if found is None or not checks.is_checked([checked]):
         return {}
-    is_blocked = checks.is_withheld([checked])
     grounding = {
         "type": "GROUNDING",
-        "threshold": 1 - threshold,
+        "threshold": 1 - found.detector.threshold,
         "score": 1 - checks.doubt(checked),
-        "action": "BLOCKED" if is_blocked else "NONE",
-        "detected": is_blocked,
+        "action": "BLOCKED" if checks.is_withheld([checked]) else "NONE",
+        "detected": bool(found.spans),
     }
     return {"contextualGroundingPolicy": {"filters": [grounding]}}

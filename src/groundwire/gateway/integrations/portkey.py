@@ -87,7 +87,8 @@ def _answers(response: HookedBody) -> Sequence[str | Answer]:
     body = response.body or {}
     for dialect in DIALECTS:
         with suppress(InvalidConversationError):
-            return dialect.answers(body)
+            if found := dialect.answers(body):
+                return found
     is_plain = {"choices", "output", "content"}.isdisjoint(body) and isinstance(response.text, str)
     if is_plain and response.text.strip():
         return [response.text]
