@@ -6,12 +6,12 @@
     ├── InputError (ValueError)          an input is invalid
     │   ├── EmptyAnswerError             the answer has no visible text
     │   ├── InvalidTextError             a text is not a str, or has lone surrogates
-    │   ├── InvalidSourceError           a source cannot be read, or shares its id with another text
+    │   ├── InvalidSourceError           a source cannot be read, or two texts have the same id
     │   ├── InvalidConversationError     a chat request or response has an invalid shape
     │   ├── LimitExceededError           an input exceeds the limit of a named setting
     │   └── DatasetError                 a table of answers or questions is invalid
     ├── SettingError (ValueError)        a setting is outside its range
-    ├── ConfigError (ValueError)         a configuration is invalid; lists all problems
+    ├── ConfigError (ValueError)         a configuration is invalid; lists the problems
     ├── ModelError                       a model cannot be used
     │   ├── UnknownModelError            no model has this name
     │   ├── UnpinnedModelError (ValueError)   a hub model has no pinned revision
@@ -151,7 +151,7 @@ class SettingError(GroundwireError, ValueError):
 
 
 class ConfigError(GroundwireError, ValueError):
-    """A configuration cannot be used. ``problems`` has one message for each problem."""
+    """A configuration cannot be used. ``problems`` has one message for each problem found."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__(problems)

@@ -254,7 +254,7 @@ class Stream:
     def _without_asides(self, segments: list[Segment], *, is_end: bool) -> list[Segment]:
         """Return the segments that are no asides; record the asides, such as greetings.
 
-        A segment waits if the text after it may make it an aside.
+        If the text after a segment may still make it an aside, a later call returns or records it.
         """
         if not (segments or is_end):
             return []

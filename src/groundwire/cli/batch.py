@@ -41,7 +41,8 @@ class Files:
     Attributes:
         batch: The input. For ``groundwire check --batch``, it is a file of rows as JSON, CSV or TSV
             (gzipped or not), or as Parquet; ``-`` is JSON on standard input.
-        output: The file of results; ``None`` is standard output.
+        output: The file of results; ``None`` if the user names none. ``groundwire check --batch``
+            then writes the results to standard output, other commands to a temporary file.
         resume: Whether to continue the results in the output.
         force: Whether to replace the results in the output.
         columns: The columns of the input that hold the fields of a row.

@@ -44,7 +44,7 @@ DEFAULT_CHOICE = DetectorChoice(
 
 _REQUIREMENT = re.compile(r"""([\w.-]+).*;.*\bextra\s*==\s*["']([\w.-]+)["']""")
 _NOT_WINDOWS = re.compile(r"""sys_platform\s*!=\s*["']win32""")
-#: Extras that are not listed: those for developers, and ``all``.
+#: Extras that are not listed: ``all``, and some that only developers need.
 _INNER_EXTRAS = (
     *("all", "browser", "clients", "dev", "docs", "instructor", "notebooks", "openai2", "proxies"),
 )

@@ -104,7 +104,10 @@ def refuse_file_name(text: str, option: str) -> None:
 
 
 def is_file(text: str, folder: Path = Path()) -> bool:
-    """Return whether a text is the name of a file, in the current folder or in ``folder``."""
+    """Return whether a text is the name of a file, in the current folder or in ``folder``.
+
+    The result is false for a text of 256 or more characters, which is not looked up.
+    """
     if len(text) >= _MAX_NAME_CHARS:
         return False
     # Unlike Path.is_file, os.path.isfile raises no error for texts that cannot be names.

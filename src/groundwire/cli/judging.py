@@ -85,7 +85,7 @@ def judge(
         choice: The detector to load.
         files: The data and the output. Without an output, the results are written to a temporary
             file, which is deleted at the end of the ``with`` block.
-        rows: All rows of the data.
+        rows: All chosen rows of the data, including those that already have a result.
         hashes: Name of each file of the data → its SHA-256.
         count: Function that returns the number of rows; ``None`` if it is unknown.
 

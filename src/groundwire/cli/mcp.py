@@ -123,9 +123,9 @@ class ServerOptions:
 
         Returns:
             A pair: the variables that hold no secret, with their values; and the name of the
-            variable that holds a secret, which is ``None`` if the server needs none. If the
-            verifier is a service whose URL is not configured, the value of the URL's variable is a
-            placeholder.
+            variable that holds a secret, or ``None`` if the server needs no secret from a variable.
+            If the verifier is a service whose URL is not configured, the value of the URL's
+            variable is a placeholder.
         """
         from groundwire.config.tree import SETTINGS
         from groundwire.verify.backends import KEY_VARIABLE, URL_VARIABLES

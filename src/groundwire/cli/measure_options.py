@@ -1,4 +1,4 @@
-"""The options of ``groundwire measure generate``, and detectors with an explainer."""
+"""The options of ``groundwire measure generate``, and setups whose detectors have an explainer."""
 
 import os
 import sys

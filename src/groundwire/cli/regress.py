@@ -1,4 +1,4 @@
-"""``groundwire regress``: fails a CI pipeline if results exceed their limits."""
+"""``groundwire regress``: fails a CI pipeline if results are worse than their limits allow."""
 
 import os
 from collections.abc import Iterable

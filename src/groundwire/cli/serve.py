@@ -167,7 +167,7 @@ def run(config: "Config", *, is_local_demo: bool) -> None:
     tell = say if config.log.format == "text" else log_lines
     with ExitStack() as stack:
         # The ports are opened first: new keys are shown only once, and would be lost to the user
-        # if the start failed after that.
+        # if the start failed afterwards.
         found = listen(config, is_local_demo=is_local_demo)
         sockets = [stack.enter_context(each) for each in found]
         address = _address(config.gateway.host, sockets)

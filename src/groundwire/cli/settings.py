@@ -31,8 +31,8 @@ def with_values(config: "Config", given: Mapping[str, Any]) -> "Config":
     ``given`` maps the path of a setting to its new value.
 
     Raises:
-        UsageError: If a verifier would then be called over plain HTTP, except on this machine or
-            on ``verify.plain_http_host``.
+        UsageError: If ``verify.base_url`` or ``verify.service_url`` then has plain HTTP, and its
+            host is neither this machine nor ``verify.plain_http_host``.
     """
     from groundwire.config import SettingOrigin
     from groundwire.config.fields import describe_wrong

@@ -83,9 +83,10 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
 
 
 def _signing_keys(config: "Config") -> Sequence[bytes]:
-    """Return the keys of the gateways, to sign a record with; empty if nothing will be recorded.
+    """Return the gateways' keys of the audit trail: first the key that signs, then earlier keys.
 
-    A new key is never made: a record signed with it would look forged.
+    The result is empty if nothing will be recorded. No key is made, because a record that is signed
+    with a new key would look forged.
     """
     if not config.audit.enabled:
         return ()

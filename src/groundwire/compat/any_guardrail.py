@@ -55,7 +55,7 @@ class Groundedness(Guardrail):
 
         Args:
             input_text: The answer.
-            context: The sources of the answer: a text, or several.
+            context: The sources of the answer, or a single source.
             question: The question.
 
         Returns:

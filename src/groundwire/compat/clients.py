@@ -54,7 +54,7 @@ def wrap(
         pipeline: The pipeline that checks; by default one with the default configuration.
 
     Raises:
-        TypeError: If the client is of another package.
+        TypeError: If ``client`` lacks the method ``post`` or ``copy``, which these clients have.
         GroundwireError: If a model cannot be loaded.
     """
     if not all(callable(getattr(client, name, None)) for name in ("post", "copy")):
@@ -182,7 +182,7 @@ def _data(model: Any) -> Any:  # noqa: ANN401 - a model of Pydantic
 def _request(body: dict[str, Any]) -> Data:
     """Return a request with its output format under ``response_format``, as in chat completions.
 
-    Arguments that the caller did not give are left out; the clients fill them with placeholders.
+    Arguments that the caller did not give, which the clients set to placeholders, are left out.
     """
     given = (str, int, float, list, tuple, Mapping)
     body = {key: value for key, value in body.items() if isinstance(value, given)}

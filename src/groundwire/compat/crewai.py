@@ -17,10 +17,11 @@ def groundedness_guardrail(
     on_verdict: Callable[[HostVerdict], object] = lambda _: None,
     pipeline: Pipeline | None = None,
 ) -> Callable[[TaskOutput], tuple[bool, Any]]:
-    """Return a guardrail for tasks that checks outputs against the results of tools.
+    """Return a guardrail for tasks that checks outputs against the evidence.
 
-    If the results of tools do not support an output, the agent is asked again with the reason, as
-    often as the task's ``guardrail_max_retries`` says; then the crew fails.
+    Results of tools are evidence, and so is information in the task's description. If the evidence
+    does not support an output, the agent is asked again with the reason, as often as the task's
+    ``guardrail_max_retries`` says; then the crew fails.
 
     Args:
         block_unchecked: Whether outputs that could not be checked are refused as well.
@@ -30,7 +31,7 @@ def groundedness_guardrail(
     checks = Checks(pipeline)
 
     def groundedness(output: TaskOutput) -> tuple[bool, Any]:
-        # Messages of other roles are no evidence: CrewAI or the model wrote them.
+        # Messages of roles other than ``tool`` are no evidence: CrewAI or the model wrote them.
         found = [each for each in output.messages if each.get("role") == "tool"]
         question = {"role": "user", "content": output.description}
         verdict = checks.chat({"messages": [question, *found]}, output.raw)

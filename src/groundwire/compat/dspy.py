@@ -20,9 +20,9 @@ def groundedness_metric(
 ) -> Callable[..., float | bool | Prediction]:
     """Return a metric: the share of a prediction's statements that the sources support.
 
-    Sources are looked for in the prediction and the example. Without any, the observations of
-    ``ReAct`` in the prediction are the sources. A prediction that was not checked has the score 0,
-    since DSPy has no missing scores.
+    The sources are a field of the prediction or the example. If neither has such a field, the
+    observations of ``ReAct`` in the prediction are the sources. A prediction that was not checked
+    has the score 0, since DSPy has no missing scores.
 
     Args:
         answer: The field of the answer; by default ``answer``, ``response``...

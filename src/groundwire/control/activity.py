@@ -241,8 +241,9 @@ def _times(stage: str, counts: Mapping[int, int]) -> StageTimes:
 def _quantile(counts: Mapping[int, int], n_below: float) -> float:
     """Return a quantile: the geometric middle of the range in which it falls.
 
-    ``n_below`` durations are below the quantile. ``counts`` maps the number of each range, in
-    ascending order, to its number of durations.
+    For the first range, which begins at 0, return about 0.045 ms. ``n_below`` durations are below
+    the quantile. ``counts`` maps the number of each range, in ascending order, to its number of
+    durations.
     """
     below = accumulate(counts.values())
     place = next(place for place, n in zip(counts, below, strict=True) if n >= n_below)

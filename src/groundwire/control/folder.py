@@ -8,7 +8,10 @@ from groundwire.config import Config
 
 
 def data_folder(config: Config) -> Path:
-    """Return ``gateway.data_dir``, or else the user's application folder; it may not exist yet."""
+    """Return the folder ``gateway.data_dir``, or if it is not set, the user's Groundwire folder.
+
+    The returned folder may not exist yet.
+    """
     if config.gateway.data_dir is not None:
         return Path(config.gateway.data_dir).expanduser()
     return Path(click.get_app_dir("groundwire"))

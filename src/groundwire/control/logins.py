@@ -8,7 +8,8 @@ from cachetools import LRUCache
 #: this key from this address make no event.
 LOGIN_S = 3600.0
 
-#: Shortest time, in seconds, between two events about failed logins from one address.
+#: Shortest time, in seconds, between two events about failed logins from one address. Only the last
+#: event, when the gateway stops, may come sooner.
 FAILURE_S = 60.0
 
 #: Limit on the pairs of key and address that are remembered, and on the addresses of failed logins.
@@ -20,7 +21,7 @@ OTHERS = "others"
 
 @dataclass(slots=True)
 class _Failures:
-    """Failed logins from one address: the time of the last event, and the number since then."""
+    """Failed logins from one address: the time of the last event, and how many came after it."""
 
     event_at: float
     n_since: int = 0

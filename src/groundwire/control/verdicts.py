@@ -76,7 +76,8 @@ class CheckFacts:
         threshold: The threshold at which the answer was judged.
         worst: The highest probability of the findings of each label and severity, since a policy
             may block only some of them; for similarities, only the lowest similarity of a claim.
-        is_complete: Whether all of the evidence and of the answer was read.
+        is_complete: Whether the coverage of the check gives no reason why something was not read or
+            not checked.
         sample: The probability with which the answer was drawn at random; ``None`` unless the event
             that recorded the answer is ``ANSWER_SAMPLED``.
         trace_id: The id of the request.
@@ -115,7 +116,7 @@ class AnswerReview:
 
     @property
     def missed(self) -> frozenset[Mark]:
-        """The stretches that the detector missed."""
+        """The marks of the stretches that the detector missed."""
         return frozenset(each for each in self.marks if each.verdict is ReviewVerdict.MISSED)
 
     @property
@@ -199,8 +200,8 @@ def agreed_spans(reviews: Sequence[AnswerReview]) -> tuple[Mark, ...] | None:
     """Return the unsupported stretches of an answer; ``None`` if its reviewers disagree.
 
     Reviewers disagree if they judge a finding differently, or if only some of them say that words
-    were missed. They need not mark the same missed words: all words that anybody has marked are
-    returned.
+    were missed. They need not mark the same missed words: every stretch that anybody has marked as
+    missed is returned.
     """
     first = reviews[0]
     for each in reviews[1:]:

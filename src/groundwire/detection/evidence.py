@@ -20,9 +20,10 @@ from groundwire.detection.values import EvidenceRef, Reason
 #: Default budget of :meth:`Evidence.select`: limit on the word pieces of passages, special tokens
 #: included, that the model reads with a claim in one reading.
 SELECTED_PIECES = 1024
-#: A claim that the model doubts is read a second time, with the next best passages. A passage is
-#: read in the first or the second reading only if its score is at least this share of the best
-#: passage's score. The second share is higher, because the second reading can only clear a claim.
+#: A claim that the model doubts is read a second time, with the next best passages. The numbers are
+#: the lowest shares of the best passage's score at which a passage is read: the first number in the
+#: first reading, the second number in the second reading. The second number is higher, because the
+#: second reading can only clear a claim.
 FIRST_FLOOR, SECOND_FLOOR = 0.5, 0.6
 #: No passage of a source is read if the source's best passage scores less than this share of the
 #: best score of all passages. Sources on another subject mostly score less.

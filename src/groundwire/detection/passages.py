@@ -186,7 +186,7 @@ def _passages(title: str | None, lines: Sequence[Line], pieces: WordPieces) -> I
 
     Groups are the parts of a source that must not share a passage (:class:`.lines.Line`). A passage
     repeats the last line of the passage before, if that line is short enough and has the same group
-    and heading.
+    and heading. A passage that continues a cut line repeats no line.
     """
     encoded = [found.ids for found in pieces.encode_batch([line.reading for line in lines])]
     crumbs: dict[str, NDArray[np.int32]] = {}

@@ -106,8 +106,9 @@ def row_example(data: Mapping[str, Any]) -> Example:
 def listed(value: object) -> Any:  # noqa: ANN401 - a list of JSON data, or the value
     """Parse a text that is a list of documents or texts; return any other value unchanged.
 
-    The list may be JSON, or in Python's notation, which pandas writes into a CSV. A list that has
-    items, but no document or text among them, is data: its text is returned unchanged.
+    The list may be JSON, or in Python's notation, which pandas writes into a CSV. A list is data if
+    it has items but no document or text among them, or an item that is neither a text nor an
+    object. The text of such a list is returned unchanged.
 
     >>> listed('[{"text": "Paris is big.", "metadata": {"page": 3}}]')
     [{'text': 'Paris is big.', 'metadata': {'page': 3}}]
@@ -150,7 +151,7 @@ def find_key(data: Collection[str], wanted: Collection[str]) -> str | None:
 
 
 def lacking(data: Mapping[str, Any], field: str, *, what: str, wanted: Collection[str] = ()) -> str:
-    """Write the error message for a row without a field; it lists keys that the row has.
+    """Return the error message for a row without a field; it lists keys that the row has.
 
     Args:
         data: The row.

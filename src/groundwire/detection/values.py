@@ -66,7 +66,9 @@ class AsideKind(StrEnum):
     GREETING = "greeting"
     CLOSING = "closing"  # "I hope this helps!", and the signature
     SOURCES = "sources"  # a list of the sources that were given
-    REMARK = "remark"  # "Good luck with your project!": the model finds no claim in it
+    # The model finds no claim in it ("Good luck with your project!"), or it only says that the
+    # sources lack something. In a verification, a "Yes" or "No" alone is a remark too.
+    REMARK = "remark"
 
 
 class Score(StrEnum):

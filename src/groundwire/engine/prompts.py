@@ -95,10 +95,14 @@ def prompt_features(text: str) -> PromptFeatures:
 def _view_weights(found: list[str], text: str, placed: list[tuple[int, str]]) -> Floats:
     """Return the embedding's weight in each of five views; 0 in views that the prompt is not in.
 
-    A view is a class of prompts for which a head has parameters of its own. The five views are all
-    English prompts; prompts in other languages, since the encoder was trained on English; English
-    prompts with a question mark at the end; English prompts that ask to write something; and
-    English prompts that ask to explain something. A prompt can be in several views.
+    A view is a class of prompts for which a head has parameters of its own. A prompt can be in
+    several views. The views are, in this order:
+
+    0. All English prompts.
+    1. Prompts in other languages, since the encoder was trained on English.
+    2. English prompts with a question mark at the end.
+    3. English prompts that ask to write something.
+    4. English prompts that ask to explain something.
     """
     if language(found) != "en":
         return np.array([0, _VIEWS[1], 0, 0, 0], np.float32)

@@ -187,7 +187,7 @@ class SimilaritySession:
         self._closed = Event()
 
     def prefetch(self) -> None:
-        """Begin to embed sources and lines in the background, as many as fit into the cache."""
+        """Begin to embed sources and lines in the background, no more than fit into the cache."""
         room = self._backend.shared.cache.stats.max_bytes // _VECTOR_BYTES
         for unit in self._units[:room]:
             self._backend.shared.turns.ahead(partial(self._embed_ahead, unit.text))

@@ -48,7 +48,8 @@ class Columns:
         failed: Whether the answer has no verdict: its check failed, or judged nothing.
         hallucinated: Whether the answer is hallucinated, by its label.
         complete: Whether all evidence was indexed and all of the answer was judged.
-        has_spans: Whether the labels say which characters are hallucinated.
+        has_spans: Whether the labels say which characters are hallucinated. If not, all counts in
+            ``characters``, ``pairs`` and ``claims`` are 0.
         probability: The highest doubt about a claim of the answer, as in
             :attr:`.confusion.ComparedAnswer.probability`.
         characters: Three counts of characters: those that both the detector and people marked,
@@ -106,7 +107,7 @@ class Columns:
     def ious(self) -> Floats:
         """Intersection over union of predicted and gold characters of each answer, shape ``(n,)``.
 
-        1 if an answer has neither predicted nor gold characters.
+        1 if an answer has neither predicted nor gold characters, or if ``has_spans`` is false.
         """
         both, predicted, gold = self.characters.T.astype(np.float64)
         union = predicted + gold - both

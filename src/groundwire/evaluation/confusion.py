@@ -21,22 +21,23 @@ class ComparedAnswer:
 
     Attributes:
         row: Number of the answer's row in the data.
-        id: Id of the answer, unique within the data.
+        id: Id of the answer, as in :attr:`.judged_row.JudgedRow.id`.
         task: The kind of question.
         context_id: Id of the answer's sources; answers to the same sources share it.
         is_hallucinated: Whether the answer is hallucinated, by its label; false without a label.
         is_flagged: Whether the detector marked anything in the answer.
         probability: The highest doubt about a claim of the answer, in [0, 1]; answers are ranked
             by this doubt. The doubt about a claim is P(not supported) or, for a detector that
-            gives similarities, 1 minus the claim's similarity. 0 if no claim has either.
+            gives similarities, 1 minus the claim's similarity, but at most 1. The value is 0 if no
+            claim has a probability or a similarity.
         characters: Counts of marked characters, as :func:`.metrics.count_characters` makes them;
             all 0 if ``has_spans`` is false.
         pairs: Counts of marked characters, as :func:`.metrics.count_pairs` makes them; all 0 if
             ``has_spans`` is false.
         n_clean_claims: Number of claims in which people marked nothing; 0 if ``has_spans`` is
             false.
-        n_clean_passed: How many of the claims in ``n_clean_claims`` the detector judged without
-            marking anything in them.
+        n_clean_passed: Number of the claims counted in ``n_clean_claims`` that the detector
+            labelled ``supported``.
         is_complete: Whether all evidence was indexed and all of the answer was judged.
         error: The error, if the row could not be read or its check failed; else empty.
         is_unchecked: Whether the check did not fail, but judged no claim of the answer.
@@ -141,7 +142,8 @@ def is_judged(detection: Detection) -> bool:
 def _doubt(claim: Claim) -> float:
     """Return the doubt about a claim: P(not supported), or 1 minus its similarity to the sources.
 
-    The doubt is 0 if the claim has neither a probability nor a similarity.
+    The doubt is 1 if the similarity is negative, and 0 if the claim has neither a probability nor a
+    similarity.
     """
     if claim.similarity is not None:
         return min(1 - claim.similarity, 1.0)

@@ -63,7 +63,8 @@ class Bootstrap:
     Attributes:
         of_answer: Number of the context of each answer, from 0 in order of appearance, shape
             ``(n,)``.
-        contexts: Hash of the contexts of all answers; it tells whether two plans are equal.
+        contexts: Hash of the contexts of all answers, in order. Two plans are equal if this hash,
+            ``n_resamples`` and ``seed`` are.
         n_resamples: Number of resamples; each draws as many contexts as the data have.
         seed: Seed of the draws.
     """
@@ -104,7 +105,9 @@ class Bootstrap:
         return self.sums(columns).of(statistic)
 
     def sums(self, columns: ArrayLike) -> "Sums":
-        """Compute the sums of each resample, from which several scores can be computed.
+        """Sum values over all answers, over each resample, and over each context.
+
+        Several scores can be computed from the same sums.
 
         Args:
             columns: Values to sum, shape ``(n_answers, k)``.

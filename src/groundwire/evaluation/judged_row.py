@@ -92,7 +92,8 @@ class JudgedRow(JsonRecord):
 
     Attributes:
         row: Number of the answer's row in the data, from 1.
-        id: Id of the answer, unique within the data.
+        id: Id of the answer. Ids are unique among the rows that could be read, except in the output
+            of ``check --batch``.
         task: The kind of question.
         context_id: Id of the sources; answers to the same sources share it. Empty if the row could
             not be read. In a row of ``check --batch``, a hash of the input row.

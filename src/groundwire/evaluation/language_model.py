@@ -20,7 +20,8 @@ KEY_VARIABLE, URL_VARIABLE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 #: key.
 NO_KEY = "none"
 
-#: Failures after which a run ends, because further calls would fail too.
+#: Kinds of failures after which a run ends, because further calls would fail too. The status 403
+#: is an exception: see :meth:`LanguageModel.ask`.
 _FINAL = (FailureKind.AUTHENTICATION, FailureKind.BUDGET_EXCEEDED, FailureKind.NOT_FOUND)
 
 

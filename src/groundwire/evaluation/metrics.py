@@ -198,7 +198,7 @@ class Ranking:
         return wrong, np.add.reduceat(sorted_, self.starts, axis=-1) - wrong
 
 
-# Functions that count marked characters.
+# Functions that count or find marked characters.
 
 
 def count_characters(predicted: Iterable[Range], gold: Iterable[Range], text: str) -> Overlap:
@@ -237,7 +237,7 @@ def count_pairs(predicted: Sequence[Range], gold: Sequence[Range]) -> Overlap:
 
 
 def mask(ranges: Iterable[Range], text: str) -> Bools:
-    """Return a mask of the characters of a text that lie in a range.
+    """Return a mask of the characters of a text that lie in at least one of the ranges.
 
     White space at the ends of a range is left out.
 

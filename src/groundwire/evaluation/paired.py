@@ -16,7 +16,8 @@ Pairs = Sequence[tuple[ComparedAnswer, ComparedAnswer]]
 def differences(pairs: Pairs) -> dict[str, Replicates]:
     """Subtract each score of the earlier run from the same score of the present run.
 
-    The scores are subtracted in each resample, so that each difference has an interval.
+    The scores of each resample are also subtracted; from these differences, intervals can be
+    computed.
 
     Returns:
         Name of a score → difference; empty without answers. Scores of characters, such as

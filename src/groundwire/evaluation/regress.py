@@ -1,7 +1,7 @@
 """Compares scores with a baseline, so that a CI pipeline can fail if they have become worse.
 
-If a score is missing, or the data or labels of the two sides differ, the comparison is an error,
-never a pass.
+If a score to compare is missing, or the data or labels of the two sides differ, the comparison is
+an error, never a pass.
 """
 
 import json
@@ -57,14 +57,15 @@ class RegressionCheck(JsonRecord):
             without a baseline.
         now: The number in the new results: a score or the rate as a share, or a count.
         worse: By how much the number is worse than in the baseline: in percentage points for a
-            score, in rows for a count. Without a baseline, the count itself; ``None`` for ``rate``.
+            score, in rows for a count; negative if the number is better. Without a baseline, the
+            count itself. ``None`` for ``rate``.
         allowed: The limit: for a score the percentage points by which it may be worse, for ``rate``
             the per cent of answers that may be hallucinated, for a count its highest value.
         ci95: For a score, the 95 % interval of ``worse``, from paired resamples of contexts. Both
             ends are ``None`` if the interval is undefined. ``ci95`` itself is ``None`` for ``rate``
             and counts, and if the baseline is not a file of results.
         sentence: The result of the check as a sentence.
-        note: For ``rate``, a warning about answers that may be hallucinated too; may be empty.
+        note: For ``rate``, a warning if some answers were not fully checked; else empty.
     """
 
     name: str
@@ -80,7 +81,7 @@ class RegressionCheck(JsonRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regression:
-    """The result of a comparison with a baseline and limits.
+    """The result of a comparison with limits, and with a baseline if there is one.
 
     Attributes:
         n: Number of rows of the new results.

@@ -46,8 +46,9 @@ def run(
 ) -> Run:
     """Judge all rows that have no result yet, and append their results.
 
-    ``rows`` are all rows of the data. With ``replace``, a new file takes the place of earlier
-    results. If reading the first rows of the data fails, the earlier results are kept.
+    ``rows`` are all rows chosen from the data, with or without a result. With ``replace``, a new
+    file takes the place of earlier results. If reading the first rows of the data fails, the
+    earlier results are kept.
 
     Raises:
         ResultsError: If existing results are broken, or were made from other data or rows, or the

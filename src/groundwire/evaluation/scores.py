@@ -71,7 +71,7 @@ def of_answers(answers: Columns, bootstrap: Bootstrap) -> dict[str, Replicates]:
 def rankings(answers: Columns) -> dict[str, Callable[[Floats], Floats]]:
     """Return AUROC and AUPRC as functions for :meth:`.intervals.Bootstrap.of_weights`.
 
-    Answers without a verdict are left out: they have no probability to be sorted by.
+    Answers without a verdict are left out: they may have no probability to be sorted by.
     """
     checked = ~answers.failed
     ranking = Ranking.of(answers.probability[checked], answers.hallucinated[checked])

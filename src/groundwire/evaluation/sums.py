@@ -14,6 +14,8 @@ def counted(hallucinated: Bools, failed: Bools) -> Bools:
     ``failed`` is the mask of the answers without a verdict. A hallucinated answer without a verdict
     counts as missed. A grounded answer without a verdict is left out: otherwise an endpoint that is
     down would get credit for raising no false alarm. If no answer has a verdict, none counts.
+
+    AUROC and AUPRC do not use this mask: they count exactly the answers with a verdict.
     """
     if failed.all():
         return np.zeros(len(failed), np.bool_)

@@ -222,9 +222,10 @@ def _is_entailed(entailment: Entailment | None, threshold: float) -> bool:
 
 
 def _differs(span: Span, held: Held) -> bool:
-    """Return whether a span differs from the evidence, even if a model finds its claim entailed.
+    """Return whether a span's claim differs from the evidence in a way that models may overlook.
 
-    Models may overlook wrong numbers, dates, units and negations, and conflicts that rules find.
+    Models may overlook wrong numbers, dates, units and negations anywhere in the claim, and
+    conflicts that rules find in the span.
     """
     return span.conflict is not None or differs(held)
 

@@ -48,7 +48,7 @@ class RankingWeights:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read the weights from a file, which must have the hash that the manifest gives.
+        """Read the weights from a file, without checking its hash.
 
         Raises:
             OSError: If the file cannot be read.

@@ -7,10 +7,10 @@ from groundwire.detection.values import Aside, AsideKind, Claim, Detection, Labe
 from groundwire.text.vocabulary import words
 
 #: Lowest P(not supported) at which a sentence or a clause is taken out. With this and the two
-#: limits below, 46 of 151 marked sentences that nothing supports are taken out in validation
-#: answers (``slots/validation``), and none of 1,846 right claims; of 371 shorter texts, 14 are, as
-#: clauses. In those of RAGTruth 50 sentences are, all of which annotators marked, 39 of them for
-#: the most part.
+#: limits below, the following is taken out of validation answers (``slots/validation``): 46 of 151
+#: marked sentences that nothing supports; 14 of 371 shorter texts, as clauses; and none of 1,846
+#: right claims. From the validation answers of RAGTruth, 50 sentences are taken out. Annotators
+#: had marked all of these at least in part, and 39 of them for the most part.
 _SURE = 0.93
 #: A sentence is taken out only if at least this share of its characters is marked, and if the
 #: evidence says nothing about it with at least this probability (``entailment.neutral``). Right

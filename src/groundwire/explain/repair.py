@@ -157,7 +157,7 @@ def edited(text: str, edits: Iterable[Edit], *, start: int = 0) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A replacement for each span of a claim, and how well they fit together.
+    """A combination of replacements, one for each span of a claim, with their scores.
 
     Attributes:
         changes: The replacements, in the order of the spans.
@@ -257,10 +257,11 @@ class Mender:
         asks: Callable[[Claim], bool] = lambda claim: bool(claim.spans),
         seconds: float = inf,
     ) -> tuple[Edit, ...]:
-        """Return the changes after which no claim has marks; empty if a claim cannot be repaired.
+        """Return the changes after which the claims to repair have no marks.
 
-        If a claim has no replacement, the claim or its last clause is taken out, provided that it
-        surely has no support and that the rest of the answer does not need it
+        The result is empty if one of these claims cannot be repaired. If a claim has no
+        replacement, the claim or its last clause is taken out, provided that it surely has no
+        support and that the rest of the answer does not need it
         (:mod:`groundwire.explain.removal`). The changed answer is not checked as a whole.
 
         Args:

@@ -248,13 +248,14 @@ def _indices(text: _Text, start: int, end: int) -> list[int]:
 def _fitting(runs: list[_Run], line: _Text, claim: _Text, part: _Run) -> list[_Run]:
     """Return the runs of a line that may replace ``part`` of a claim.
 
-    Such a run has at most three words more than ``part``. It begins or ends with a function word
-    only if ``part`` does. Unless it has no content word at all, it has one that the rest of the
-    claim lacks. A single word that is a value can be replaced only by a value, and words without a
-    value only by words that do not both begin and end with a value. A value that is a bound in the
-    line, as in "above $500", must be a bound in the claim too. A run has at least as many values as
-    ``part``: a single value does not replace a range, since it may lie within the range. A number
-    of things ("nine jurors") is not replaced by a number of other things ("11 votes").
+    Such a run has at most three words more than ``part``. It begins with a function word only if
+    ``part`` begins with one, and ends with one only if ``part`` ends with one. Unless the run has
+    no content word at all, it has one that the rest of the claim lacks. A single word that is a
+    value can be replaced only by a value, and words without a value only by words that do not both
+    begin and end with a value. A value that is a bound in the line, as in "above $500", must be a
+    bound in the claim too. A run has at least as many values as ``part``: a single value does not
+    replace a range, since it may lie within the range. A number of things ("nine jurors") is not
+    replaced by a number of other things ("11 votes").
     """
     theirs, ours = line.classes, claim.classes
     is_function = ours[part.first] == _FUNCTION, ours[part.last] == _FUNCTION

@@ -66,8 +66,8 @@ def create_app(
             loads one.
         control: The control plane, with a database; the app opens and closes it. ``None``: tenants
             and keys are those of the configuration.
-        is_local_demo: Whether requests need no key. If true, only requests addressed to this
-            machine are answered.
+        is_local_demo: Whether requests need no key. If true, requests whose header Host or Origin
+            names another machine are refused.
         on_failure: Called with the error if the services cannot be opened in the background. With a
             pipeline and without a control plane, the services are opened before the app accepts
             requests, and an error ends the start of the app.

@@ -42,8 +42,8 @@ _T = TypeVar("_T")
 #: gateway starts without the database, but reports that it is not ready.
 _FIRST_S = 5.0
 
-#: Failed logins are written to the audit log, and counts of answers to the database, each time this
-#: many seconds have passed.
+#: Each time this many seconds have passed, failed logins that were not recorded at once are written
+#: to the audit log, and counts of answers to the database.
 _TELLING_S = 5.0
 
 #: Problems in ``/readyz``: the database was not read yet, or cannot be read.
@@ -162,7 +162,8 @@ class ControlPlane:
         """Let running changes end, write waiting audit events, and close the database.
 
         The changes and the audit events have ``gateway.shutdown_s`` seconds together. The counts
-        of answers and of check times since the last write are stored too.
+        of answers and of check times since the last write are stored too, if the database can be
+        used.
         """
         limit_s = self.config.gateway.shutdown_s
         deadline = time.monotonic() + limit_s

@@ -17,7 +17,7 @@ class ControlState:
         revision: Revision of the tenants and keys that this process knows; -1 before they are read.
         age_s: Seconds since this process last compared its tenants and keys with the database; 0
             before they are read.
-        is_audit_failing: Whether the audit log currently fails to write its events.
+        is_audit_failing: Whether the last write to the audit log failed, or its queue is full.
         n_waiting: Number of audit events that wait to be written.
     """
 

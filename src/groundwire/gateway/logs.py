@@ -39,8 +39,8 @@ def log_access(fields: Mapping[str, object], *, is_probe: bool) -> None:
     """Write a log record about a request that has ended.
 
     Args:
-        fields: The fields of the record: numbers, ids, and labels from fixed sets, but never text
-            that the client wrote.
+        fields: The fields of the record: numbers, ids, and labels from fixed sets. Apart from the
+            trace id, which the client may choose, they hold no text that the client wrote.
         is_probe: Whether the request is a health probe, or for another path that needs no key, such
             as ``/metrics``. Such requests are many and all alike, so their records get only the
             level ``DEBUG``.

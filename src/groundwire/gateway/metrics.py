@@ -280,9 +280,9 @@ def admin_endpoint_of(path: str) -> str:
 def is_grounded(answers: Sequence[Checked]) -> bool | None:
     """Return whether a response counts as grounded in ``gateway_grounding_check_total``.
 
-    The result is ``False`` if an answer of the response is hallucinated, and ``True`` if all its
-    answers are grounded; skipped answers are ignored. Otherwise the result is ``None``, and the
-    response is not counted. The rule is that of the gateway DVARA.
+    Skipped answers are ignored. The result is ``False`` if any other answer is hallucinated, and
+    ``True`` if there are other answers and all of them are grounded. Otherwise the result is
+    ``None``, and the response is not counted. The rule is that of the gateway DVARA.
     """
     outcomes = {answer.outcome for answer in answers} - {Outcome.SKIPPED}
     if Outcome.HALLUCINATED in outcomes:

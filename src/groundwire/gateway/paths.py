@@ -74,7 +74,7 @@ class RequestTarget:
 
     @property
     def model(self) -> str | None:
-        """The name of the model in a path ``models/NAME``; ``None`` for other paths."""
+        """The name of the model: the text after ``models/``; ``None`` for other paths."""
         if not self.path.startswith("models/"):
             return None
         return unquote(self.path[7:].rstrip("/")) or None

@@ -1,4 +1,7 @@
-"""Relays requests under ``/v1`` that no other route handles, and returns responses unchecked."""
+"""Relays requests that no other route handles, and returns their responses unchecked.
+
+The paths of these requests begin with ``/v1``, or with ``/openai``, as Azure's clients send them.
+"""
 
 import asyncio
 from typing import Any

@@ -118,7 +118,7 @@ class Beside(uvicorn.Server):
         self._ticking = asyncio.create_task(self.main_loop(), name="admin plane")
 
     async def end(self) -> None:
-        """Wait for the requests in flight, then stop."""
+        """Stop listening, and wait for the requests in flight."""
         self.should_exit = True
         if self._ticking is not None:
             await self._ticking

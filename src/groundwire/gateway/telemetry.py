@@ -1,7 +1,7 @@
 """Traces of requests for OpenTelemetry, with the results of checks.
 
 There are three kinds of trace spans. The span of a request to the gateway continues the trace in
-the client's ``traceparent`` header. The span of a request to an upstream is named in the
+the client's ``traceparent`` header, if any. The span of a request to an upstream is named in the
 ``traceparent`` that the upstream gets. The span of a check of a response has an event
 ``gen_ai.evaluation.result`` for each answer. Trace spans hold no prompt, answer, source or key.
 

@@ -91,7 +91,8 @@ class StoreLimits:
         max_bytes: Limit on the bytes (UTF-8) of all spans of a session together.
         max_total_bytes: Limit on the bytes (UTF-8) of all spans of all sessions together.
         max_sessions: Limit on the sessions that hold evidence at the same time.
-        idle_s: Seconds without use after which a session's spans may be deleted.
+        idle_s: Seconds without use after which a session's spans may be deleted. If
+            ``max_sessions`` sessions hold evidence already, they may be deleted sooner.
     """
 
     max_spans: int = MAX_SPANS

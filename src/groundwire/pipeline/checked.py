@@ -139,7 +139,7 @@ class CheckedResponse:
 
     @property
     def outcome(self) -> Outcome:
-        """The worst outcome of the answers."""
+        """The worst outcome of the answers; ``skipped`` without answers."""
         return worst(checked.outcome for checked in self.answers)
 
     @property

@@ -122,7 +122,7 @@ def _without_detection(
 ) -> tuple[Outcome, str | None]:
     """Return the outcome of an answer that has no detection, and the reason for this outcome.
 
-    The reason is ``None`` if the answer is a text and nothing failed: then the policy is off.
+    The reason is ``None`` only if the policy is off, the answer is a text, and nothing failed.
     """
     is_due = context.path in DUE
     if context.path is CheckPath.NOT_FACTUAL:

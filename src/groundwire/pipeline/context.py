@@ -19,7 +19,7 @@ class CheckPath(StrEnum):
 
     OFF = "off"  # the policy checks nothing
     NOT_FACTUAL = "not_factual"  # the gate says that no check is needed
-    NO_EVIDENCE = "no_evidence"  # a check is due, but there is no evidence
+    NO_EVIDENCE = "no_evidence"  # a check is due, but no evidence could be read
     CHECKED = "checked"  # the answer is compared with the evidence
 
 

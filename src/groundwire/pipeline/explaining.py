@@ -77,9 +77,9 @@ class Remembered:
 def as_explained(detection: Detection, explanations: Sequence[Explanation]) -> Detection:
     """Put the labels and severities of explanations into the spans of a detection.
 
-    With the setting ``drops_entailed: false``, a span stays marked even if the evidence entails it.
-    Such a span keeps the detector's label, because the label of a span is never ``supported``; its
-    severity is 0.
+    With the setting ``drops_entailed: false``, a span stays marked even if its explanation has the
+    label ``supported``. Such a span keeps the detector's label, because the label of a span is
+    never ``supported``; its severity is 0.
     """
     known = {(each.start, each.end): each for each in explanations}
 

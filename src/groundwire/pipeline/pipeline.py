@@ -423,8 +423,8 @@ class Pipeline:
             body: The body of the response, as :func:`json.loads` gives it.
 
         Raises:
-            InvalidConversationError: If the body is not a chat completion, or the arguments of a
-                call are nested too deeply.
+            InvalidConversationError: If the body is not a chat completion, the arguments of a call
+                are nested too deeply, or text stands outside of the messages.
         """
         answers = tuple(self.check(context, answer) for answer in read_response(body))
         return CheckedResponse(context=context, answers=answers)
@@ -432,8 +432,8 @@ class Pipeline:
     def stream(self, context: RequestContext) -> Flow:
         """Begin to check an answer that is still being written.
 
-        If a check is due, the evidence is indexed at once, and the passages that rank best for the
-        question are read in the background.
+        If a check is due, the evidence is indexed at once, and the detector may begin to read it in
+        the background.
         """
         return self._flow(context, reads_ahead=True)
 

@@ -47,7 +47,7 @@ def render(template: str, **values: Any) -> str:  # noqa: ANN401
 def render_text(template: str, *, color: bool = False, **values: Any) -> str:  # noqa: ANN401
     """Fill in a plain-text template, whose name ends in ``.txt``, and strip trailing line ends.
 
-    The template can call ``paint(text, style)``, which adds an ANSI style if there is ``color``.
+    The template can call ``paint(text, style)``, which adds an ANSI style if ``color`` is true.
     """
     from markupsafe import Markup
 

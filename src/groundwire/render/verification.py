@@ -169,7 +169,7 @@ def describe_passing(report: VerificationReport) -> str:
 
 
 def describe_citations(finding: CitationFinding) -> str:
-    """Describe the status of a claim's citations, with the ids of passages of evidence."""
+    """Describe the status of a claim's citations, with the ids that explain the status."""
     rests = ", ".join(map(short, finding.supported_by))
     others = ", ".join(short(each) for each in finding.supported_by if each not in finding.cites)
     match finding.status:

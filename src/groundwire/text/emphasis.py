@@ -1,4 +1,4 @@
-"""Removes the marks of emphasis and code that Markdown puts around words."""
+"""Removes the stars and backticks with which Markdown marks emphasis and code; underscores stay."""
 
 import re
 
@@ -13,7 +13,7 @@ _MARK = re.compile(r"(?<!\w)\*{2,}|\*{2,}(?!\w)|`+")
 
 
 def without_emphasis(text: str) -> str:
-    """Remove the marks of emphasis and code from a text.
+    """Remove the stars and backticks that mark emphasis and code from a text.
 
     >>> without_emphasis("It has **999** seats, *not* 3 * 4; see `retry`.")
     'It has 999 seats, not 3 * 4; see retry.'

@@ -8,7 +8,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Any
 
-# The words with which the Unicode names of letters begin in scripts without spaces between words. A
+# First words of the Unicode names of letters, for scripts that put no spaces between words. A
 # keyword in such a script may have letters right beside it.
 _SPACELESS = ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH", "THAI", "LAO", "KHMER", "MYANMAR")
 

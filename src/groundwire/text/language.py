@@ -86,9 +86,10 @@ def identify(text: str) -> str | None:
 def is_foreign(text: str) -> bool:
     """Return whether a text in Latin letters is in a language other than English; false in doubt.
 
-    Foreign names in an English text do not make it foreign. Only common words of the other language
-    count, and only if nothing but a space or line break separates them from the next word, as in a
-    sentence but not in a list of names. In a short text, lower-case words with accents count too.
+    Foreign names in an English text do not make it foreign. Common words of the other language
+    count only if they are in lower case or begin a sentence, and if only spaces or line breaks
+    separate them from the next word, unlike words in a list of names. In a short text, lower-case
+    words with accents count too.
 
     >>> is_foreign("Der Turm ist 330 Meter hoch."), is_foreign("Die Zeit and La Repubblica agree.")
     (True, False)

@@ -1,4 +1,4 @@
-"""Reads the layout of prose: rows, headings, tables, and the labels of numbered passages.
+"""Reads the layout of prose: rows, headings, tables, and the labels and titles of passages.
 
 No Markdown parser is used: prompts are seldom Markdown throughout, and offsets must be exact.
 """
@@ -74,8 +74,8 @@ def heading_of(row: str) -> Heading | None:
 def fence_after(row: str, fence: str) -> str:
     """Return the fence, such as three backticks, of the code block that is open after a row.
 
-    ``fence`` is the fence of the block that is open before the row. Without an open block, a fence
-    is empty.
+    ``fence`` is the fence of the block that is open before the row. Where no block is open,
+    ``fence`` or the result is empty.
     """
     found = _FENCE.match(row)
     if found is None or not fence:
@@ -127,7 +127,7 @@ def read_row(names: Sequence[str], cells: Sequence[str]) -> str:
 
 
 def labels_of(text: str) -> dict[int, int]:
-    """Find the labels of numbered passages, such as ``Passage 2:`` or ``[2]``.
+    """Find the labels of passages, such as ``Passage 2:``, ``[2]`` or ``<document>``.
 
     Only the first kind of label that occurs more than once counts, since labels of another kind may
     stand within a passage. Bracketed numbers must also be in ascending order.
@@ -148,7 +148,7 @@ def labels_of(text: str) -> dict[int, int]:
 
 
 def passage_title(rest: str, following: str) -> str:
-    """Find the title of a numbered passage; empty if it has none.
+    """Find the title of a passage that begins with a label; empty if the passage has no title.
 
     ``rest`` is the text after the label on its row, ``following`` the next row. If ``rest``, or
     ``following`` where ``rest`` is empty, begins with "Title:", the title is the text after this

@@ -82,7 +82,7 @@ _LIST_KEYS = words("""
 """)
 # Keys of the title of a record, in order of preference.
 _TITLE_KEYS = ("title", "name", "source")
-# A value of fewer characters, quotes included, is not the text of a passage, whatever its key.
+# A value of fewer characters, quotes included, is not a long text (``_is_text``), whatever its key.
 _MIN_TEXT_CHARS = 60
 # A value of fewer characters is not cut into sentences: "Available. Released 2023".
 _MIN_CUT_CHARS = 60
@@ -132,8 +132,9 @@ def _titles(text: str, fields: Sequence[records.DataField]) -> dict[int, str]:
 def _passage_listings(fields: Sequence[records.DataField]) -> set[int]:
     """Return the :attr:`.DataField.listing` of each list whose items are passages.
 
-    A passage is a text, or an object with a text. The set contains 0, the value for no list, if an
-    object that is in no list is a passage.
+    These are lists without a key whose items are all strings, and lists with a long text
+    (:func:`_is_text`) for which :func:`_is_in_passage_list` is true. The set contains 0, the value
+    for no list, if there is such a long text outside of numbered lists.
     """
     mixed = {f.listing for f in fields if not (f.is_item and f.kind == "string")}
     return {

@@ -54,8 +54,8 @@ _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[.\-](?=[^\W\d_])")
 #: Highest number of keys of its path that a leaf, a value that contains no other values, keeps. The
 #: limit keeps memory linear in the text.
 _MAX_KEYS = 6
-#: Highest number of characters that a leaf keeps of each key of its path except the last. The limit
-#: keeps memory linear in the text.
+#: Highest number of characters that a leaf keeps of each key of its path, except for a string's or
+#: atom's own key, which is kept whole. The limit keeps memory linear in the text.
 _MAX_KEY_CHARS = 60
 #: Greatest depth of nesting in data. Each open container takes a few hundred bytes of memory.
 _MAX_NESTING = 200_000
@@ -209,7 +209,8 @@ class _Frame:
 
     Attributes:
         field: The leaf for the container, added to the leaves only if the container is empty. The
-            leaves of the elements take their outer keys, ``listing`` and ``item`` from this leaf.
+            leaves of the elements take their outer keys from this leaf, and their ``listing`` and
+            ``item`` unless the container is a numbered list.
         closer: The bracket that closes the container.
         owner: Number of the object that the container's elements belong to.
         number: Number of this list if it is numbered (see :attr:`DataField.listing`), else 0.

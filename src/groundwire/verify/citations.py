@@ -202,8 +202,9 @@ def _completing(
 ) -> str | None:
     """Return the uncited span that completes the support of the cited spans; ``None`` if none does.
 
-    With the cited spans and the uncited span together, the claim must be clearly likelier than with
-    the cited spans alone, and than with the uncited span alone.
+    Only one uncited span is considered: the one that, together with the cited spans, makes the
+    claim likeliest. With these spans together, the claim must be clearly likelier than with the
+    cited spans alone, and than with the uncited span alone.
     """
     if not readings.beside:
         return None

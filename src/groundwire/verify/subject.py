@@ -80,7 +80,7 @@ class TraceSubject:
         """Read the steps of the trace as claims, sorted by ``idx``.
 
         A step without ``idx`` is numbered by its place, from 0. A step cites the spans (passages of
-        evidence) whose ids are in its ``cites`` and in its text.
+        evidence) whose ids are in its ``cites`` or in its text.
 
         Raises:
             NotVerifiedError: If the steps are not a list, one cannot be read, two have the same

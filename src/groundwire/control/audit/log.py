@@ -186,7 +186,7 @@ class AuditLog:
                 await self._remove(len(self._waiting))
         return self._n_lost
 
-    # Methods that queue events.
+    # Methods that queue events, wait for the task, and count lost events.
 
     def _add(self, event: AuditEvent) -> None:
         if self._sink is None:

@@ -1,7 +1,8 @@
 """Refuses to write into an audit trail of which no chain is signed with a key of this process.
 
-If the trail is verified without this process's key, this process's chain counts as forged. So a
-wrong key, such as that of another user, has to be noticed before anything is written.
+Only a gateway without a configured key refuses, see :func:`refuses_foreign`. If the trail is
+verified without this process's key, this process's chain counts as forged. So a wrong key, such as
+that of another user, has to be noticed before anything is written.
 """
 
 from collections.abc import Sequence

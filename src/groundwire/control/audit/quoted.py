@@ -68,7 +68,7 @@ class Quotes:
     """Quotes texts: redacted, and whole, cut or not at all, as :class:`Keeping` says.
 
     Beyond a limit on all texts together, texts are cut even if ``audit.text`` is ``full``, so that
-    records do not get too large.
+    records do not get too large. Long names are always cut, see :meth:`name`.
     """
 
     def __init__(self, keeping: Keeping, *, max_chars: int) -> None:
@@ -102,7 +102,7 @@ class Quotes:
         return self.redacted(self._apply(text))
 
     def name(self, text: str) -> str:
-        """Redact a name, and quote its beginning even if only hashes are kept of other texts."""
+        """Redact a name, and cut a long name, even if only hashes of other texts are kept."""
         return cut(self._apply(text))
 
     def redacted(self, text: str) -> str | None:

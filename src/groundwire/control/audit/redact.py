@@ -1,4 +1,4 @@
-"""Redacts texts before they are kept: ``[REDACTED:email]`` replaces an email address.
+"""Redacts texts before they are kept: markers like ``[REDACTED:email]`` replace sensitive parts.
 
 A part of a text, such as a span of an answer, is redacted within the whole text: half of a card's
 number does not look like a card's number by itself.

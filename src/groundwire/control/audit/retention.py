@@ -44,7 +44,7 @@ _RECORDS, _DETAILS, _WRITERS = audit_records.c, audit_details.c, audit_writers.c
 
 
 class RetentionError(GroundwireError):
-    """The record that announces a removal could not be written, so nothing was removed."""
+    """The record that announces a removal was not written in time, so nothing was removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ class Retention:
             Name of the table of records or of details → how many of its rows were removed.
 
         Raises:
-            RetentionError: If the removal could not be announced.
+            RetentionError: If the removal could not be announced in time.
             StoreError: If the database fails; some rows may have been removed.
         """
         async with self._store.reading() as connection:

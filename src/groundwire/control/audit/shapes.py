@@ -1,7 +1,7 @@
 """Finds secrets, addresses and numbers to redact in a text.
 
-Regular expressions run on RE2, and each match is checked in a bounded window, so the time is linear
-in the length of any text, even of one that an attacker wrote.
+Regular expressions run on RE2, and checks of the matches read each character only a limited number
+of times. So the time is linear in the length of any text, even of one that an attacker wrote.
 """
 
 import unicodedata

@@ -1,4 +1,4 @@
-"""Reads the keys that sign the audit trail, from a setting or a file, or makes a first key."""
+"""Reads the keys of the audit trail from a setting and a file, or makes a first key."""
 
 import os
 import secrets

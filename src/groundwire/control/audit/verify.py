@@ -225,6 +225,8 @@ class TrailVerifier:
             self._find_row(writer, "is missing")
         return has_key
 
+    # Methods that add findings.
+
     def _find_row(self, writer: str, problem: str) -> None:
         text = f"chain {writer}: its row in audit_writers {problem}"
         self.find(TamperKind.HEAD, text, writer=writer)

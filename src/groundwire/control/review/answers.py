@@ -1,7 +1,7 @@
-"""Computes how doubtful the results of recorded checks are, and makes rows of labelled answers.
+"""Computes how doubtful recorded checks are, and collects facts and rows of labelled answers.
 
-The queue of a reviewer is sorted by doubt, except for the random sample. An export of labels
-consists of the rows of labelled answers.
+The queue of a reviewer is sorted by doubt, except for the random sample. The facts about an answer
+are stored with its labels. An export of labels consists of the rows of labelled answers.
 """
 
 import math
@@ -13,7 +13,7 @@ from groundwire.control.audit.quoted import is_cut
 from groundwire.control.verdicts import AnswerReview, CheckFacts, WorstScore, agreed_spans
 from groundwire.detection.values import SEVERITY, Label, Score
 
-#: An answer with more findings than this is not shown to reviewers, and not exported.
+#: An answer with more findings than this cannot be labelled, and is not exported.
 MAX_FINDINGS = 90
 #: Lists in the detail of an audit event that people do not need in full to judge the answer. The
 #: answer can be reviewed even if the audit trail has shortened these lists.

@@ -68,8 +68,8 @@ class Engine:
     def migrating(cls, address: DatabaseAddress, *, timeout_s: float) -> Self:
         """Make an engine for a connection that may change tables, without a limit on statements.
 
-        SQLite changes a table by making a new one. Foreign keys are not enforced meanwhile, since
-        rows that refer to the old table would be deleted with it.
+        For most changes of a table, a new table replaces the old one in SQLite. Foreign keys are
+        not enforced meanwhile, since rows that refer to the old table would be deleted with it.
         """
         driver = _driver(address, ("foreign_keys=OFF",), timeout_s=timeout_s, statement_s=None)
         return cls(*driver, poolclass=NullPool)

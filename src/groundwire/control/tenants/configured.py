@@ -53,5 +53,5 @@ class ConfiguredTenants:
         return cls(tenants=FrozenMapping(own | dict(config.tenants)), keys=tuple(keys))
 
     def keys_of(self, tenant: str | None) -> tuple[KeyRecord, ...]:
-        """Return the keys of a tenant, or with ``None`` those of the admin plane."""
+        """Return the keys of a tenant; if ``tenant`` is ``None``, the keys of the admin plane."""
         return tuple(key for key in self.keys if key.tenant == tenant)

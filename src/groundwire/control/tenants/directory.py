@@ -80,7 +80,7 @@ class Directory(Mapping[str, Overrides]):
         """The revision of the last snapshot; -1 before the first."""
         return self._state.snapshot.revision
 
-    # Lookups of keys.
+    # Lookups and uses of keys.
 
     def find(self, key: bytes) -> Key | None:
         """Find a tenant's key that is valid now, by the key's text; ``None`` if there is none.

@@ -222,7 +222,7 @@ class Registry:
     # Reading and changing keys.
 
     async def keys(self, tenant: str | None) -> tuple[KeyRecord, ...]:
-        """Return the keys of a tenant, or with ``None`` those of the admin plane.
+        """Return the keys of a tenant; if ``tenant`` is ``None``, the keys of the admin plane.
 
         Configured keys come first, then stored keys, the newest first.
 
@@ -263,7 +263,7 @@ class Registry:
             return replace(await change.make_key(wanted), tenants=stored)
 
     async def revoke_key(self, key_id: str, *, tenant: str | None) -> Revoked:
-        """Revoke a key of a tenant, or with ``tenant=None`` of the admin plane.
+        """Revoke a key of a tenant; if ``tenant`` is ``None``, revoke a key of the admin plane.
 
         A key that is revoked already stays as it is.
 
@@ -321,7 +321,7 @@ class Registry:
                 admin = await change.make_key(KeyRecord(role=Role.ADMIN, name=FIRST_START))
         return FirstStart(tenant_key=own, admin_key=admin)
 
-    # Reading everything at once.
+    # Reading everything at once, and the number of changes.
 
     async def revision(self) -> int:
         """Return the number of changes of tenants and keys so far."""
@@ -416,5 +416,5 @@ class Registry:
 
 
 def _of(tenant: str | None) -> ColumnElement[bool]:
-    """Return the SQL condition for the keys of a tenant; ``None``: those of the admin plane."""
+    """Return the SQL condition for a tenant's keys; for ``None``, for keys of the admin plane."""
     return _KEYS.role.is_not(None) if tenant is None else _KEYS.tenant == tenant

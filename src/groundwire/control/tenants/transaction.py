@@ -58,7 +58,7 @@ class Change:
     revision: int
     is_made: bool = False
 
-    # Changes of tenants.
+    # Reading and changing tenants.
 
     async def tenant(self, id_: str, *, if_version: IfVersion | None = None) -> TenantRecord | None:
         """Return a stored tenant; ``None`` if it is not stored.
@@ -101,7 +101,7 @@ class Change:
         await self._make(delete(tables.tenants).where(_TENANTS.id == id_))
         return keys
 
-    # Changes of keys.
+    # Reading and changing keys.
 
     async def find_keys(
         self, where: ColumnElement[bool], *, limit: int | None = None
@@ -130,6 +130,8 @@ class Change:
         await self.connection.execute(
             update(tables.keys).where(_KEYS.id == key_id, is_later).values(last_used_at=moment)
         )
+
+    # A step of the methods above.
 
     async def _make(self, statement: Any) -> None:  # noqa: ANN401 - any statement
         await self.connection.execute(statement)

@@ -83,7 +83,11 @@ class AsideFinder:
         return self._phrases.is_absence(text, may_name_some=may_name_some)
 
     def writes_out(self, figure: str) -> bool:
-        """Return whether a source spells out the number ``figure`` in non-English words."""
+        """Return whether a source has the word for a number in a language other than English.
+
+        ``figure`` is the number in digits; :func:`groundwire.text.language.writes_out` names the
+        numbers that are found.
+        """
         return any(writes_out(text, figure) for text in self._known.texts)
 
     def _may_lead(self, answer: str, segment: Segment) -> bool:
@@ -193,8 +197,8 @@ class AsideFinder:
     def _is_plain_code(self, line: str) -> bool:
         """Return whether a line of code claims nothing.
 
-        This is so for imports of names from Python's standard library, a source or the question,
-        for calls for input or output, and for comments that are titles.
+        Such lines are imports of names from Python's standard library, a source or the question;
+        lines that only print a variable or read an input; and comments that are titles.
         """
         if comment := _COMMENT.fullmatch(line):
             return self._phrases.is_title(comment[1])

@@ -157,7 +157,7 @@ class Phrases:
         return None
 
     def _says_little(self, rest: str, *, asks: bool) -> bool:
-        """Return whether the free words of a phrase are at most 12, known, and assert nothing."""
+        """Return whether the free words in one place are at most 12, known, and assert nothing."""
         found = words_in(_ADDRESSED.sub(" ", rest))
         return len(found) <= 12 and not any(
             (word in ASSERTING and not (asks and word in _AUXILIARY))

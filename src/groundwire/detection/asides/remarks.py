@@ -20,12 +20,12 @@ _END = re.compile(r"[^\w\s]\W*$")
 def least_odds(text: str) -> float | None:
     """Return how high a model's log-odds of "claims nothing" must be for a text to be a remark.
 
-    The limits were set on 11,057 wrong claims (from annotated texts, each marked place filled with
-    wrong words), and on the parts of answers in ``tests/cases`` that claim nothing. One of the
-    wrong claims is taken for a remark: "As it concerns your manager, you'd turn to an HR adviser."
-    The limit for questions was set on 36 questions. Those that state something ("Why was the launch
-    cancelled?", "It is 500 m tall, right?") have log-odds of at most -3.7. Most of those that only
-    ask have more than -3.3.
+    The limits were set on 11,057 wrong claims, and on the parts of answers in ``tests/cases`` that
+    claim nothing. The wrong claims come from annotated texts, in which each marked place was filled
+    with wrong words. One of them is taken for a remark: "As it concerns your manager, you'd turn to
+    an HR adviser." The limit for questions was set on 36 questions. Those that state something
+    ("Why was the launch cancelled?", "It is 500 m tall, right?") have log-odds of at most -3.7.
+    Most of those that only ask have more than -3.3.
 
     Returns:
         ``None`` if the form shows a claim: the text is "Yes" or "No", which answers the question,

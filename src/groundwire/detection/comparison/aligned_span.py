@@ -72,7 +72,7 @@ class ComparedText:
 
     @cached_property
     def has_negation(self) -> bool:
-        """Whether the text has a negation, such as "not"; "not only" does not count."""
+        """Whether the text has a negation, such as "not"; "not only" and the like do not count."""
         return has_negation(self.words)
 
     @cached_property

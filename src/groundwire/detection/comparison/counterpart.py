@@ -49,9 +49,9 @@ def counterpart(held: Held, subtype: Subtype) -> EvidenceRef | None:
     """Find the words of the evidence that could correct a span.
 
     A date or a number is corrected by a value or a range of the same kind (a date, a time, the same
-    measure), a name by another name beside the same word, a day or a month by another day or month,
-    "will" by a hedge such as "may", and "increased" by "decreased". The words around the correction
-    must resemble the words around the span.
+    measure), a name by another name, a day or a month by another day or month, "will" by a hedge
+    such as "may", and "increased" by "decreased". The words around the correction must resemble the
+    words around the span; for a name, the resemblance must be closer.
 
     Returns:
         The place of the words in their source; ``None`` if no words qualify, different words are

@@ -138,7 +138,10 @@ def is_negation(lower: str) -> bool:
 
 
 def has_negation(words: Sequence[Word]) -> bool:
-    """Return whether a negation is among the words; the "not" of "not only" does not count."""
+    """Return whether a negation is among the words.
+
+    A negation before a word such as "only" or "just" does not count.
+    """
     return any(_is_trigger(words, index, NEGATIONS) for index in range(len(words)))
 
 

@@ -105,7 +105,7 @@ def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
 
 
 def _is_enough(own: Clause, clause: Clause) -> bool:
-    """Return whether two clauses share at least two content words, or all that both have."""
+    """Return whether two clauses share two or more content words, or one and have no other."""
     return len(own.content & clause.content) >= _MIN_WORDS or own.likeness(clause) == 1
 
 

@@ -1,7 +1,7 @@
 """Readers for the benchmarks for which a mapping of columns is not enough.
 
-Each reader converts a record into rows with the columns of labelled answers, and decides which
-answers count as hallucinated.
+The readers convert records into rows with the columns of labelled answers, among them the label of
+an answer, its hallucinated spans, or both.
 """
 
 import json

@@ -83,7 +83,7 @@ class Metric:
         return self.statistic in (characters_f1, characters_iou)
 
     def of(self, answers: Columns) -> BenchScore:
-        """Compute the metric of answers; the value is ``nan`` if it applies to no answer."""
+        """Compute the metric of answers; the value is ``nan`` if the metric applies to none."""
         nothing = BenchScore(value=nan, low=nan, high=nan, n=0)
         if self.task:
             if self.task not in (by_task := answers.by_task()):

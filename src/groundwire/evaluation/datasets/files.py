@@ -97,7 +97,7 @@ def read_labelled(path: Path, mapping: ColumnMapping | None = None) -> Iterator[
 
     Args:
         path: A file, or a folder whose files are read in the order of their names. A file that has
-            no rows or an invalid format becomes a failed row.
+            no rows or an invalid format becomes a failed row, unless this is so for all files.
         mapping: Maps fields to columns; by default columns are found by their usual names.
 
     Raises:

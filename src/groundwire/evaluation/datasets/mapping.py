@@ -72,9 +72,9 @@ _SHOWN_CHARS = 40
 class ColumnMapping:
     """The column of each field of an answer or a question, and the meaning of its label.
 
-    A row that lacks a column named by the mapping cannot be read. Otherwise, a misspelt name would
-    silently leave out the field. (If only some rows of a table have an optional column,
-    :func:`.files.table_lines` first adds it to the other rows.)
+    If a row lacks the column that the mapping names for a field, reading this field raises an
+    error. Otherwise, a misspelt name would silently leave out the field. (If only some rows of a
+    table have an optional column, :func:`.files.table_lines` first adds it to the other rows.)
 
     Attributes:
         columns: Field → column, for columns that have none of the usual names (:data:`COLUMNS`).
@@ -236,7 +236,7 @@ class ColumnMapping:
     def _names(
         self, row: Mapping[str, Any], number: int, sources: Iterable[Source]
     ) -> dict[str, Any]:
-        """Read id, task, context id and further columns, which answers and questions share."""
+        """Read what answers and questions have in common: id, task, context id, further columns."""
         context_id = _name(self._get(row, "context_id"), "context_id")
         return {
             "id": self.id_of(row) or str(number),

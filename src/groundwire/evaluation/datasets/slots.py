@@ -51,9 +51,10 @@ def each_slot(path: Path) -> Iterator[AnyRow]:
     is the record's id with the number of the slot, from ``.1``.
 
     Raises:
-        DatasetError: If every file is without rows or has an invalid format, or a folder has no
-            table.
-        OSError: If a file cannot be opened.
+        DatasetError: If every file is without rows or has an invalid format, the folder has no
+            table, or the path is neither a file nor a folder, but for example a pipe.
+        OSError: If a file other than Parquet cannot be opened.
+        MissingExtraError: If a file is Parquet and pyarrow is not installed.
     """
     return read_files(files_of(path), answer_reader(), turn=_variants)
 

@@ -1,4 +1,4 @@
-"""A detector with an explainer, which grades spans and drops spans that the evidence entails."""
+"""A detector with an explainer, which grades spans and can drop spans that the evidence entails."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 class ExplainedDetector:
     """A detector whose detections are revised by an explainer.
 
-    Spans get the labels and severities that the explainer gives them. Spans that the explainer
-    drops are removed.
+    Spans get the labels and severities that the explainer gives them, as
+    :func:`groundwire.pipeline.explaining.as_explained` says. Spans that the explainer drops are
+    removed.
     """
 
     detector: AnyDetector

@@ -80,7 +80,7 @@ class Prompting:
     def body(self, question: AskedQuestion, model: str) -> dict[str, Any]:
         """Build the body of the request that puts a question to a model.
 
-        Options that are ``None`` are left out: some models refuse them.
+        Options that are ``None`` are left out: some models refuse requests that have these options.
         """
         system = [{"role": "system", "content": self.system}] if self.system else []
         messages = [*system, {"role": "user", "content": user_message(question)}]
@@ -119,7 +119,7 @@ class Generated:
 
     Attributes:
         n: Number of rows of the table of answers.
-        n_asked: Number of answers that this run received; the others are from earlier runs.
+        n_asked: Number of answers that this run received; all other answers were saved before.
         n_failed: Number of rows without an answer.
         first_problem: Reason why the first row without an answer has none; empty if all rows have
             an answer.

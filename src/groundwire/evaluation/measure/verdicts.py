@@ -8,7 +8,8 @@ from groundwire.detection.values import Label, Outcome
 from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError, requiring_results
 from groundwire.evaluation.results_file import read_header, read_judged
 
-#: The outcome of an answer that could not be read, generated or checked.
+#: The outcome of an answer without a detection: it could not be read or generated, or its check
+#: raised an error.
 FAILED = "failed"
 #: All outcomes of an answer. Only the first two are verdicts.
 OUTCOMES = (

@@ -41,8 +41,8 @@ class Curve:
 def curves_of(judged: Sequence[ComparedAnswer]) -> tuple[Curve, ...]:
     """Compute the curves: precision and recall, ROC, risk and coverage.
 
-    Answers without a verdict are left out: they have no probability to be sorted by. There are no
-    curves if the remaining answers are all hallucinated or all grounded, or if none remains.
+    Answers without a verdict are left out: they may have no probability to be sorted by. There are
+    no curves if the remaining answers are all hallucinated or all grounded, or if none remains.
     """
     judged = [answer for answer in judged if answer.has_verdict]
     hallucinated = np.array([answer.is_hallucinated for answer in judged], np.bool_)

@@ -79,10 +79,11 @@ def _parts(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 def sentence(summary: Summary) -> str:
-    """Say how many answers were rightly and wrongly flagged, and how many rows have no label.
+    """Return a text that says how many answers were flagged rightly, and how many wrongly.
 
-    If no row has a label, say how many answers were flagged and how many were not. In both cases,
-    say how many rows have no verdict, for each reason.
+    If no row has a label, the text says how many answers were flagged and how many were not.
+    Otherwise it also says how many rows have no label. In both cases, it says how many rows have no
+    verdict, for each reason.
     """
     scores = summary.scores
     if not scores["example"]:

@@ -63,10 +63,10 @@ class ReportRow:
         judged: The comparison of the detection with the labels; ``None`` without a label.
         badness: How bad the verdict is, in [0, 1]; rows of one tier are sorted by badness. For a
             wrong verdict, the distance of the answer's doubt
-            (:attr:`.confusion.ComparedAnswer.probability`) from the threshold, as a share of the
-            largest possible distance. For a verdict without a label, the doubt itself. For a true
-            positive with known gold spans, 1 minus the IoU of the marked characters. For all other
-            rows, 0.
+            (:attr:`.confusion.ComparedAnswer.probability`) from the doubt at which a claim is
+            flagged, as a share of the largest possible distance. For a verdict without a label, the
+            doubt itself. For a true positive with known gold spans, 1 minus the IoU of the marked
+            characters. For all other rows, 0.
     """
 
     row: JudgedRow

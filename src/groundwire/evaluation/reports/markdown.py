@@ -30,7 +30,7 @@ N_ERRORS, MAX_ROWS, MAX_CHARS, MAX_FILES = 10, 30, 1500, 10
 #: id or the name of a file.
 MAX_CODE = 400
 
-#: Number of unmarked characters of an answer that are shown on each side of a marked stretch.
+#: Number of characters that are shown at each end of an unmarked stretch of an answer.
 _AROUND = 160
 
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")

@@ -107,7 +107,7 @@ def bins_table(scores: Mapping[str, Any]) -> ReportTable:
 
 
 def coverage_table(scores: Mapping[str, Any]) -> ReportTable:
-    """Make the table of reasons why evidence or answers were not fully read, with their counts."""
+    """Make the table of reasons why something was not checked or not fully read, with counts."""
     rows = tuple((reason, f"{n:,}") for reason, n in scores["coverage"]["reasons"].items())
     return ReportTable(heads=("Reason", "Answers"), rows=rows)
 

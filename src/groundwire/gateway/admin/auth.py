@@ -35,8 +35,8 @@ def admin(request: Request) -> AdminKey:
 class AdminAuthentication(Guard):
     """Middleware that refuses requests that have no admin key, or that the key's role forbids.
 
-    Open paths need no key. A local demo needs none either, but refuses requests that pages of other
-    websites send.
+    Open paths need no key. A local demo needs none either, but refuses requests whose header Host
+    or Origin names another machine.
     """
 
     def __init__(self, app: ASGIApp, *, control: ControlPlane) -> None:

@@ -28,7 +28,7 @@ class ReadEvent:
     Attributes:
         chunk: The chunk; ``None`` for an event without data, ``[DONE]``, and an unreadable event.
         is_end: Whether the event ends the stream.
-        is_unreadable: Whether the event has data that are not a chunk, or has no data and a line
+        is_unreadable: Whether the event has data that cannot be read, or has no data and a line
             that the standard of server-sent events does not define.
     """
 

@@ -33,8 +33,7 @@ def repaired_data(data: Any, checked: Checked) -> Any:  # noqa: ANN401 - JSON da
     """Return JSON data in which the repaired text of an answer replaces each copy of its text.
 
     Only fields that hold the whole text change: if the text is divided into parts, the data stay as
-    they are. Fields beside a replaced text that spell it out, such as log probabilities, become
-    empty.
+    they are. Fields that spell out a replaced text, such as log probabilities, become empty.
     """
     old, new = checked.answer.text, repaired_text(checked)
 

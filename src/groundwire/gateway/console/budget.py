@@ -98,9 +98,10 @@ async def _page(
 async def budget_states(visit: Visit) -> list[tuple[str, str, str]]:
     """Return lines about tenants whose labels or traffic call their budget into question.
 
-    Each line has a name, a state and a text. Computing the lines can take seconds, so a task does
-    it, and the page shows earlier lines meanwhile. Before the first lines are computed, or if the
-    task fails, one line says so. The last line counts the tenants beyond ``_MAX_TENANTS``, if any.
+    Each line has a name, a state and a text. Computing the lines can take seconds, so a task
+    computes them, and the page shows earlier lines meanwhile. If no lines were computed yet, or
+    the task has failed, the result is one line with this message. Otherwise, if there are tenants
+    beyond ``_MAX_TENANTS``, the last line gives their number.
     """
     kept = visit.own.budgets
     is_old = time.monotonic() - kept.computed_at > _KEPT_S
@@ -186,9 +187,9 @@ async def _warnings(
 async def _drift(activity: Activity, tenant: str, found: FalseBlocks) -> list[str]:
     """Return a list with a warning if the share of hallucinated answers has changed; else ``[]``.
 
-    Two periods are compared: one from the day of the oldest labelled answer to the day of the
-    newest one, and one after that. With fewer than ``_MIN_ANSWERS`` answers in the second period,
-    there is no warning.
+    Two periods are compared: from the day of the oldest labelled answer to the day of the newest
+    one, and from the next day until today. With fewer than ``_MIN_ANSWERS`` answers in the second
+    period, there is no warning.
     """
     if not found.answers:
         return []

@@ -14,7 +14,7 @@ _ROW = 24
 class Box(NamedTuple):
     """A bar of a chart; ``x`` and ``y`` are its upper left corner.
 
-    The CSS class of the bar is ``is-`` followed by ``look``, its tooltip is ``title``.
+    The CSS class of the bar is ``is-`` followed by ``look``, and its tooltip is ``title``.
     """
 
     x: float

@@ -212,7 +212,7 @@ def _of_validation(error: RequestValidationError) -> Problem:
 
 
 def _place(location: tuple[str | int, ...]) -> str:
-    """Return a place in a body: ``messages[3].role`` for ``("body", "messages", 3, "role")``."""
+    """Return a place in a request: ``messages[3].role`` for ``("body", "messages", 3, "role")``."""
     place = ""
     for part in location[1:]:
         place += f"[{part}]" if isinstance(part, int) else f".{_short(part)}"

@@ -152,10 +152,11 @@ def _logins(scope: Scope) -> Iterator[tuple[bytes, bytes]]:
 
 
 def check_is_local(scope: Scope) -> None:
-    """Refuse requests that a page of another website makes the user's browser send.
+    """Refuse a request whose header Host or Origin names another machine.
 
-    The header Origin of such a request names the website. If the website lets its own host name
-    point to this machine (DNS rebinding), the header Host has that name.
+    A page of another website can make the user's browser send requests to this machine. The header
+    Origin, which browsers send with many of these requests, names the website. If the website lets
+    its own host name point to this machine (DNS rebinding), the header Host has that name.
 
     Raises:
         Problem: If there is no header Host or more than one, or if Host or an Origin does not name

@@ -21,8 +21,8 @@ async def readyz(request: Request) -> Response:
 
     If all upstreams are down, ``status`` in the JSON is ``degraded``, but the gateway is ready: its
     errors tell clients more than those of a load balancer that has no ready gateway. ``status`` is
-    also ``degraded`` if the audit log fails, or the database fails after the start: requests are
-    then answered with the known tenants and keys.
+    also ``degraded`` if the audit log fails, or if the database fails after the start. While the
+    database fails, the gateway goes on with the tenants and keys that it knows.
     """
     readiness: Readiness = request.app.state.readiness
     status, headers = (503, {"Retry-After": "1"}) if readiness.services is None else (200, {})

@@ -72,8 +72,8 @@ RowResult: TypeAlias = tuple[str | None, bytes]
 
 async def _results(request: Request, batch: BatchRequest) -> AsyncGenerator[RowResult, None]:
     """Yield results in order; rows are checked only as fast as the client reads results."""
-    # The pool for checks has twice as many threads as a batch may use, so half of the threads are
-    # left to clients who check a single answer.
+    # The pool for checks has twice as many threads as one batch may use, so a batch leaves half of
+    # the threads to other requests.
     most = n_threads(services(request).config.detector.threads)
     waiting: deque[asyncio.Task[RowResult]] = deque()
     try:

@@ -19,7 +19,8 @@ for part in (check.router, batch.router, verify.router, classify.router):
     router.include_router(part)
     for route in part.routes:
         assert isinstance(route, APIRoute)
-        # Without this route, the proxy would forward requests with other methods to the upstream.
+        # Without this route, the proxy would forward requests with other methods to the upstream,
+        # if the path begins with ``/v1/``.
         router.add_api_route(
             route.path, _only_post, methods=_OTHER_METHODS, include_in_schema=False
         )

@@ -175,8 +175,8 @@ def _document_piece(entry: Mapping[str, object], place: str) -> Iterator[Request
 def read_result(content: object, place: str, found: Content, call_id: str, tool: str) -> None:
     """Read the result of a tool: each text becomes a piece, and other data becomes a piece of JSON.
 
-    An object is read as a part of a message if its ``type`` is that of a known part. A list that
-    contains a known part, or only strings, is read item by item. Other lists and objects are data.
+    An object is read as a part of a message if :func:`_is_part` finds that it is one. A list that
+    contains such a part, or only strings, is read item by item. Other lists and objects are data.
     An empty result adds nothing, nor does a text that is ``null`` or has no letter or digit.
 
     The pieces are added to ``found``, with the id of the call as their id. If ``call_id`` is empty,
@@ -248,7 +248,7 @@ def _parts(content: object, place: str) -> Iterator[tuple[object, str]]:
 
 
 def _is_part(value: object) -> TypeGuard[Mapping[str, object]]:
-    """Return whether a value is a part of a message, of a type that one of the APIs defines."""
+    """Return whether a value has a type of part, and a key that ``_PAYLOADS`` gives for it."""
     if not isinstance(value, Mapping):
         return False
     kind = value.get("type")

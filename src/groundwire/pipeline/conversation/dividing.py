@@ -1,10 +1,10 @@
 """Divides a prompt into parts that ask, parts that instruct and parts that inform.
 
 *Structure* decides first. It consists of marks and announcements. Marks are tags, fences, rules
-(lines such as ``---``), quotes, lines such as ``[BEGIN CONTEXT]``, headings and labels; their names
-tell the role of the text in them or after them. Announcements are sentences that tell the role of
-the text after them, such as "Use the following pieces of context...". Text without structure is
-divided by its *wording*. No list of known templates is used.
+(lines such as ``---``), quotes, lines such as ``[BEGIN CONTEXT]``, headings and labels. The name of
+a mark, if it has one, tells the role of the text in it or after it. Announcements are sentences
+that tell the role of the text after them, such as "Use the following pieces of context...". Text
+without structure is divided by its *wording*. No list of known templates is used.
 """
 
 from dataclasses import replace

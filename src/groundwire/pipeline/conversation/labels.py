@@ -120,7 +120,7 @@ def is_in_capitals(line: str) -> bool:
 
 
 def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[PromptLabel]:
-    """Yield the labels within a paragraph: names with a colon that begin a clause or a line.
+    """Yield the labels within a line: names that begin the line or a clause and end with a colon.
 
     A colon after words that announce evidence, as in "the notes below:", is also a label of
     evidence.

@@ -10,13 +10,13 @@ from groundwire.pipeline.conversation.wording import Wording
 #: a user's paragraph that may be a claim to judge.
 MAX_ASIDE_CHARS = 300
 _MAX_ASIDE_SENTENCES = 3
-#: A paragraph of statements is marked as evidence if it has at least this many words.
+#: Words that a paragraph of statements needs to be marked as evidence, unless one of the two lower
+#: numbers below applies.
 _OWN_WORDS = 8
-#: A user's paragraph of statements that has a digit is marked as evidence if it has at least this
-#: many words.
+#: Words that a user's paragraph of statements needs to be marked as evidence if it has a digit.
 _OWN_WORDS_WITH_FIGURE = 5
-#: A user's paragraph of statements after a heading, label or tag is marked as evidence if it has at
-#: least this many words.
+#: Words that a user's paragraph of statements needs to be marked as evidence if it stands after a
+#: heading, label or tag.
 _HEADED_WORDS = 3
 _ANNOUNCED = (PartRole.INFORM, PartRole.EXAMPLE, PartRole.INSTRUCT, PartRole.HISTORY)
 

@@ -1,7 +1,7 @@
 """Finds the blocks of a prompt: between tags, fences, rules, quotes and marks such as [END].
 
-All closing marks are found in a few passes over the text, before it is divided. So finding the end
-of each block takes little time, whatever the prompt contains.
+All closing marks except quotes are found in a few passes over the text, before it is divided. So
+finding the end of each block takes little time, whatever the prompt contains.
 """
 
 import json

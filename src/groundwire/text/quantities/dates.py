@@ -19,7 +19,7 @@ _MONTH = (
     r"|(?:Dec|DEC)(?:ember|EMBER)?)(?!\w)(?:(?:(?<=\b[A-Za-z]{3})|(?<=\bSept))\.)?"
 )
 # "29 may" is a date in tables in lower case, but "may" is a verb in prose. So in lower case, "may"
-# and "march" are months only before a year, a comma, or the end of a line, cell or quoted string.
+# and "march" are months only before a year, a comma, a quotation mark, a line feed or a "|".
 _LOWER_MONTH = (
     r"(?:(?:january|february|april|june|july|august|september|october|november|december"
     r"|jan|feb|apr|aug|sept?|oct|nov|dec)(?!\w)"

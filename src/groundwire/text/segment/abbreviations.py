@@ -21,9 +21,10 @@ _SHOUTED = frozenset({"Yahoo", "Jeopardy", "Yum"})
 class Stop(Enum):
     """Says when a full stop ends its sentence, judging by the word before it.
 
-    With ``UNLESS_NUMBER``, ``UNLESS_MONTH`` and ``UNLESS_INITIAL`` the sentence ends unless the
-    next word is a number, a German month or an initial; with ``IF_STARTER`` it ends only if the
-    next word often starts a sentence and is not an initial.
+    The conditions are for a next word that does not begin in lower case. With ``FULL`` the sentence
+    ends, with ``NEVER`` it goes on. With ``UNLESS_NUMBER``, ``UNLESS_MONTH`` and ``UNLESS_INITIAL``
+    it ends unless the next word is a number (in digits or Roman), a German month or an initial.
+    With ``IF_STARTER`` it ends only if the next word often starts a sentence and is not an initial.
     """
 
     FULL = auto()

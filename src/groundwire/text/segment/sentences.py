@@ -57,7 +57,7 @@ def _weak_stop(view: View, start: int, position: int, run_end: int) -> int | Non
         return after_cited_line(view, following) or stop if kind is Stop.FULL else None
     if following == stop:
         # No white space follows: this is a decimal or an address, or the space after a citation was
-        # left out. Only after a citation does the sentence end.
+        # left out. The sentence ends only after a citation, and not before a lower-case letter.
         return stop if stop > closed and char.isalnum() and not char.islower() else None
     return stop if _starts_sentence(view, following, kind) else None
 
