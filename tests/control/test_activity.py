@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from groundwire.control.activity import DAY_S, SLOT_S, Activity
+from groundwire.control.audit.quoted import Keeping, Quotes
 from groundwire.control.store import Store, StoreError
 from groundwire.control.store.tables import activity as table
 from tests.control.tenants.conftest import migrated_file, store, store_url
@@ -116,3 +117,11 @@ async def test_counts_are_not_lost_if_a_write_is_cancelled(store: Store) -> None
         await writing
     await activity.write()
     assert [each.n for each in await activity.totals(0)] == [1]
+
+
+async def test_a_name_of_a_model_that_no_database_stores_is_counted(store: Store) -> None:
+    name = Quotes(Keeping(), max_chars=0).name("half \ud83d\0")
+    activity = Activity(store)
+    activity.answered(checked(), model=name)
+    await activity.write()
+    assert [each.model for each in await activity.totals(0)] == ["half ?\ufffd"]

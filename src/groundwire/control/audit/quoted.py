@@ -102,8 +102,11 @@ class Quotes:
         return self.redacted(self._apply(text))
 
     def name(self, text: str) -> str:
-        """Redact a name, and cut a long name, even if only hashes of other texts are kept."""
-        return cut(self._apply(text))
+        """Redact a name, even if only hashes of other texts are kept.
+
+        A long name is cut; NUL and lone surrogates, which no database stores, are replaced.
+        """
+        return cut(self._apply(text)).encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
     def redacted(self, text: str) -> str | None:
         """Quote a text that is redacted already; ``None`` if only hashes are kept."""
