@@ -140,7 +140,7 @@ class DatasetError(InputError):
 
 
 class SettingError(GroundwireError, ValueError):
-    """A setting has a value outside its range."""
+    """A setting has a value that is not possible, or lacks one that is needed."""
 
     def __init__(self, setting: str, value: object, valid: str) -> None:
         super().__init__(setting, value, valid)

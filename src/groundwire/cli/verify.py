@@ -43,10 +43,12 @@ class VerifySettings:
         claim_split: Parts of the answer that are claims: sentences or lines.
         citation_regex: Pattern of a citation, with a group named id, in RE2's syntax.
             [default: [S0], [1], [S0, S1], [S1-S3]]
-        rule: signed (see above), or kl (the evidence must bring the required information, whether
-            it speaks for the claim or against it).  [default: signed]
-        min_log_odds_gain: Lowest gain in log-odds that the evidence must bring.  [default: 0]
-        units: Units of information: bits or nats.  [default: bits]
+        rule: signed (with its evidence, a claim must reach the target, and without it, it must
+            not), or kl (the evidence must bring the required information, whether it speaks for the
+            claim or against it).  [default: signed]
+        min_log_odds_gain: Lowest gain in log-odds, in nats, that the evidence must bring.
+            [default: 0]
+        units: Units of information in the report: bits or nats.  [default: bits]
         timeout_s: Limit on the seconds of a call to the endpoint or service.  [default: 60]
     """
 

@@ -25,8 +25,8 @@ def _read_detector(raw: object) -> str:
     return raw
 
 
-#: The type of the name of a tenant's detector. Which names are valid depends on ``detector.name``,
-#: and is checked later.
+#: The type of a tenant's ``detector``, which is a name. Whether the name is valid depends on
+#: ``detector.name``, and is checked later.
 _DETECTOR = Read(
     _read_detector,
     "one of reader, similarity, similarity:neural, similarity:hash, or what detector.name says",

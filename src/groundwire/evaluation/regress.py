@@ -163,7 +163,7 @@ class Baseline:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read what ``groundwire evaluate`` printed with ``--json``, or wrote with ``--output``.
+        """Read what ``groundwire evaluate`` printed with ``--json``, or a file of results.
 
         Raises:
             RegressError: If the file is neither of the two.

@@ -110,8 +110,8 @@ def repair(
         question: The user's question.
 
     Returns:
-        The repair. Nothing is changed if the answer is not ``hallucinated``, if one of its claims
-        cannot be repaired, or if the repaired answer is not ``grounded``.
+        The repair. Nothing is changed if the answer is not ``hallucinated``, if one of its marked
+        claims cannot be repaired, or if the repaired answer is not ``grounded``.
 
     Raises:
         ModelError: If the cross-encoder of ``reader-base`` is needed, and is not installed.

@@ -59,9 +59,10 @@ class Judges:
         """Make sure that a tenant's settings suit the detector they choose, without loading it.
 
         Raises:
-            ConfigError: If there is no such detector, the detector does not have the threshold, or
-                an action is ``repair`` and the model ``reader-base``, which repairs need, is not
-                installed.
+            ConfigError: If there is no such detector; if it has no operating point of the given
+                name, or the threshold is for another kind of detector; or if an action is
+                ``repair`` and ``reader-base``, which repairs need, is not installed or cannot be
+                used.
             ModelError: If the model of the chosen detector cannot be found.
         """
         if Action.REPAIR in (own.action, own.contradicted_action):

@@ -232,7 +232,8 @@ class Signals:
         Without ``embed``, all signals that need embeddings are unknown.
         """
         self.rules, self._embed = rules, embed
-        #: Returns the embeddings of texts of the configuration; each embedding is made only once.
+        #: As :meth:`embed`, but keeps the result for each tuple of texts: for the texts of the
+        #: configuration, which are the same for all requests.
         self.embed_rule = cache(self.embed)
 
     def open(self, request: SignalRequest) -> "SignalValues":

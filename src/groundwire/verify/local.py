@@ -129,7 +129,7 @@ class LocalVerifier:
             CorruptModelError: If a file is missing, or does not have the hash in its manifest.
             SettingError: If a setting is outside its range.
         """
-        _map_of(_manifest(model))  # a missing map is an error before anything large is loaded
+        _map_of(_manifest(model))  # raises an error before anything large is loaded
         return cls.of(Detector.load(model, threads=threads, cache_mb=cache_mb), model=model)
 
     @classmethod

@@ -23,7 +23,8 @@ def verify_files(
     """Verify the trail in files.
 
     Args:
-        paths: All files of the trail, the oldest first; each is read twice.
+        paths: The files, the oldest first; each is read twice. Without ``is_partial``, they must be
+            all files of the trail.
         keys: The keys that may have signed chains.
         is_partial: Whether the files are only a part of a trail, in which missing records and
             details are not findings.

@@ -110,7 +110,10 @@ def _meant(rows: Sequence[Mapping[str, str]], said: str, asked: str) -> list[Map
 
 
 def _says(said: str, cell: str) -> bool:
-    """Return whether the words of a cell are in a text; ``said`` is from :func:`_spaced`."""
+    """Return whether a text has the words of a cell, one after another; false for no words.
+
+    ``said`` is the text, from :func:`_spaced`.
+    """
     words = _spaced(cell)
     return bool(words.strip()) and words in said
 

@@ -37,7 +37,7 @@ _HALUEVAL = {
     "summarization": ("document", None, "summary"),
     "dialogue": ("knowledge", "dialogue_history", "response"),
 }
-#: A summary of FaithBench counts as hallucinated if people gave one of these labels to at least one
+#: A summary of FaithBench counts as hallucinated if people gave one of these labels to it, or to one
 #: of its stretches; the part of a label after a dot is ignored. The label "Benign" does not count:
 #: it marks true words that are not in the source.
 _FAITHBENCH = ("unwanted", "questionable")
@@ -167,7 +167,8 @@ def _ragbench(split: str, values: Values, file: Path, line: int) -> Iterable[Val
 def _faithbench(values: Values, file: Path, line: int) -> Iterable[Values]:
     """Convert a sample of FaithBench to a row.
 
-    A summary counts as hallucinated if people marked a stretch of it as unwanted or questionable.
+    A summary counts as hallucinated if people marked it, or a stretch of it, as unwanted or
+    questionable.
     """
     marks = [mark for mark in values["annotations"] if _counts(mark["label"])]
     spans = [

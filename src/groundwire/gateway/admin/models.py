@@ -246,7 +246,7 @@ class Link(ApiModel):
     """The place of an event in its chain of signed events.
 
     Attributes:
-        writer: The id of the chain. Each start of a process writes a chain of its own.
+        writer: The id of the chain. A process begins a new chain each time it starts.
         mac: The MAC that signs the event.
     """
 

@@ -38,8 +38,8 @@ class Responses:
         """Return a request in the form that the pipeline reads.
 
         ``input`` is always set, since a request that names a stored prompt may have no ``input``.
-        ``messages``, which this API does not know, and fields that are ``null`` are left out. An
-        output format is put into ``response_format``.
+        Fields that are ``null`` are left out, and so is ``messages``, which this API does not know.
+        An output format is put into ``response_format``.
         """
         text = body.get("text")
         wanted = text.get("format") if isinstance(text, Mapping) else None

@@ -94,7 +94,7 @@ def unit_at(text: str, position: int) -> tuple[Unit | None, int]:
 
 
 def _key(written: str) -> str:
-    """Spell a unit as the table does: "sq.-ft" as "sq ft"."""
+    """Return a unit as :data:`UNITS` spells it: "sq.-ft" becomes "sq ft"."""
     key = written.replace(".", "").replace("-", " ").replace("º", "°").replace("˚", "°")
     return re.sub(SPACE, " ", key).replace("° ", "°")
 
