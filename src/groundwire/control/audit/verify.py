@@ -49,7 +49,7 @@ class TrailVerifier:
 
         Args:
             keys: The keys that may have signed chains.
-            is_partial: Whether the records are only a part of a trail, in which missing records and
+            is_partial: Whether the records are only a part of a trail. If so, missing records and
                 details are not findings.
         """
         self._keys, self._is_partial = keys, is_partial

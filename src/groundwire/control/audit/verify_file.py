@@ -26,7 +26,7 @@ def verify_files(
         paths: The files, the oldest first; each is read twice. Without ``is_partial``, they must be
             all files of the trail.
         keys: The keys that may have signed chains.
-        is_partial: Whether the files are only a part of a trail, in which missing records and
+        is_partial: Whether the files are only a part of a trail. If so, missing records and
             details are not findings.
 
     Raises:

@@ -37,7 +37,7 @@ _HALUEVAL = {
     "summarization": ("document", None, "summary"),
     "dialogue": ("knowledge", "dialogue_history", "response"),
 }
-#: A summary of FaithBench counts as hallucinated if people gave one of these labels to it, or to one
+#: A summary of FaithBench counts as hallucinated if people gave one of these labels to it or to one
 #: of its stretches; the part of a label after a dot is ignored. The label "Benign" does not count:
 #: it marks true words that are not in the source.
 _FAITHBENCH = ("unwanted", "questionable")

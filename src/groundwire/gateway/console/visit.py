@@ -116,8 +116,8 @@ class Visit:
         Args:
             template: Name of the page; its template is ``console_NAME.html``.
             status: The status of the response.
-            values: Variables of the template, beside those that all pages have; ``title`` replaces
-                the title made from the name.
+            values: More variables of the template, in addition to those that all pages have;
+                ``title`` replaces the title made from the name.
         """
         person, title = self.person, template.replace("_", " ")
         html = render(
