@@ -186,7 +186,10 @@ class _Text:
         return _OTHER if word.is_content else _FUNCTION
 
     def run(self, first: int, last: int) -> _Run:
-        """Return the run from one word to another, with all of a number or date at its ends."""
+        """Return the run from one word to another, given by their indices.
+
+        If the first or last word is in a value, the run's offsets cover all of the value.
+        """
         start, end = self.words[first].start, self.words[last].end
         found = [value for value in self.values if value[0] < end and start < value[1]]
         if self.classes[first] == _VALUE:

@@ -72,7 +72,7 @@ class Checked:
         return self.ruling.action
 
     def blocked(self) -> Self:
-        """Return the result with the action ``block``, for an answer that cannot be repaired."""
+        """Return the result with the action ``block`` and without edits, if no repair is sent."""
         return replace(self, ruling=replace(self.ruling, action=Action.BLOCK), edits=())
 
     @property

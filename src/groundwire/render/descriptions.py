@@ -100,7 +100,7 @@ def describe_reasons(coverage: Coverage) -> list[str]:
 
 
 def describe_detector(detector: DetectorInfo) -> str:
-    """Describe the detector in one line: its name, revision and threshold."""
+    """Describe the detector in one line: name, short revision, operating point, threshold."""
     return one_line(
         f"{detector.name} {detector.revision[:12]}, "
         f"{detector.operating_point} (threshold {detector.threshold:g})"

@@ -37,7 +37,7 @@ def divide(text: str) -> list[str | Piece]:
     """Divide a Markdown text into tags and pieces, in reading order.
 
     The text becomes one piece of plain text if it has a lone carriage return, if a piece cannot be
-    found in it, or if the parser drops some of it.
+    found in it, or if a table row has more cells than the table has columns.
     """
     # The parser reads "\r\n" as "\n". A space in place of "\r" keeps the offsets as they are.
     source = text.replace("\r\n", " \n")

@@ -197,8 +197,9 @@ class AsideFinder:
     def _is_plain_code(self, line: str) -> bool:
         """Return whether a line of code claims nothing.
 
-        Such lines are imports of names from Python's standard library, a source or the question;
-        lines that only print a variable or read an input; and comments that are titles.
+        Such lines are imports in which each name is a module of Python's standard library, or a
+        word of a source or the question; lines that only print a variable or read an input; and
+        comments that are titles.
         """
         if comment := _COMMENT.fullmatch(line):
             return self._phrases.is_title(comment[1])

@@ -13,7 +13,7 @@ _TALKERS = words("i i'm i've i'd i'll me my we we're we've us our you your you'r
 #: tells something about a company, or says what is possible.
 _ABOUT = re.compile(r"\W*(?:we\s|you (?:can|may|could)\b)", re.IGNORECASE)
 _CODE = re.compile(r"https?:|www\.|[/\\=<>{}|_@]")
-#: Matches the signs that end a text: an end mark, and a smiley or other signs after it.
+#: Matches all signs after the last word of a text, such as an end mark, a bracket or an emoji.
 _END = re.compile(r"[^\w\s]\W*$")
 
 
@@ -29,7 +29,7 @@ def least_odds(text: str) -> float | None:
 
     Returns:
         ``None`` if the form shows a claim: the text is "Yes" or "No", which answers the question,
-        or contains code or an address, or has no end mark, like an item of a list. -3.3 for a
+        or contains code or an address, or ends with no sign, like an item of a list. -3.3 for a
         question. 1 for any other text that has a number, or that begins with "We", "You can" or the
         like. For the rest, -1 if the text ends with a mark such as "!", or has a word such as "I"
         or "you"; otherwise 1.

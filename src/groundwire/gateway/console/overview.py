@@ -129,9 +129,9 @@ def _bars(counts: Iterable[AnswerCount]) -> dict[str, int]:
 
 
 def _tallies(counts: Iterable[AnswerCount], by: str) -> list[Tally]:
-    """Sum counts by the attribute ``by``; return the sums with the most hallucinated answers.
+    """Sum counts by the attribute ``by``; return at most ``_MAX_ROWS`` sums.
 
-    At most ``_MAX_ROWS`` sums are returned.
+    They are those with the most hallucinated answers, these first.
     """
     groups: dict[str, list[AnswerCount]] = {}
     for each in counts:
