@@ -44,7 +44,8 @@ _REFERENCE = re.compile(r'"\$ref": "([^"#]*)(?:#/\$defs/)?(\w*)"')
 def _as_components(file: str, title: str) -> dict[str, Any]:
     """Return the schema of a result as components of the document.
 
-    Nested definitions become components too, since many tools find definitions only among the components.
+    Nested definitions become components too, since many tools find definitions only among the
+    components.
     """
 
     def place(reference: re.Match[str]) -> str:

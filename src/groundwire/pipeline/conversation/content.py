@@ -12,9 +12,9 @@ from typing import Any, TypeGuard
 _MAX_NAME_CHARS = 200
 
 # The types of parts in OpenAI's chat and Responses APIs and Anthropic's Messages API, and a few of
-# other origin, such as ``grounding_source``. A part has at least one of the keys that ``_PAYLOADS`` gives for its type. An object without any of these keys
-# is no part, but data that happens to have a ``type``: a tool that lists a folder may return
-# ``[{"type": "file", ...}]``.
+# other origin, such as ``grounding_source``. A part has at least one of the keys that ``_PAYLOADS``
+# gives for its type. An object without any of these keys is no part, but data that happens to have
+# a ``type``: a tool that lists a folder may return ``[{"type": "file", ...}]``.
 _TEXTS = ("text", "input_text", "output_text", "grounding_source", "query")
 _TOOL_RESULTS = ("tool_result", "mcp_tool_result", "web_fetch_tool_result")
 _PAYLOADS: Mapping[str, tuple[str, ...]] = {
