@@ -90,7 +90,10 @@ def chats_under(action: str) -> dict[str, Any]:
                 Script.sse(stream_events(re.findall(r"(?:\S+\s*){1,4}", text))),
             )
             found[f"{name}, whole"] = _told(own.post(request()))
-            found[f"{name}, streamed"] = _told(own.post(request(stream=True)))
+            streamed = _told(own.post(request(stream=True)))
+            if action == "block":
+                streamed["body"] = _joined(streamed["body"])
+            found[f"{name}, streamed"] = streamed
         events = own.wait_for_events(_N_RECORDED.get(action, 2))
     left_out = _OF_A_BLOCKED_STREAM if action == "block" else ()
     found["recorded"] = [_masked_data(_of_event(each, left_out)) for each in events]
@@ -140,6 +143,26 @@ def _told(response: httpx.Response) -> dict[str, Any]:
         "headers": [pair for pair in masked if not (is_varying and pair[0] == "content-length")],
         "body": _masked(text).splitlines(),
     }
+
+
+def _joined(lines: list[str]) -> list[str]:
+    """Join neighbouring pieces of text: how they are divided depends on how fast they came."""
+    found: list[str] = []
+    piece: dict[str, Any] | None = None
+    for line in filter(None, lines):
+        data = json.loads(line[6:]) if line.startswith("data: {") else {}
+        (choice,) = data.get("choices") or [{}]
+        text = choice.get("delta", {}).get("content")
+        if not text:
+            piece = None
+            found.append(line)
+        elif piece is None:
+            piece = data
+            found.append(f"data: {json.dumps(piece)}")
+        else:
+            piece["choices"][0]["delta"]["content"] += text
+            found[-1] = f"data: {json.dumps(piece)}"
+    return found
 
 
 def _of_event(event: dict[str, Any], left_out: tuple[str, ...]) -> dict[str, Any]:
