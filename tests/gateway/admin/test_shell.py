@@ -219,13 +219,13 @@ def test_another_method_is_refused_with_those_that_there_are(
 
 
 def test_a_body_that_comes_slowly_is_refused(own: Plane, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundwire.gateway.admin.route.AdminRoute.body_timeout_s", 0.2)
+    monkeypatch.setattr("groundwire.gateway.admin.route.AdminRoute.body_timeout_s", 0.05)
     headers = {"Authorization": f"Bearer {ADMIN}", "Content-Type": "application/json"}
     was_refused = threading.Event()
 
     def body() -> Iterator[bytes]:
         yield b'{"metadata": '
-        was_refused.wait(1.0)
+        was_refused.wait(3.0)
         yield b"{}}"
 
     url = f"{own.admin_url}/v1/admin/tenants/acme"
