@@ -17,6 +17,19 @@ KEY = "gw_a-key-of-the-tests-0123456789abcdef"
 
 RIGHT, WRONG = "It is right.", "It is wrong."
 
+# Anthropic's Messages API: the tool says RIGHT.
+ASKED_WITH_TOOL = [
+    {"role": "user", "content": "Is it right?"},
+    {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}],
+    },
+    {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "c", "content": RIGHT}],
+    },
+]
+
 _JSON = {"content-type": "application/json"}
 _CONFIG = f"""
 tenants:

@@ -12,7 +12,7 @@ import httpx2 as httpx
 import pytest
 from ruamel.yaml import YAML
 
-from tests.gateway.integrations.conftest import KEY, RIGHT, WRONG, chat
+from tests.gateway.integrations.conftest import ASKED_WITH_TOOL, KEY, RIGHT, WRONG, chat
 from tests.gateway.integrations.page import examples
 from tests.gateway.started import PATIENCE_S, free_port, started
 from tests.gateway.wire import Script, ScriptedUpstream, completion, stream_events
@@ -186,16 +186,9 @@ def test_responses_and_messages_are_checked_as_well(proxy: Proxy) -> None:
         {"type": "function_call", **call},
         {"type": "function_call_output", "call_id": "c", "output": RIGHT},
     ]
-    use = {"type": "tool_use", "id": "c", "name": "f", "input": {}}
-    result = {"type": "tool_result", "tool_use_id": "c", "content": RIGHT}
-    messages = [
-        {"role": "user", "content": "Is it right?"},
-        {"role": "assistant", "content": [use]},
-        {"role": "user", "content": [result]},
-    ]
     asked = {
         "responses": {"model": "m", "input": items},
-        "messages": {"model": "m", "max_tokens": 9, "messages": messages},
+        "messages": {"model": "m", "max_tokens": 9, "messages": ASKED_WITH_TOOL},
     }
     for path, body in asked.items():
         right = proxy.post(Script.json(response(RIGHT)), body, path=path)

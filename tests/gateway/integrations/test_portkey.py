@@ -10,7 +10,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from tests.gateway.integrations.conftest import KEY, RIGHT, WRONG, chat
+from tests.gateway.integrations.conftest import ASKED_WITH_TOOL, KEY, RIGHT, WRONG, chat
 from tests.gateway.integrations.page import examples
 from tests.gateway.started import PATIENCE_S, free_port, started
 from tests.gateway.wire import Script, ScriptedUpstream, completion, stream_events
@@ -124,14 +124,7 @@ def test_completions_and_messages_are_checked_as_well(
     asked: dict[str, Any] = {"model": "m", "prompt": f"Sources: {RIGHT}\n\nIs it right?"}
     says = Script.json({**completion(text), "choices": [choice]})
     replies = [portkey.post(says, asked, path="completions")]
-    use = {"type": "tool_use", "id": "c", "name": "f", "input": {}}
-    result = {"type": "tool_result", "tool_use_id": "c", "content": RIGHT}
-    messages = [
-        {"role": "user", "content": "Is it right?"},
-        {"role": "assistant", "content": [use]},
-        {"role": "user", "content": [result]},
-    ]
-    asked = {"model": "m", "max_tokens": 9, "messages": messages}
+    asked = {"model": "m", "max_tokens": 9, "messages": ASKED_WITH_TOOL}
     message = {"id": "i", "type": "message", "role": "assistant", "model": "m"}
     says = Script.json({**message, "content": [{"type": "text", "text": text}]})
     replies.append(portkey.post(says, asked, path="messages", provider="anthropic"))
