@@ -4,8 +4,8 @@
 >>> detector = Detector.load()
 >>> detection = detector.detect(sources=["The tower is 330 m tall."], answer="It is 500 m tall.")
 
-Names are loaded when they are first used: importing the package reads no model and imports no
-inference library.
+The public names are imported when they are first used, so importing the package reads no model and
+imports no inference library.
 """
 
 from importlib import import_module

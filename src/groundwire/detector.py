@@ -177,7 +177,7 @@ class Detector:
         Raises:
             UnknownModelError: If there is no such model.
             UnpinnedModelError: If a hub model has no pinned revision.
-            CorruptModelError: If a file is missing, or does not have the hash in its manifest.
+            CorruptModelError: If a file in the model's manifest is missing or has another hash.
             MissingExtraError: If the model has no ONNX graph or no ``tokenizer.json``, and the
                 ``train`` extra is not installed.
             ModelError: If the model cannot be used for another reason.
@@ -203,7 +203,7 @@ class Detector:
         else:
             from groundwire.engine.token_classifier import TokenClassifierBackend
 
-            verify(find_model())  # the word tables of this model find the evidence to quote
+            verify(find_model())  # its word tables serve to find the evidence to quote
             backend = TokenClassifierBackend.load(
                 name, revision=revision, device=device, threads=threads, max_length=max_length
             )
@@ -259,7 +259,7 @@ class Detector:
 
     @property
     def cache(self) -> CacheStats | None:
-        """Counters of the cache of encoded texts; ``None`` for a detector without ``shared``."""
+        """Counters of the cache of encoded texts; ``None`` if ``shared`` was not given."""
         return self._shared.cache.stats if self._has_cache else None
 
     @property
@@ -522,7 +522,7 @@ class Detector:
 
 
 def _embedded(name: str, manifest: Manifest | None, shared: SharedResources) -> ScoringBackend:
-    """Load a reader or, without a manifest, the similarity detector; check the files' hashes."""
+    """Load a reader or, without a manifest, the similarity detector; check file hashes first."""
     verify(manifest or find_model())
     if manifest is not None:
         return Reader.load(manifest, shared)

@@ -15,7 +15,7 @@
     ├── ModelError                       a model cannot be used
     │   ├── UnknownModelError            no model has this name
     │   ├── UnpinnedModelError (ValueError)   a hub model has no pinned revision
-    │   ├── CorruptModelError            a file is missing, or is not the one in the manifest
+    │   ├── CorruptModelError            a file cannot be read, or is not the one in the manifest
     │   └── MissingExtraError (ImportError)   an optional dependency is not installed
     ├── GateError (RuntimeError)         the gate could not tell whether an answer needs a check
     └── DetectionError (RuntimeError)    a check was due and failed
@@ -198,7 +198,7 @@ class UnpinnedModelError(ModelError, ValueError):
 
 
 class CorruptModelError(ModelError):
-    """A model file is missing, or its SHA-256 differs from the one in the manifest."""
+    """A model file cannot be read, or its SHA-256 differs from the one in the manifest."""
 
     def __init__(self, path: Path, expected: str, found: str) -> None:
         super().__init__(path, expected, found)

@@ -33,7 +33,8 @@ from groundwire.errors import DetectionError, EmptyAnswerError, LimitExceededErr
 from groundwire.text.language import is_foreign
 from groundwire.text.segment import Segment, Segmenter
 
-#: Kinds of conflicts that rules can find even in a language that the model cannot read.
+#: Kinds of conflicts with the evidence that rules can find even in a language that the model
+#: cannot read.
 _FIGURES = frozenset({ConflictKind.NUMBER, ConflictKind.DATE})
 
 log = logging.getLogger(__name__)
@@ -111,7 +112,7 @@ class Stream:
         )
         # ``_n_chars`` is the number of characters so far, ``_judged_to`` the offset up to which
         # claims are judged, and ``_decided_to`` the offset up to which each segment is known to be
-        # a claim or an aside.
+        # a claim or an aside (a part that claims nothing).
         self._n_chars = self._judged_to = self._decided_to = 0
         self._pending: list[Segment] = []
         self._claims: list[Claim] = []
@@ -186,8 +187,8 @@ class Stream:
             if not self.text.strip():
                 self.close()
                 raise EmptyAnswerError
-            # Closing the session stops the reading of sources in the background: the last claims
-            # read only the passages that they need.
+            # Closing the session only stops the reading of sources in the background, which would
+            # delay the last claims. These can still be scored.
             self._session.close()
             self._take([*segments, *self._segmenter.finish()], is_end=True)
             self._check_open()
@@ -252,9 +253,9 @@ class Stream:
         return claims
 
     def _without_asides(self, segments: list[Segment], *, is_end: bool) -> list[Segment]:
-        """Return the segments that are no asides; record the asides, such as greetings.
+        """Return the segments that are no asides (parts that claim nothing); record the asides.
 
-        If the text after a segment may still make it an aside, a later call returns or records it.
+        A segment that later text may still turn into an aside waits for a later call.
         """
         if not (segments or is_end):
             return []
@@ -348,7 +349,7 @@ class Stream:
         )
 
     def _is_remark(self, claim: Claim, scores: ClaimScores) -> bool:
-        """Return whether a claim is flagged or unrelated, and yet only a remark.
+        """Return whether a claim is only a remark, although it has spans or is unrelated.
 
         A claim is a remark if a model finds that it claims nothing, or if it only says that the
         sources lack something, and no source has the words for that thing. The result is false for
@@ -434,7 +435,7 @@ class Stream:
     def _conclude(self, text: str) -> Detection:
         """Build the detection of the judged text, as if the answer ended there."""
         claims, evidence = tuple(self._claims), self._session.evidence
-        # Leave out asides of text that is not judged yet: a session may judge claims at the end.
+        # Leave out asides of text that is not judged yet: some sessions judge only at the end.
         asides = [aside for aside in self._asides if aside.end <= len(text)]
         if self._has_too_few:
             claims = tuple(

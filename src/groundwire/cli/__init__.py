@@ -130,7 +130,7 @@ def _showing_failures() -> Iterator[None]:
     except GroundwireError as error:
         raise FailedError(str(error)) from error
     except BrokenPipeError as error:
-        # The program that reads the output, such as head, has ended.
+        # The program that reads the output, such as head, has ended: drop the rest of the output.
         _detach_output()
         raise click.exceptions.Exit(ExitStatus.BROKEN_PIPE) from error
     except OSError as error:

@@ -113,7 +113,7 @@ def read_row(number: int, line: Line, columns: ColumnMapping) -> InputRow:
         if isinstance(values, str):
             raise RowError(values)
         if "id" in columns.columns:
-            columns.id_of(values)  # an error if the row lacks this column
+            columns.id_of(values)  # raises an error if the row lacks this column
         id_ = row_id(values, columns.columns.get("id", "id"))
         content = columns.example(values)
     except GroundwireError as error:

@@ -83,13 +83,13 @@ def check(
     Args:
         as_json: Print the result as JSON.
         html: Also write the result as an HTML page; with --repair, that of the repaired answer.
-        repairs: Replace wrong words by words of the sources, take out clauses and sentences that
+        repairs: Replace wrong words with words of the sources, take out clauses and sentences that
             the sources surely do not support, and show the changes and the repaired answer. Nothing
             is changed unless the repaired answer is grounded.
         conversation: Check a chat as the gateway would, through all stages. FILE is JSON:
             {"request": ..., "response": ...} in the format of the OpenAI API, or only a request,
             whose last message is the answer.
-        config: The configuration for --conversation; options and environment variables win over
+        config: The configuration for --conversation; options and environment variables override
             it.
         batch: Check every row of a file: JSON Lines, a JSON array, CSV, TSV or Parquet, packed
             with gzip or not. A row has sources (a text or a list), an answer, and perhaps a
@@ -111,7 +111,7 @@ def check(
         groundwire check --batch answers.csv --column answer=reply --column sources=docs
 
     Exit status:
-        0  grounded, or no check was needed; with --repair also if the repaired answer is grounded
+        0  grounded, or no check was needed; with --repair, the repaired answer counts
         1  hallucinated, partial (something was not read) or unverified (no source)
         2  the check failed, there was no answer to check, or the command was wrong
     """

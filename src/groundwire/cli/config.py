@@ -24,7 +24,7 @@ def config() -> None:
     """Check a configuration, or show what is in effect.
 
     Files may use the names of settings that Groundwire, DVARA, HaluGate, Director-AI or Berry use.
-    Environment variables win over the file.
+    Environment variables override the file.
 
     Examples:
         groundwire config check groundwire.yaml

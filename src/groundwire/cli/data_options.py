@@ -44,9 +44,9 @@ class DataOptions:
         """Return a function that reads the chosen rows; each call begins at the first row.
 
         Raises:
-            UsageError: If it is not clear what true means in the column of labels: the column's
-                name suggests right answers, and ``--label-means`` is not given. Also if
-                ``--column`` or ``--label-means`` is given for data with slots.
+            UsageError: If the name that ``--column`` gives for the column of labels suggests that
+                true means a right answer, and ``--label-means`` is not given; or if ``--column`` or
+                ``--label-means`` is given for data with slots.
         """
         from groundwire.evaluation.datasets.choosing import choose
         from groundwire.evaluation.datasets.files import read_labelled

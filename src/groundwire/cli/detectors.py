@@ -1,6 +1,6 @@
 """The options that choose a detector, and functions that load detectors, pipelines and explainers.
 
-Commands find the functions in click's context object, where tests replace them by fakes.
+Commands find the functions in click's context object, where tests replace them with fakes.
 """
 
 from collections.abc import Callable

@@ -75,7 +75,7 @@ class ServerOptions:
 
     Attributes:
         file: The configuration: its sections verify, detector and explain. Environment variables
-            win over it, and options over both.
+            override it, and options override both.
         verifier: The verifier of claims: local, openai or service. With the last two, claims and
             evidence can leave this machine.  [default: local]
         verifier_model: The model to ask, if an agent names none.
@@ -83,8 +83,9 @@ class ServerOptions:
             OPENAI_BASE_URL, or OpenAI's]
         service_url: The URL of the service for the verifier service.  [default: BERRY_SERVICE_URL]
         plain_http_host: The host to which plain HTTP is allowed, besides this machine.
-        holds_evidence: Whether agents can have the server hold evidence.  [default: --evidence]
-        held_only: Refuse evidence that comes with a call: only held evidence counts.
+        holds_evidence: Whether agents can store evidence in the server.  [default: --evidence]
+        held_only: Refuse evidence that comes with a call: only evidence stored in the server
+            counts.
         roots: A folder; agents may use all files in it as evidence. Can be repeated.
             [default: none]
     """

@@ -122,9 +122,8 @@ def _without_epilog(source: Callable[..., Any]) -> str:
 def _epilog(function: Callable[..., Any]) -> str | None:
     """Return the end of a docstring, from ``Examples:`` or ``Exit status:`` on.
 
-    ``None`` if the docstring has neither.
-
-    The text is marked so that click does not join its lines.
+    The result is ``None`` if the docstring has neither. The text is marked, so that click does not
+    join its lines.
     """
     found = _EPILOG.search(inspect.cleandoc(function.__doc__ or ""))
     if found is None:

@@ -32,8 +32,8 @@ def progress(
 
     Args:
         count: Returns the number of rows in the input; ``None`` if it is unknown. It is called
-            only if there is a terminal.
-        is_interactive: Whether to draw on a terminal.
+            only if ``is_interactive``.
+        is_interactive: Whether to draw a bar on a terminal; if not, lines are printed.
         hint: How to continue, printed after Ctrl-C.
     """
     start, n_done, n_new = time.monotonic(), 0, 0

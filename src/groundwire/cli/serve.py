@@ -47,9 +47,9 @@ class ServeOptions:
             X-Groundwire-Key.
         host: The address to listen on.  [default: 127.0.0.1]
         port: The port to listen on; 0: any.  [default: 8080]
-        file: The configuration; environment variables win over it, and options over both.
+        file: The configuration; environment variables override it, and options override both.
         preset: strict: block all answers that are not found to be grounded, including answers
-            without evidence and answers that could not be checked. Other options win over it.
+            without evidence and answers that could not be checked. Other options override it.
         action: What is done about hallucinated answers: none, log, flag, header, body,
             repair or block.
             [default: log]

@@ -9,7 +9,7 @@ class ExitStatus(IntEnum):
 
     PASSED = 0  # grounded or skipped; or done, without problems
     FLAGGED = 1  # hallucinated, partial or unverified; or done, but a problem was found
-    FAILED = 2  # unavailable, no answer though a check was due, wrong usage or failure
+    FAILED = 2  # unavailable; no answer although a check was due; wrong usage; or a failure
     INTERRUPTED = 130  # 128 + SIGINT, as in shells
     BROKEN_PIPE = 141  # 128 + SIGPIPE
 

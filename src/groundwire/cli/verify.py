@@ -44,10 +44,10 @@ class VerifySettings:
         citation_regex: Pattern of a citation, with a group named id, in RE2's syntax.
             [default: [S0], [1], [S0, S1], [S1-S3]]
         rule: signed (with its evidence, a claim must reach the target, and without it, it must
-            not), or kl (the evidence must bring the required information, whether it speaks for the
-            claim or against it).  [default: signed]
-        min_log_odds_gain: Lowest gain in log-odds, in nats, that the evidence must bring.
-            [default: 0]
+            not), or kl (the evidence must move the claim's probability by at least the required
+            information, up or down).  [default: signed]
+        min_log_odds_gain: Smallest rise of a claim's log-odds, in nats, that the evidence must
+            cause.  [default: 0]
         units: Units of information in the report: bits or nats.  [default: bits]
         timeout_s: Limit on the seconds of a call to the endpoint or service.  [default: 60]
     """
@@ -105,8 +105,8 @@ def verify(
         citations: Also say what is wrong with the citations of each claim.
         as_json: Print the report as JSON.
         html: Also write the report as an HTML page, with the evidence.
-        config: A configuration, whose section verify is used; environment variables win over it,
-            and options over both.
+        config: A configuration, whose section verify is used; environment variables override
+            it, and options override both.
 
     Examples:
         groundwire verify --answer "Tokens last for 15 minutes. [S0]" \
@@ -157,7 +157,7 @@ def verify(
 
 
 def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any]) -> "Verify":
-    """Return the settings in effect: options win over the environment, which wins over a file.
+    """Return the settings in effect: options override the environment, which overrides a file.
 
     If an option names another server than the configuration, an API key of the file is not used,
     and a warning is printed.

@@ -39,8 +39,9 @@ def wrap(
     """Return a copy of a client that checks each answer against the evidence in the request.
 
     Answers of the APIs Chat Completions, Responses and Messages are checked, whole or streamed. The
-    :class:`HostVerdict` is the attribute ``groundwire`` of the response; a stream has it after the
-    last event. The verdict on several choices is the worst one.
+    arguments of a tool that gives the final answer are not checked in streams of chat completions
+    and messages. The :class:`HostVerdict` is the attribute ``groundwire`` of the response; a stream
+    has it after the last event. The verdict on several choices is the worst one.
 
     Args:
         client: A client of the package ``openai`` or ``anthropic``, synchronous or not.

@@ -44,13 +44,13 @@ class EmbeddedReader:
         self._judge, self._threshold = detector.backend, threshold
 
     def read(self, context: str, question: str | None, answer: str) -> TokenScores:
-        """Judge an answer by one text of evidence, as :meth:`read_sources` does by several."""
+        """Judge an answer against one text of evidence; see :meth:`read_sources`."""
         return self.read_sources([context], question, answer)
 
     def read_sources(
         self, sources: Sequence[str], question: str | None, answer: str
     ) -> TokenScores:
-        """Judge an answer by several texts of evidence.
+        """Judge an answer against several texts of evidence.
 
         Raises:
             DetectionError: If the texts are empty, or a part of the answer could not be judged.

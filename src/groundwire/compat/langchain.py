@@ -39,7 +39,7 @@ class GroundednessMiddleware(AgentMiddleware):
 
         Args:
             action: ``flag`` only adds the verdict; ``block`` replaces the answer; ``retry`` asks
-                the model again, with the reason, and replaces its last answer if that fails too.
+                the model again, with the reason, and replaces the last answer if it fails too.
             block_unchecked: Whether answers that could not be checked are replaced as well, unless
                 the action is ``flag``.
             max_retries: For ``retry``, the highest number of times that the model is asked again.
@@ -96,7 +96,7 @@ class GroundednessMiddleware(AgentMiddleware):
             return response
         about = verdict.to_dict()
         if self._may_block and verdict.withholds(block_unchecked=self._block_unchecked):
-            del about["reason"]  # it quotes the answer
+            del about["reason"]  # the reason quotes the answer
             checked = AIMessage(
                 self._withheld,
                 id=answer.id,

@@ -132,13 +132,13 @@ class HallucinationDetector:
     def predict_prompt(
         self, prompt: str, answer: str, output_format: str = "tokens"
     ) -> list[Prediction]:
-        """Judge an answer by the prompt from which it was written; see :meth:`predict`."""
+        """Judge an answer against the prompt from which it was written; see :meth:`predict`."""
         return self._predict([prompt], None, answer, output_format, is_prompt=True)
 
     def predict_prompt_batch(
         self, prompts: Sequence[str], answers: Sequence[str], output_format: str = "tokens"
     ) -> list[list[Prediction]]:
-        """Judge each answer by its prompt, as :meth:`predict_prompt` does.
+        """Judge each answer against its prompt, as :meth:`predict_prompt` does.
 
         Raises:
             ValueError: If there are not as many answers as prompts.

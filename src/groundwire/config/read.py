@@ -184,7 +184,7 @@ def wrong_tenants(config: Config, check: Callable[[Overrides], object]) -> Itera
 
 
 def _missing_settings(config: Config) -> Iterator[str]:
-    """Yield an error for each setting that OpenID Connect needs and that is not set."""
+    """Yield an error for each missing setting of OpenID Connect, if ``oidc.issuer`` is set."""
     for path in ("oidc.client_id", "oidc.redirect_uri"):
         if config.oidc.issuer is not None and config.value(path) is None:
             yield f"{config.origins['oidc.issuer']}: oidc.issuer needs {path}, which is not set."
@@ -424,7 +424,8 @@ def _relaxed(key: str) -> str:
 def _is_service_link(variable: str, text: str) -> bool:
     """Return whether a variable is one that Kubernetes sets for a service, and no setting.
 
-    For example, a service groundwire-gateway gets GROUNDWIRE_GATEWAY_PORT=tcp://10.0.0.1:8080.
+    For example, Kubernetes sets GROUNDWIRE_GATEWAY_PORT=tcp://10.0.0.1:8080 for a service named
+    groundwire-gateway.
     """
     return variable.endswith(("_SERVICE_HOST", "_SERVICE_PORT")) or bool(
         _SERVICE_LINK.search(variable)

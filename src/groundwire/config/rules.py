@@ -153,7 +153,10 @@ class RuleReader:
         return tuple(decisions)
 
     def rules(self) -> SignalRules:
-        """Return the rules of all signals, with built-in ones for domains and languages in use."""
+        """Return the rules of all signals.
+
+        Domains and languages that decisions name without a definition get built-in rules.
+        """
         for used in self._used:
             rules, name = self._rules[used.type], used.name
             if used.type is SignalType.LANGUAGE and name not in rules:

@@ -257,13 +257,13 @@ class Verify:
         placeholder: The text that replaces the evidence when a claim is read without it.
         temperature: The sampling temperature at the endpoint.
         max_concurrency: How many calls are made at a time.
-        top_logprobs: How many likeliest tokens the endpoint is asked for.
+        top_logprobs: How many of the likeliest tokens the endpoint is asked for.
         include_prompts: Whether the report holds the prompts.
         max_prompt_chars: How many characters of each prompt the report holds.
         rule: The rule by which a claim passes. signed: it must reach the target with its evidence,
-            and not without; kl: the evidence must bring the required amount of information, whether
-            it speaks for the claim or against it.
-        min_log_odds_gain: The gain in log odds that the evidence must bring, in nats.
+            and not without; kl: the evidence must move the claim's probability by at least the
+            required information, up or down.
+        min_log_odds_gain: The rise of a claim's log odds that the evidence must cause, in nats.
         use_cache: Whether replies are cached at temperature 0.
         group_claims: Whether claims with the same evidence share a call.
         max_group_size: How many claims may share a call.

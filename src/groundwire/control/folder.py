@@ -1,4 +1,4 @@
-"""The data folder of the gateway."""
+"""Finds the gateway's data folder, the default folder of the database and the audit log."""
 
 from pathlib import Path
 

@@ -21,7 +21,7 @@ OTHERS = "others"
 
 @dataclass(slots=True)
 class _Failures:
-    """Failed logins from one address: the time of the last event, and how many came after it."""
+    """The time of the last event about an address, and the number of failed logins since then."""
 
     event_at: float
     n_since: int = 0

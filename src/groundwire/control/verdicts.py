@@ -37,7 +37,7 @@ class Mark:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Start and end of the stretch."""
+        """The stretch as ``(start, end)``: offsets in the answer's text, the end not included."""
         return self.start, self.end
 
 
@@ -67,7 +67,8 @@ def _scores(worst: object) -> object:
 class CheckFacts:
     """Facts about the check of an answer, to estimate the share of right answers that are blocked.
 
-    The facts are stored with the labels, because the details of the check may be removed earlier.
+    The facts are stored with the labels, because the details of the check may be removed
+    before the labels.
 
     Attributes:
         detector: The name of the detector.
@@ -75,9 +76,10 @@ class CheckFacts:
         score: The kind of the detector's score: ``probability`` or ``similarity``.
         threshold: The threshold at which the answer was judged.
         worst: The highest probability of the findings of each label and severity, since a policy
-            may block only some of them; for similarities, only the lowest similarity of a claim.
-        is_complete: Whether the coverage of the check gives no reason why something was not read or
-            not checked.
+            may block only some labels or severities; for similarities, only the lowest similarity
+            of a claim.
+        is_complete: Whether everything was read and checked: the coverage of the check lists
+            no reasons.
         sample: The probability with which the answer was drawn at random; ``None`` unless the event
             that recorded the answer is ``ANSWER_SAMPLED``.
         trace_id: The id of the request.
@@ -121,7 +123,7 @@ class AnswerReview:
 
     @property
     def verdicts(self) -> dict[tuple[int, int], ReviewVerdict]:
-        """Place of a finding → the verdict on it."""
+        """``(start, end)`` of a finding in the answer → the reviewer's verdict on the finding."""
         return {x.place: x.verdict for x in self.marks if x.verdict is not ReviewVerdict.MISSED}
 
 

@@ -155,7 +155,7 @@ class Evidence:
         """Return the indices of all passages, best first, and their scores in that order."""
         scores = self._index.scores(query.ids, query.weights)
         scores += _COSINE_WEIGHT * (self._vectors @ self.words.mean(query.main_ids))
-        # The rounding of a matrix product may depend on the place of a row, and the place must not
+        # The rounding of a matrix product may depend on the position of a row, which must not
         # decide which of two equally good passages ranks first.
         scores = np.round(scores, 5)
         order = np.argsort(-scores, kind="stable")

@@ -19,8 +19,8 @@ _SHOWN_CHARS = 80
 #: whose text is not blank is used, or else the first with any text.
 TEXT_KEYS = ("text", "page_content", "content", "snippet")
 
-#: In a mapping without any of :data:`TEXT_KEYS`, a text of at least this many words may be the text
-#: of a document.
+#: A mapping without a text under any of :data:`TEXT_KEYS` causes a warning if it has a text of at
+#: least this many words, since this may be the text of a document.
 _DOCUMENT_WORDS = 4
 
 

@@ -125,7 +125,7 @@ def listed(value: object) -> Any:  # noqa: ANN401 - a list of JSON data, or the 
 
 
 def _are_sources(values: Collection[object]) -> bool:
-    # If one object is a document, the others are taken as documents too, even without a text.
+    # If one item is a text or a document, objects without a text are taken as documents too.
     is_any = any(isinstance(each, str) or text_of(each) is not None for each in values)
     return not values or (is_any and all(isinstance(each, str | Mapping) for each in values))
 

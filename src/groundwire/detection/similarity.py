@@ -39,7 +39,7 @@ def nearest(claim: NDArray[np.float32], sources: NDArray[np.float32]) -> tuple[f
         source. Of equally near sources, the first is found.
     """
     # Multiply row by row and in double precision: the rounding of a matrix product may depend on
-    # the place of a row, and the order of the sources must not change the result.
+    # the position of a row, and the order of the sources must not change the result.
     products = (sources.astype(np.float64) * claim.astype(np.float64)).sum(axis=1)
     cosines = np.clip(np.round(products, 6), -1, 1)
     index = int(cosines.argmax())  # if there is a NaN, argmax returns its index

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from groundwire.errors import DetectionError, SettingError
 
-# A word in Latin, Greek or Cyrillic script, or a number: "21,000", "7:40", "Élodie's".
+# ``_WORD`` matches a word in Latin, Greek or Cyrillic script, or a number: "21,000", "Élodie's".
 _LETTER = (
     "0-9A-Za-z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
     "\u0300-\u052f\u1e00-\u1fff"  # accents, Greek and Cyrillic; more Latin and Greek letters

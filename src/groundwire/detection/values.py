@@ -66,8 +66,8 @@ class AsideKind(StrEnum):
     GREETING = "greeting"
     CLOSING = "closing"  # "I hope this helps!", and the signature
     SOURCES = "sources"  # a list of the sources that were given
-    # The model finds no claim in it ("Good luck with your project!"), or it only says that the
-    # sources lack something. In a verification, a "Yes" or "No" alone is a remark too.
+    # The model finds no claim in the text ("Good luck with your project!"), or the text only says
+    # that the sources lack something. In a verification, a "Yes" or "No" alone is a remark too.
     REMARK = "remark"
 
 

@@ -1,4 +1,4 @@
-"""Models with their graphs, tokenizers and caches. No other package uses ONNX Runtime."""
+"""Models with their graphs, tokenizers and caches. No other subpackage uses ONNX Runtime."""
 
 import os
 

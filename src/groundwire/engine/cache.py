@@ -1,4 +1,4 @@
-"""A cache bounded in bytes: it drops the least recently used entries, and entries expire."""
+"""A cache bounded in bytes: it drops the least recently used entry if full; entries expire."""
 
 import time
 from collections.abc import Callable, Hashable

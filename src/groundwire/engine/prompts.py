@@ -241,7 +241,7 @@ class PromptHead:
 
     def logit(self, embedding: Floats, features: PromptFeatures) -> float:
         """Return the log-odds of P(needs a check); not finite if an input is not finite."""
-        # OpenBLAS at times warns of an invalid product although all inputs are finite.
+        # OpenBLAS at times warns of an invalid product although all inputs are finite: ignore it.
         with np.errstate(invalid="ignore"):
             seen = (self.views @ embedding) @ features.views
             sums = seen + self.hashed[:, features.places] @ features.values + self.offsets
@@ -250,6 +250,6 @@ class PromptHead:
 
 
 def blended(near: Values, far: Values, switch: Values) -> Values:
-    """Blend the logits ``near`` and ``far``; the sigmoid of ``switch`` is the share of ``near``."""
+    """Blend two logits of a head; the sigmoid of the third, ``switch``, is ``near``'s share."""
     share = 1 / (1 + np.exp(-np.clip(switch, -30, 30)))
     return share * near + (1 - share) * far

@@ -46,8 +46,8 @@ log = logging.getLogger(__name__)
 PREFETCHED_PASSAGES = 32
 # Limit on the word pieces of evidence that a cross-encoder reads in ReaderSession.score_whole.
 _ENTAILMENT_PIECES = 400
-# A remark is a text that claims nothing. A text counts as a remark only if its PartScores.doubt is
-# below this number minus the text's least_odds; see ReaderSession.is_remark.
+# A remark is a text that claims nothing. ReaderSession.is_remark requires of each part of a remark
+# that PartScores.doubt < _REMARK_DOUBT - least_odds(text), besides a condition on its support.
 _REMARK_DOUBT = 1.0
 
 #: A part of a claim, and up to three parts of claims that stand before this part in the answer.

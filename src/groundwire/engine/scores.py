@@ -13,8 +13,8 @@ from groundwire.detection.values import Entailment, EvidenceRef, Label, Reason
 #: Highest P(not supported) that settled words keep. Words are settled if, by a rule, they plainly
 #: follow from the evidence.
 SETTLED_PROBABILITY = 0.1
-#: If the model gives words this P(not supported) or more, no rule settles them: four fifths of the
-#: words with such a probability turned out to be wrong.
+#: If the model gives words this P(not supported) or more, no rule settles them (lowers the
+#: probability), because four fifths of the words with so high a probability were wrong.
 SETTLED_BELOW = 0.65
 
 _COLUMNS = {Label.SUPPORTED: 0, Label.UNSUPPORTED: 1, Label.CONTRADICTED: 2}
@@ -99,7 +99,7 @@ class ClaimScores:
             int32.
         labels: Probabilities of supported, unsupported and contradicted for each word piece, shape
             ``(n, 3)``, float32. They are the model's own until :meth:`with_rules` is applied.
-        evidence: Stretches of the sources that match the claim best, best match first.
+        evidence: Parts of the sources that match the claim best, best match first.
         reason: Why the claim was not judged, and so has no scores; ``None`` if it was judged.
         n_unread: Letters and digits of a judged claim that the model could not read.
         similarity: Cosine to the nearest text of the sources, in [-1, 1]; ``None`` unless the

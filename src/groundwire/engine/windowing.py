@@ -164,7 +164,7 @@ class TokenClassifier:
         return len(self._classifier.ids(text))
 
     def context_room(self, question: str | None, answer: str) -> int:
-        """Return how many word pieces of context fit in one pass beside a question and an answer.
+        """Return how many word pieces of context fit in one pass beside question and answer, uncut.
 
         The number is zero or negative if question and answer fill the pass.
         """

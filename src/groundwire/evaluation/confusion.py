@@ -16,8 +16,8 @@ from groundwire.evaluation.metrics import Overlap, Range, count_characters, coun
 class ComparedAnswer:
     """A judged answer compared with its labels, in numbers.
 
-    An answer has no verdict if its check failed, or judged no claim. :func:`.sums.counted` says how
-    scores treat such answers.
+    An answer has no verdict if its row could not be read, or if its check failed or judged no
+    claim. :func:`.sums.counted` says how scores treat such answers.
 
     Attributes:
         row: Number of the answer's row in the data.
@@ -39,8 +39,9 @@ class ComparedAnswer:
         n_clean_passed: Number of the claims counted in ``n_clean_claims`` that the detector
             labelled ``supported``.
         is_complete: Whether all evidence was indexed and all of the answer was judged.
-        error: The error, if the row could not be read or its check failed; else empty.
-        is_unchecked: Whether the check did not fail, but judged no claim of the answer.
+        error: The error, if the row could not be read, its check failed, or it has no detection;
+            else empty.
+        is_unchecked: Whether the check succeeded, but judged no claim of the answer.
         has_spans: Whether the labels say which characters are hallucinated.
         said: The detector's probability that something in the answer is not supported; ``nan`` if
             it gives none, or there is no verdict.
@@ -103,7 +104,7 @@ class ComparedAnswer:
 
     @property
     def has_verdict(self) -> bool:
-        """Whether the check did not fail, and judged at least one claim of the answer."""
+        """Whether the check succeeded, and judged at least one claim of the answer."""
         return not self.error and not self.is_unchecked
 
     @property

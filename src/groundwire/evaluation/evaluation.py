@@ -147,7 +147,7 @@ class _Tally:
         """Add each row to the counts, and yield the labelled rows, compared with their labels."""
         for row in rows:
             self.seconds += row.seconds
-            # A sum of hashes, which does not depend on the order of the rows.
+            # The hashes are added, because a sum does not depend on the order of the rows.
             self.fingerprint = (self.fingerprint + _fingerprint(row)) % 2**64
             detection = detection_in(row)
             judged = ComparedAnswer.of(row, detection)

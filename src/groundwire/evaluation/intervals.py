@@ -43,7 +43,7 @@ _SAME = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreInterval:
-    """A score with its interval.
+    """A score with its confidence interval.
 
     Attributes:
         value: The score, without resampling.
@@ -85,7 +85,7 @@ class Bootstrap:
         """Make a plan to resample contexts; ``contexts`` is the context of each answer."""
         names = np.asarray(contexts)
         _, first, codes = np.unique(names, return_index=True, return_inverse=True)
-        # Numbered in order of appearance, so that the draws do not depend on the names of contexts.
+        # Contexts are numbered as they appear, so that the draws do not depend on their names.
         rank = np.empty(len(first), np.intp)
         rank[np.argsort(first)] = np.arange(len(first))
         return cls(rank[codes], sha256(names.tobytes()).hexdigest(), n_resamples, seed)
@@ -207,8 +207,8 @@ class Replicates:
     def interval(self, level: float = 0.95) -> ScoreInterval:
         """Compute the confidence interval of the score from the scores of the resamples.
 
-        The share ``level`` of the resampled scores lies in the interval, and as many of the others
-        are below it as above it. A score that is a share, such as precision, gets Wilson's interval
+        The share ``level`` of the resampled scores lies in the interval; half of the rest is below
+        the interval, half above. A score that is a share, such as precision, gets Wilson's interval
         instead if it is 0 or 1. Otherwise both ends are ``nan`` if all resamples in which the score
         is defined have the same score, or if the score rests on fewer than :data:`MIN_CONTEXTS`
         contexts. A share rests on the contexts in which the share is defined, any other score on
@@ -248,8 +248,8 @@ def wilson(n_right: int, n: int, level: float = 0.95) -> ScoreInterval:
     middle = share + z * z / (2 * n)
     reach = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     whole = 1 + z * z / n
-    # The low end is exactly 0 if no trial succeeds, and the high end exactly 1 if every trial does:
-    # there, the formula would be off by a rounding error.
+    # The low end is exactly 0 if no trial succeeds, and the high end exactly 1 if every trial does.
+    # In these cases, the formula would be off by a rounding error.
     low = (middle - reach) / whole if n_right else 0.0
     high = (middle + reach) / whole if n_right < n else 1.0
     return ScoreInterval(value=share, low=low, high=high)

@@ -16,11 +16,11 @@ from groundwire.text.files.writing import WrittenError, other_data
 #: Version of the format of results files.
 SCHEMA = 1
 
-#: Key that each row of ``groundwire check --batch`` has, and no row of a results file.
+#: Key that is in each row of ``groundwire check --batch``, but in no row of a results file.
 BATCH_KEY = "input_sha256"
 
 
-#: Errors that mean, when data are parsed as results, that the data are not results.
+#: Errors that parsing can raise if the data are not results.
 UNLIKE_RESULTS = (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError)
 
 
@@ -88,7 +88,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRow(JsonRecord):
-    """The result of a row of the data: its answer, its labels, and the detection or an error.
+    """The result of a row of the data: its answer, its labels, and the detection, an error or both.
 
     Attributes:
         row: Number of the answer's row in the data, from 1.
@@ -110,7 +110,7 @@ class JudgedRow(JsonRecord):
             row could not be read or its check raised an error.
         error: ``type`` and ``message`` of the error, if the row could not be read or its check
             failed; else ``None``.
-        seconds: Seconds that the check took; 0 if it raised an error.
+        seconds: Seconds that the check took; 0 if there was no check, or it raised an error.
         sha256: Fingerprint of the row in the data.
     """
 

@@ -10,7 +10,7 @@ from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnsw
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.judged_row import JudgedRow
 
-#: Rows that are processed together; the detector judges those that could be read in one call.
+#: Rows that are processed together: one call of the detector judges all those that could be read.
 Block = Sequence[AnyRow]
 
 

@@ -52,7 +52,7 @@ def f1_of(sums: ArrayLike) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerCounts:
-    """Counts of answers: all, flagged, hallucinated, and both flagged and hallucinated."""
+    """Counts of answers: all, flagged by the detector, hallucinated by their labels, or both."""
 
     n: int
     n_both: int
@@ -166,8 +166,8 @@ class Ranking:
         ``(..., n)``; the areas have the shape ``(...)``.
         """
         wrong, right = self._by_score(weights)
-        # Weight of the grounded answers with a higher score, plus half the weight of those with an
-        # equal score.
+        # `above` is the weight of the grounded answers with a higher score, plus half the weight of
+        # those with an equal score.
         above = right.cumsum(axis=-1) - right / 2
         n_right = right.sum(axis=-1)
         hits = (wrong * (n_right[..., None] - above)).sum(axis=-1)
@@ -214,8 +214,8 @@ def count_characters(predicted: Iterable[Range], gold: Iterable[Range], text: st
     Raises:
         ValueError: If a range is not in the answer.
     """
-    # Masks, because annotators' ranges may overlap: summing range by range would count the shared
-    # characters twice and let precision exceed 1.
+    # Masks are used, because annotators' ranges may overlap: summing range by range would count the
+    # shared characters twice and let precision exceed 1.
     marked, wanted = mask(predicted, text), mask(gold, text)
     return Overlap(
         both=int((marked & wanted).sum()), predicted=int(marked.sum()), gold=int(wanted.sum())

@@ -23,7 +23,7 @@ from groundwire.errors import ModelError
 from groundwire.explain.replacements import Candidates, Replacement
 
 Floats = NDArray[np.float32]
-#: File of ``reader-base`` with the weights.
+#: File of ``reader-base`` with the :class:`RankingWeights`.
 RANKING_FILE = "ranking.npz"
 #: Limits on the word pieces that are read: of a claim, and of all its lines of evidence together.
 _CLAIM_PIECES, _LINE_PIECES = 120, 310
@@ -129,10 +129,10 @@ class Ranker:
         return WordStates(_spaced(words[:1]), _spaced(words[1:]))
 
     def _likeness(self, states: WordStates, places: NDArray[np.intp]) -> Floats:
-        """Return how alike the words of each place are, by each projection.
+        """Return how alike each replacement and the words that it replaces are, by each projection.
 
         ``places`` are those of :attr:`.Candidates.places`, shape ``(n, 4)``. The result has a row
-        for each place and a column for each projection, shape ``(n, 4)``, in [-1, 1].
+        for each replacement and a column for each projection, shape ``(n, 4)``, in [-1, 1].
         """
         claim, lines = standardised(states.claim), standardised(states.lines)
         columns = []
@@ -186,7 +186,7 @@ def shipped_ranker() -> Ranker:
     """Return the ranker of ``reader-base``, which is opened once.
 
     Raises:
-        ModelError: As :meth:`Ranker.load`.
+        ModelError: If :meth:`Ranker.load` raises it.
     """
     with _OPENING:
         return _shipped()

@@ -42,8 +42,8 @@ _WORK = re.compile(
     rf"|\((?P<cited>{_AUTHOR}), (?P<cited_year>(?:19|20)[0-9]{{2}})[a-z]?\)"
 )
 
-# The number of a passage within a source: "[3]", "[S3]"; "passage 3"; "3." or "(3)" at the start of
-# a line.
+# Matches the number of a passage within a source: "[3]", "[S3]"; "passage 3"; "3." or "(3)" at the
+# start of a line.
 _OWN_ID = re.compile(
     r"\[(?P<id>[A-Za-z_]{0,16}[0-9]{1,6})\]"
     r"|\b(?:passage|source|document|doc|excerpt)\W{0,4}(?P<number>[0-9]{1,6})\b"

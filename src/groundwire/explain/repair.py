@@ -71,7 +71,7 @@ class Edit(JsonRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repair(JsonRecord):
-    """The result of a repair.
+    """The result of a repair: the changes, and the detections before and after them.
 
     Attributes:
         before: The detection of the answer as it was.
@@ -244,7 +244,7 @@ class Mender:
         return list(self._read(replace(self._example, answer=text) for text in texts))
 
     def repaired(self, answer: str, edits: Iterable[Edit]) -> Detection | None:
-        """Check an answer with the changes of a repair; ``None`` if it is not ``grounded``."""
+        """Make the changes of a repair and check the result; ``None`` unless it is ``grounded``."""
         found = self.read([edited(answer, edits)])[0]
         if isinstance(found, Detection) and found.outcome is Outcome.GROUNDED:
             return found
@@ -259,10 +259,11 @@ class Mender:
     ) -> tuple[Edit, ...]:
         """Return the changes after which the claims to repair have no marks.
 
-        The result is empty if one of these claims cannot be repaired. If a claim has no
-        replacement, the claim or its last clause is taken out, provided that it surely has no
-        support and that the rest of the answer does not need it
-        (:mod:`groundwire.explain.removal`). The changed answer is not checked as a whole.
+        The result is empty if the answer is not ``hallucinated``, if a span has no probability, or
+        if one of these claims cannot be repaired. If a claim has no replacement, the claim or its
+        last clause is taken out, provided that it surely has no support and that the rest of the
+        answer does not need it (:mod:`groundwire.explain.removal`). The changed answer is not
+        checked as a whole.
 
         Args:
             detection: The detection of the answer as it was, or of its beginning.

@@ -38,7 +38,7 @@ _BEFORE, _AFTER = 1, 2
 #: A part of a span may be replaced alone only if the span has at most this many words, or if the
 #: part is a name.
 _MOST_PARTS = 6
-#: Classes of words: a function word, another word, a word of a value.
+#: Classes of words: a function word, another word, a word of a value (a number, time or date).
 _FUNCTION, _OTHER, _VALUE = range(3)
 #: Matches words of data that do not fit into a sentence.
 _DATA = re.compile(r"true|false|null|none|\S*_\S*", re.IGNORECASE)
@@ -252,8 +252,8 @@ def _fitting(runs: list[_Run], line: _Text, claim: _Text, part: _Run) -> list[_R
     """Return the runs of a line that may replace ``part`` of a claim.
 
     Such a run has at most three words more than ``part``. It begins with a function word only if
-    ``part`` begins with one, and ends with one only if ``part`` ends with one. Unless the run has
-    no content word at all, it has one that the rest of the claim lacks. A single word that is a
+    ``part`` begins with one, and ends with one only if ``part`` ends with one. If the run has
+    content words, the rest of the claim must lack at least one of them. A single word that is a
     value can be replaced only by a value, and words without a value only by words that do not both
     begin and end with a value. A value that is a bound in the line, as in "above $500", must be a
     bound in the claim too. A run has at least as many values as ``part``: a single value does not

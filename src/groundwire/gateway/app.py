@@ -64,8 +64,8 @@ def create_app(
         config: The configuration.
         pipeline: A pipeline that is already loaded, and that the caller closes; ``None``: the app
             loads one.
-        control: The control plane, with a database; the app opens and closes it. ``None``: tenants
-            and keys are those of the configuration.
+        control: The control plane, with a database; the app opens and closes the control plane.
+            ``None``: tenants and keys are those of the configuration.
         is_local_demo: Whether requests need no key. If true, requests whose header Host or Origin
             names another machine are refused.
         on_failure: Called with the error if the services cannot be opened in the background. With a

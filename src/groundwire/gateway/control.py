@@ -42,8 +42,8 @@ _T = TypeVar("_T")
 #: gateway starts without the database, but reports that it is not ready.
 _FIRST_S = 5.0
 
-#: Each time this many seconds have passed, failed logins that were not recorded at once are written
-#: to the audit log, and counts of answers to the database.
+#: Pause in seconds between two runs of the task that writes failed logins to the audit log, once
+#: they are due (see :meth:`.Logins.due`), and counts of answers and check times to the database.
 _TELLING_S = 5.0
 
 #: Problems in ``/readyz``: the database was not read yet, or cannot be read.

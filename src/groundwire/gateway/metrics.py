@@ -82,7 +82,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.activity: Activity | None = None
-        # Creation times would double the number of series.
+        # Otherwise each counter and histogram gets a further series with its creation time.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
@@ -231,9 +231,10 @@ class Metrics:
 
         Args:
             upstream: Name of the upstream.
-            kind: The kind of failure: ``connect`` (no connection), ``timeout``, ``invalid`` (not
-                HTTP), ``status`` (500, 502, 503 or 504), ``reset`` or ``incomplete`` (the body
-                broke off), or ``error`` (an error in a body or stream with status 200).
+            kind: The kind of failure: ``connect`` (no connection, or lost before the headers of
+                the response), ``timeout``, ``invalid`` (no valid HTTP), ``status`` (500, 502, 503
+                or 504), ``reset`` or ``incomplete`` (the body broke off), or ``error`` (an error in
+                a checked body or stream with a status from 200 to 299).
         """
         self._upstream_failures.labels(upstream, kind).inc()
 

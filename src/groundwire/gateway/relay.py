@@ -122,8 +122,8 @@ def _check(request: Request, target: RequestTarget) -> None:
 def _model_of(request: Request, body: bytes, max_bytes: int) -> str | None:
     """Return the model that a JSON body names; ``None`` if it names none or is invalid.
 
-    The content type is ignored, as some clients send JSON as plain text or as a form. The upstream,
-    not the gateway, refuses an invalid body.
+    The content type is ignored, because some clients send JSON as plain text or as a form. The
+    upstream, not the gateway, refuses an invalid body.
     """
     coding = request.headers.get("content-encoding", "")
     try:

@@ -89,7 +89,7 @@ async def open_services(
         pipeline: A pipeline that is already loaded, and that the caller closes; ``None``: it is
             loaded here.
         control: The control plane, with the tenants and the audit log; the caller closes it.
-            Without one, tenants come from the configuration, and no database stores audit events.
+            ``None``: tenants come from the configuration, and no database stores audit events.
         telemetry: Makes traces; the caller closes it. ``None``: there are no traces.
 
     Raises:

@@ -207,7 +207,8 @@ def new_provider() -> TracerProvider:
             return int(own, 16) if is_one else secrets.randbits(128)
 
     own = {"service.name": "groundwire", "service.version": __version__}
-    # OpenTelemetry's environment variables win, so that each of several gateways can have a name.
+    # OpenTelemetry's environment variables take precedence over these values, so that each of
+    # several gateways can have its own name.
     resource = Resource(own).merge(Resource.create())
     return TracerProvider(resource=resource, id_generator=RequestIds())
 
@@ -244,7 +245,7 @@ def _evaluation(answer: Checked) -> dict[str, Any]:
 
 
 def _groundedness(detection: Detection) -> float | None:
-    """Return a score of an answer that is higher if the answer is better grounded, or ``None``.
+    """Return a score that is higher for a better grounded answer; ``None`` if there is no score.
 
     The score is 1 - P(not supported), in [0, 1]. If the detector measures similarity, the
     score is the mean similarity of the claims to the sources, in [-1, 1].

@@ -67,7 +67,7 @@ class Verifications:
     ) -> VerificationReport:
         """Verify an answer, or the steps of a plan or reasoning, in the caller's thread.
 
-        ``spans`` are the evidence. The request's own settings (``knobs``) win over the
+        ``spans`` are the evidence. The request's own settings (``knobs``) take precedence over the
         configuration. If ``with_citations`` is true, the report also lists faults of the citations.
 
         Raises:

@@ -58,7 +58,7 @@ class Backend:
         return frozenset() if self.needs_handle else frozenset({"evidence"})
 
     def verifier(self, call: Call) -> str | Verifier:
-        """Return the embedded verifier for a call; if another verifier is configured, its name.
+        """Return the embedded verifier for a call, or the name of another verifier if configured.
 
         Raises:
             GroundwireError: If the embedded model cannot be loaded.

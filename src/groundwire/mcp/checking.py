@@ -54,7 +54,7 @@ def _check(backend: Backend, call: Call, arguments: CheckInput) -> ToolResult:
 def _sources(evidence: Given) -> list[Source]:
     """Return the sources of a call: held spans, then texts that came with the call.
 
-    A text without an id gets ``s1``, ``s2`` and so on, by its place among all sources. Before this,
+    A text without an id gets ``s1``, ``s2`` and so on, by its position among all sources. Before,
     :func:`.given.given` has refused ids that could be mistaken for those of held spans.
     """
     held = [Source(id=span.sid, text=span.text) for span in evidence.held]

@@ -25,7 +25,7 @@ class AgentClient:
         kind: Values of ``type`` for a local and for a remote server; ``None``: no ``type``.
         url_key: Key of a remote server's URL; ``None`` if the client supports no remote servers.
         token: Text in the place of a secret, with ``NAME`` for the secret's environment variable.
-            Some clients replace this text by the secret; for others, the user has to.
+            Some clients replace this text with the secret; with others, the user must replace it.
         inputs: Questions with which the client asks for secrets; empty for clients that do not ask.
     """
 

@@ -81,7 +81,7 @@ def given(
         raise CallError(f"No span {missing[0][:60]!r} is held. {describe(known)}")
     chosen = known if arguments.use_held_spans else {sid: known[sid] for sid in wanted}
     found = Given(held=tuple(chosen.values()), passed=texts)
-    # read_spans numbers texts without an id by their places; these ids must not clash either.
+    # read_spans numbers texts without an id by position; these ids must not clash either.
     _refuse_clashes(set(ids_of(found.all)) - chosen.keys(), known)
     return found
 

@@ -73,7 +73,7 @@ class Models:
 
     @property
     def explainer(self) -> "Explainer":
-        """The explainer. It drops no spans, so it never changes the outcome of the detector."""
+        """The explainer, which says why words are marked; it never changes the outcome."""
         from groundwire.explain import Explainer
 
         own = self._config.explain

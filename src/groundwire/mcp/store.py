@@ -17,7 +17,7 @@ class SpanOrigin(StrEnum):
 
     FILE = "held_file"  # the server read the text from a file
     TEXT = "held_text"  # an agent added the text
-    CALLER = "caller"  # the text came with the call, and is not held
+    CALLER = "caller"  # the text came with the call, and is not stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,7 +46,7 @@ class DetectorResult:
     @classmethod
     def failed(cls, error: Exception) -> Self:
         """Return the result of a check that failed, and log the class of the error."""
-        # The message may quote the answer, which has no place in a log.
+        # The error's message may quote the answer, so only the name of its class is logged.
         log.warning("An answer could not be checked: %s", type(error).__name__)
         return cls(failure=type(error).__name__)
 
@@ -60,14 +60,15 @@ class Review:
     """The result so far for an answer that is still being written.
 
     Attributes:
-        checked: The result as if the answer ended at :attr:`judged_to`, without findings that may
-            still be taken back.
+        checked: The result as if the answer ended at :attr:`judged_to`; after a failure, the result
+            for all of its text. Findings are left out while fewer word pieces of the answer are
+            flagged than the detector's setting ``min_pieces`` demands.
         judged_to: The number of characters, from the beginning, that are judged. Text outside of
             claims, such as a list marker, is counted with the next claim. If nothing is checked,
             all characters count; after a failure, or while a JSON answer is incomplete, none.
         clear_to: The number of characters, from the beginning, that may be shown to the user. They
-            end before the first finding that may still be taken back, and before the first claim
-            that the policy blocks. The number never decreases, unless the check fails.
+            end before the first finding that is left out so far, and before the first claim that
+            the policy blocks. The number never decreases, unless the check fails.
     """
 
     checked: Checked
@@ -136,9 +137,10 @@ class Flow:
             return []
 
     def _ready(self, delta: str) -> str:
-        """Take a piece of text, and return the text up to the last word, which may not be complete.
+        """Take a piece of the answer; return the text that can be judged, up to the last word.
 
-        The last word is returned too if it may show that the claim before it is complete.
+        The last word waits for the next piece, because more text may complete it. It does not wait
+        if it may show that the claim before it is complete.
         """
         text = self._last_word + delta
         end = _start_of_last_word(text)
@@ -154,8 +156,8 @@ class Flow:
             answer: The answer, if it has more than a text, such as tool calls. Its text is replaced
                 by the text that was fed, unless the fed text is blank and the answer's kind is not
                 ``text``.
-            rest: The last piece of the text, which counts as fed. It is judged together with text
-                that waits, as in :meth:`.Stream.finish`.
+            rest: The last piece of the text, which counts as fed. It is judged together with the
+                text that was fed and is not yet judged, as in :meth:`.Stream.finish`.
 
         Returns:
             The final result, identical to that of :meth:`groundwire.Pipeline.check` for the whole

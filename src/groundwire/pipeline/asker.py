@@ -15,8 +15,8 @@ class AskerArguments(TypedDict, total=False):
             settings that it was given for this tenant.
         request: Settings that the request asks for; they apply where they are stricter than the
             policy.
-        repair_s: Seconds that a repair may take, for a caller that sends an answer with its
-            :attr:`.Checked.edits`. With 0, the action ``repair`` becomes ``block``.
+        repair_s: Seconds that a repair may take, if the caller applies :attr:`.Checked.edits` to
+            the answer that it sends. With 0, the action ``repair`` becomes ``block``.
     """
 
     tenant: str
@@ -34,8 +34,8 @@ class Asker:
         overrides: The tenant's own settings; ``None`` if the tenant has none.
         request: Settings that the request asks for; they apply where they are stricter than the
             policy.
-        repair_s: Seconds that a repair may take, for a caller that sends an answer with its
-            :attr:`.Checked.edits`. With 0, the action ``repair`` becomes ``block``.
+        repair_s: Seconds that a repair may take, if the caller applies :attr:`.Checked.edits` to
+            the answer that it sends. With 0, the action ``repair`` becomes ``block``.
     """
 
     tenant: str = ""

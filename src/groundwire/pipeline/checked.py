@@ -30,8 +30,8 @@ class Checked:
             not a text, or the word that :meth:`.Pipeline.unavailable` was given. ``None`` if the
             answer was checked, and for a text if the policy is off.
         pointers: The JSON Pointer of each span of a ``structured`` answer, in the order of the
-            spans. The pointer of a span in the answer's prose is empty. So is that of a span in the
-            answer's only JSON document if this document cannot be parsed.
+            spans. The pointer is empty for a span in the answer's prose, and for a span in the
+            answer's only JSON document if :func:`.leaves_of` cannot read this document.
         unexplained: The class name of the error because of which the explainer has no verdict on
             some findings, or ``None``.
         edits: The changes that repair the answer, in reading order; empty unless the action is
@@ -72,14 +72,17 @@ class Checked:
         return self.ruling.action
 
     def blocked(self) -> Self:
-        """Return the result with the action ``block`` and without edits, if no repair is sent."""
+        """Return the result with the action ``block``, for an answer whose repair is not sent.
+
+        The result has no edits.
+        """
         return replace(self, ruling=replace(self.ruling, action=Action.BLOCK), edits=())
 
     @property
     def n_clear(self) -> int:
         """The number of characters, from the beginning of the answer, that may be shown.
 
-        All characters may be shown, unless the action is ``block``. With ``block``, at most those
+        All characters may be shown, unless the action is ``block``. With ``block``, only characters
         before the first claim for which the policy requires blocking or a repair may be shown.
         """
         if self.action is not Action.BLOCK:
@@ -117,7 +120,7 @@ class Checked:
 
 
 def asks_to_withhold(policy: Policy, claim: Claim) -> bool:
-    """Return whether a policy requires an action because of which a claim may be withheld."""
+    """Return whether a policy requires the action ``repair`` or ``block`` because of a claim."""
     rulings = [
         decide(policy, Outcome.HALLUCINATED, label=span.label, severity=span.severity)
         for span in claim.spans

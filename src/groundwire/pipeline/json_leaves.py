@@ -102,7 +102,7 @@ def _schemas_at(schema: Mapping[str, Any], path: Path) -> list[Mapping[str, Any]
 
 
 def _expanded(schemas: list[Any], root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Replace each schema that has ``$ref``, ``anyOf`` or the like with those it refers to."""
+    """Replace schemas that have ``$ref``, ``anyOf`` or the like with those they refer to."""
     found: list[Mapping[str, Any]] = []
     waiting = schemas
     for _ in range(_MAX_SCHEMAS):

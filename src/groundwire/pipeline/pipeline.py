@@ -346,6 +346,8 @@ class Pipeline:
     ) -> Checked:
         """Check one answer with :meth:`groundwire.Detector.detect`; explain and repair nothing.
 
+        The action ``repair`` becomes ``block``.
+
         Args:
             context: A context from :meth:`open_answer`.
             answer: The text of the answer.

@@ -63,9 +63,9 @@ _MONTHS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeafStatement:
-    """A statement made from one leaf (an innermost value) of a JSON document, with its places.
+    """A statement made from one leaf (an innermost value) of a JSON document.
 
-    The statement has a place in the text that is checked and a place in the raw answer. A document
+    The statement stands in the text that is checked, and its leaf in the raw answer. A document
     that cannot be read as leaves is one statement.
 
     Attributes:
@@ -138,7 +138,8 @@ class StructuredText:
             spans: list[Span] = []
             for span in sorted(claim.spans, key=self._is_in_key):
                 start, end = self._range(span.start, span.end)
-                # A finding in the key is moved to the value, unless the value has findings already.
+                # A finding in the key, or in a rewritten value, is moved to the whole value. If
+                # the value has a finding already, the moved one is left out.
                 if all(end <= each.start or each.end <= start for each in spans):
                     spans.append(replace(span, start=start, end=end, text=self.raw[start:end]))
                     statement = self._at(span.start, span.end)
@@ -162,7 +163,7 @@ class StructuredText:
         return tuple(replace(each, start=start, end=end) for each, (start, end) in pairs)
 
     def _at(self, start: int, end: int) -> LeafStatement | None:
-        """Return the first statement that a stretch of the text overlaps, or ``None``."""
+        """Return the first statement that a range of the checked text overlaps, or ``None``."""
         place = bisect_right(self.statements, start, key=lambda each: each.end)
         found = self.statements[place : place + 1]
         return found[0] if found and found[0].start < end else None

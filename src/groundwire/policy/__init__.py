@@ -1,1 +1,1 @@
-"""Decides whether an answer is checked (gate, signals, decisions), and what is done afterwards."""
+"""Decides whether an answer is checked (gate, signals, decisions), and which action follows."""

@@ -18,7 +18,7 @@ from groundwire.policy.ternary_logic import Truth, all_of, any_of, negate
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Conditions and rules joined by ``AND`` or ``OR``, or a single one negated by ``NOT``."""
+    """Conditions and rules joined by ``AND`` or ``OR``, or one condition or rule after ``NOT``."""
 
     operator: Operator
     conditions: "tuple[Condition | Rule, ...]"
@@ -41,7 +41,8 @@ class Decision:
 
     Attributes:
         name: Name of the decision in logs and headers.
-        priority: Of the decisions whose rules hold, the one with the highest priority applies.
+        priority: Of the decisions whose rules hold, the one with the highest priority applies; if
+            several have this priority, the first in the configuration.
         rule: The rule that must hold; ``None``: the decision always applies.
         plugin: The policy of the check; ``None``: the policy of the configuration.
         description: Description for people; it has no effect.

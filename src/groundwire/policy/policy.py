@@ -18,9 +18,9 @@ class Action(StrEnum):
     """The actions on an answer, from the weakest to the strongest.
 
     ``none``, ``log`` and ``flag`` leave the answer as it is, and differ only in what is recorded;
-    ``header`` adds response headers; ``body`` adds a warning before the text; ``repair`` replaces
-    wrong words by words of the evidence, or takes out their sentence or clause, and becomes
-    ``block`` if neither is possible; ``block`` withholds the answer.
+    ``header`` adds HaluGate's response headers; ``body`` adds a warning before the text; ``repair``
+    replaces wrong words with words of the evidence, or takes out their sentence or clause, and
+    becomes ``block`` if neither is possible; ``block`` withholds the answer.
     """
 
     NONE = "none"
@@ -33,7 +33,7 @@ class Action(StrEnum):
 
     @property
     def strength(self) -> int:
-        """Place of the action in the order of strength: 0 for ``none``, 6 for ``block``."""
+        """Rank of the action by strength: 0 for ``none``, 6 for ``block``."""
         return _place(self)
 
     @property
@@ -62,8 +62,8 @@ class Policy:
             stronger; ``None``: ``action``.
         unverified_action: Action if there is no evidence; ``None``: ``action``, but at most
             ``header``.
-        partial_action: Action if not everything was read, unless a finding asks for a stronger one;
-            ``None``: ``action``, but at most ``header``.
+        partial_action: Action if a part of the answer or the evidence was not read, unless a
+            finding leads to a stronger action; ``None``: ``action``, but at most ``header``.
         on_error: Reaction to a check that failed.
         min_severity: Findings of a lower severity lead at most to ``log``; 0 to 4.
         include_details: Whether a warning in the body lists the findings.
@@ -97,7 +97,7 @@ class HallucinationPlugin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceLimits:
-    """Limits on the number of sources, and on the characters of one; ``None`` means no limit.
+    """Limits on the number of sources, and on the characters of each; ``None`` means no limit.
 
     Results report how much evidence was left out.
     """

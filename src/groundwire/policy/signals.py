@@ -70,7 +70,7 @@ class SignalType(StrEnum):
 
 
 class Operator(StrEnum):
-    """Operators that combine several words or conditions."""
+    """Operators that combine or negate words or conditions."""
 
     AND = "AND"
     OR = "OR"
@@ -232,8 +232,8 @@ class Signals:
         Without ``embed``, all signals that need embeddings are unknown.
         """
         self.rules, self._embed = rules, embed
-        #: As :meth:`embed`, but keeps the result for each tuple of texts: for the texts of the
-        #: configuration, which are the same for all requests.
+        #: Like :meth:`embed`, but with a cache; for the texts of the configuration, which are the
+        #: same for all requests.
         self.embed_rule = cache(self.embed)
 
     def open(self, request: SignalRequest) -> "SignalValues":
@@ -292,8 +292,8 @@ class SignalValues:
             try:
                 self._observed[condition] = _READERS[condition.type](self, condition.name)
             except Exception as error:  # noqa: BLE001 - any signal may fail, see above
-                # Messages of other errors may quote the prompt, and reasons appear in logs and
-                # headers.
+                # Reasons appear in logs and headers. Of other errors, they give only the type,
+                # because their messages may quote the prompt.
                 reason = str(error) if isinstance(error, SignalError) else type(error).__name__
                 self._observed[condition] = Observation(truth=Truth.UNKNOWN, reason=reason)
         return self._observed[condition]
@@ -310,7 +310,7 @@ class SignalValues:
         rule, prompt = _find(self._signals.rules.keywords, name), self._request.prompt
         case = {"is_case_sensitive": rule.is_case_sensitive}
         folded_prompt = self._prepare(f"prompt, {case}", lambda: folded(prompt, **case))
-        # Generators, so that nothing is looked for once the result is known.
+        # These are generators, so that the search ends once the result is known.
         found = chain(
             (has_word(folded_prompt, folded(word, **case)) for word in rule.words),
             (has_pattern(prompt, pattern, **case) for pattern in rule.patterns),

@@ -16,7 +16,7 @@ from groundwire.text.screen import visible
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-#: Highest number of sources that a page shows; of the others it gives only the number.
+#: Highest number of sources that a page shows; the page only counts further sources.
 MAX_SOURCES = 50
 #: Approximate number of characters that are shown before and after a line of evidence.
 _CONTEXT_CHARS = 240
@@ -189,10 +189,10 @@ def _lines_of(evidence: Iterable[_Evidence]) -> dict[str, list[_Line]]:
 def _panels(
     sources: Sequence[Source], evidence: Mapping[str, list[_Line]], numbers: dict[_Place, int]
 ) -> Iterator[Panel]:
-    """Yield up to :data:`MAX_SOURCES` sources, those with evidence first.
+    """Yield the panels of up to :data:`MAX_SOURCES` sources, those with evidence first.
 
-    If no sources are given, the lines of evidence are yielded in their place. The number of each
-    line is stored in ``numbers``.
+    If no sources are given, the panels show only the lines of evidence. The number of each line is
+    stored in ``numbers``.
     """
     for source in sorted(sources, key=lambda source: source.id not in evidence)[:MAX_SOURCES]:
         lines = [line for line in evidence.get(source.id, ()) if line.end <= len(source.text)]
@@ -277,7 +277,7 @@ def _statements(
 
 
 class _Stretch(NamedTuple):
-    """A stretch of the answer, with the numbers of its claim and its span, each 0 if missing."""
+    """A stretch of the answer, with its label and the numbers of its claim and span, 0 if none."""
 
     start: int
     end: int
@@ -336,7 +336,10 @@ def find_shown(detection: Detection, words: str, *, nth: int = 1) -> tuple[int, 
 
 
 def _laid_out(detection: Detection) -> list[str | Piece]:
-    """Divide the answer by its Markdown, unless that would hide a marked letter or digit."""
+    """Divide the answer into HTML tags and pieces of text by its Markdown.
+
+    If this would hide a marked letter or digit, the answer is one piece of plain text instead.
+    """
     answer, parts = detection.answer, divide(detection.answer)
     pieces = [part for part in parts if isinstance(part, Piece)]
     gaps = zip(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _Name = TypeVar("_Name", bound=StrEnum)
 
-#: Highest number of sources that the report lists; of the others it gives only the number.
+#: Highest number of sources that the report lists; the report only counts further sources.
 MAX_SOURCES_SHOWN = 20
 
 PATHS = {
@@ -76,7 +76,10 @@ def _timings(checked: "Checked") -> str:
 
 
 def describe_gate(gate: "GateReport") -> str:
-    """Describe in a phrase whether the gate asked for a check, or why it did not answer."""
+    """Describe in a phrase what the gate answered, or why there is no answer.
+
+    The gate tells whether the request calls for a check.
+    """
     if gate.result is not None:
         needed = "a check is needed" if gate.result.needs_fact_check else "no check is needed"
         return f"{needed}, confidence {gate.result.confidence:.2f}"

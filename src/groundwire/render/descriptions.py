@@ -123,7 +123,7 @@ def describe_score(span: Span) -> str:
 
 
 def highest_probability(detection: Detection) -> float | None:
-    """Return the highest probability of any finding; without findings, the highest of any claim.
+    """Return the highest probability of any span; without spans, the highest of any claim.
 
     ``None`` if there is no probability.
     """
@@ -160,7 +160,7 @@ def pieces(answer: str, spans: Iterable[AnyMarked]) -> Iterator[tuple[str, AnyMa
 
 
 def unchecked(detection: Detection) -> Iterator[Claim]:
-    """Yield the unchecked claims, except those without evidence, which the outcome reports."""
+    """Yield the unchecked claims, except those without evidence: the outcome reports these."""
     for claim in detection.claims:
         if claim.label is Label.UNCHECKED and claim.reason is not Reason.NO_EVIDENCE:
             yield claim

@@ -16,8 +16,8 @@ from groundwire.verify.report import ClaimReport, VerificationReport
 from groundwire.verify.rule import ClaimStatus
 from groundwire.verify.verifier import Judged, Readout
 
-#: Highest number of claims beyond ``max_claims`` that the terminal's report lists; of the others it
-#: gives only the number.
+#: Highest number of claims beyond ``max_claims`` that the terminal's report lists; the report only
+#: counts further claims.
 MAX_UNSCORED_SHOWN = 20
 _ID_CHARS = 40
 _NOTHING = "-"
@@ -118,7 +118,7 @@ def describe_outcome(report: VerificationReport) -> str:
 
 
 def verdict_of(detail: ClaimReport, finding: CitationFinding | None) -> ClaimVerdict:
-    """Return the verdict on a claim, by its status and the finding on its citations, if any."""
+    """Return the verdict on a claim from its status and the finding on its citations, if any."""
     verdict = _VERDICTS.get(detail.status, ClaimVerdict.NO_EVIDENCE)
     is_cited_wrong = finding is not None and finding.status in _WRONG_SOURCE
     may_be = (ClaimVerdict.SUPPORTED, ClaimVerdict.NO_EVIDENCE)

@@ -16,7 +16,7 @@ from groundwire.text.word_lists import read_lists, read_word_sets
 
 _NUMERALS = [*map(str.split, read_lists(Path(__file__).with_name("numerals.txt")).values())]
 _NUMBERS = (*range(2, 21), *range(30, 101, 10))
-#: The commonest words of languages in Latin letters, by their ISO 639-1 code.
+#: The commonest words of languages in Latin letters, by the ISO 639-1 code of the language.
 WORDS = read_word_sets(Path(__file__).with_suffix(".txt"))
 _FOREIGN = frozenset().union(*(known for code, known in WORDS.items() if code != "en"))
 
@@ -39,7 +39,7 @@ LANGUAGES = tuple(sorted({*WORDS, *_OF_SCRIPT.values(), "ar", "fa", "ru", "uk"})
 MAX_CHARS = 2_000
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-#: A word that only white space separates from the next word, unlike words in a list of names.
+#: Matches a word that only white space separates from the next word, unlike in a list of names.
 _FLOWING = re.compile(rf"(?<![\w'’.-])({_WORD.pattern})(?=[ \n]+\w)")
 _AT_START = re.compile(rf"(?:\A|(?<=[.!?:]\s))({_WORD.pattern})(?=[ \n]+\w)")
 #: Lowest number of different common words of one other language at which a text counts as foreign.
@@ -100,7 +100,7 @@ def is_foreign(text: str) -> bool:
     found = {word.casefold().replace("’", "'") for word in counted}
     n_english, is_short = len(found & WORDS["en"]), len(text) <= _SHORT_CHARS
     if len(found & _FOREIGN) + is_short <= 2 * n_english:
-        return False  # no single language has more of the words than all together
+        return False  # even all other languages together have too few of the words
     most = max(len(found & known) for code, known in WORDS.items() if code != "en")
     small = (word for word in flowing if word.islower() and len(word) > _SMALL_CHARS)
     most += is_short and not all(word.replace("’", "'").isascii() for word in small)

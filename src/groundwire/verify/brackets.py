@@ -5,7 +5,7 @@ brackets are a citation. ``[intro]`` is a citation if a span has the id ``intro`
 if a span has an id that differs only in the number, such as ``note-1``. An id of a usual form, such
 as ``Source 3`` or ``S0``, always makes a citation, even beside other words: ``[S0, nope]`` is a
 citation, and ``nope`` is an unknown id if no span has it. Any single word in brackets can be a
-citation because of its place (:func:`bracketed`). A range of ids that is too long, or runs
+citation because of its position (:func:`bracketed`). A range of ids that is too long, or runs
 backwards such as ``S9-S1``, is read as one unknown id.
 """
 
@@ -121,7 +121,7 @@ class _Grammar:
     Attributes:
         plain: The map from written ids to spans, for an answer that does not count spans from 1.
         named: Matches an id of a usual form (``S1``, ``source 2``) or of the form of a span's id; a
-            place in the source may follow (``S1: p. 3``). It also matches a range of such ids.
+            page or the like may follow (``S1: p. 3``). It also matches a range of such ids.
         one: Matches a single id of a usual form or of the form of a span's id, or a number with or
             without letters before it.
         several: Matches a range of ids that ``one`` matches, such as ``S1-S3``.

@@ -1,9 +1,9 @@
-"""Information, in bits or nats: how much a claim needs, and how much its evidence brings.
+"""Information, in bits or nats: how much a claim needs, and how much its evidence provides.
 
 A claim that has the probability p₀ without its evidence needs the information KL(τ ‖ p₀) to reach
-the target τ; evidence that moves the probability from p₀ to p₁ brings KL(p₁ ‖ p₀). The divergence
-has no sign: evidence against a claim brings information too, so :mod:`~groundwire.verify.rule`
-decides by the divergence only if it is asked to.
+the target τ; evidence that moves the probability from p₀ to p₁ provides KL(p₁ ‖ p₀). The divergence
+has no sign: evidence that makes a claim less likely provides information too. So
+:mod:`~groundwire.verify.rule` decides by the divergence only if the rule ``kl`` is chosen.
 
 Probabilities are given as intervals, and results as bounds. The divergence is convex in both
 probabilities, and 0 where they are equal. So the bounds of the divergence are its values at ends of
@@ -56,7 +56,7 @@ def kl(to: float, start: float, units: Units = Units.BITS) -> float:
 def observed(
     posterior: ProbabilityInterval, prior: ProbabilityInterval, units: Units = Units.BITS
 ) -> Amount:
-    """Return bounds of the information that evidence brings.
+    """Return bounds of the information that evidence provides.
 
     The information is KL(p₁ ‖ p₀), for the posterior p₁ and the prior p₀.
 
@@ -81,7 +81,7 @@ def required(target: float, prior: ProbabilityInterval, units: Units = Units.BIT
 def gap(needed: Amount, brought: Amount) -> Amount:
     """Return bounds of the information that a claim lacks: ``needed`` minus ``brought``.
 
-    The bounds are negative if the evidence brings more than the claim needs.
+    If both bounds are negative, the evidence surely provides more than the claim needs.
     """
     return Amount(needed.min - brought.max, needed.max - brought.min)
 

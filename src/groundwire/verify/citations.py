@@ -105,7 +105,7 @@ class CitationFinding(JsonRecord):
         decorative: Ids of the cited spans that add nothing.
         bits: Id of a cited span → bits it adds to the other cited spans, KL(all ‖ without it);
             negative if the claim is likelier without the span.
-        unsupported: Stretches of the claim that its citations do not support. Empty if the
+        unsupported: Words of the claim that its citations do not support. Empty if the
             citations support the claim, if there are none or they could not be checked, or if the
             verifier does not read word by word.
         probability: Lower bound of P(YES) with all cited spans; ``None`` if it is not known.
@@ -217,7 +217,7 @@ def _completing(
 def _best_support(
     claim: VerifiableClaim, readings: ClaimProbabilities, thresholds: CitationThresholds
 ) -> tuple[str, ...]:
-    """Return the uncited span that alone supports the claim best; empty without such a span."""
+    """Return the id of the uncited span that alone supports the claim best; empty if none does."""
     alone = {sid: p for sid, p in readings.alone.items() if sid not in claim.cites}
     best = max(alone, key=lambda sid: alone[sid], default=None)
     return () if best is None or alone[best] < thresholds.supports else (best,)

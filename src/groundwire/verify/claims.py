@@ -232,7 +232,7 @@ def _with_outer_brackets(text: str, mark: Citation) -> Citation:
 
 
 def _read(answer: str, known: frozenset[str], settings: Verify) -> tuple[str, list[_Piece]]:
-    """Divide an answer into pieces with words, each with its citations.
+    """Divide an answer into pieces (sentences or lines) that have words, each with its citations.
 
     Returns:
         The answer, with square brackets in place of East Asian ones and spaces in place of lines
@@ -273,7 +273,7 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _assigned(pieces: list[_Piece], marks: Iterable[Citation], text: str) -> list[_Piece]:
-    """Give each citation to the piece that contains it, or else to the piece before it.
+    """Give each citation to the piece (sentence or line) with it, or else to the piece before it.
 
     A citation belongs to the piece after it if no piece is before it, or if it opens the line in
     which that piece begins. Pieces are extended to include their citations.
@@ -300,7 +300,10 @@ def _assigned(pieces: list[_Piece], marks: Iterable[Citation], text: str) -> lis
 
 
 def _with_text(pieces: Iterable[_Piece]) -> list[_Piece]:
-    """Drop pieces without words, and give their citations to the piece before or after them."""
+    """Drop pieces (sentences or lines) without words; their citations go to the piece before.
+
+    If no piece is before, the citations go to the next piece with words.
+    """
     kept: list[_Piece] = []
     waiting: list[Citation] = []
     for piece in pieces:

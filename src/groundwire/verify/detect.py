@@ -29,12 +29,13 @@ class TraceArguments(TypedDict, total=False):
         verifier: ``local`` (a model on this machine), ``openai`` (an endpoint with logprobs),
             ``service``, or an object that is a verifier.
         rule: ``signed``: a claim must reach the target with its evidence, and not without. ``kl``:
-            the evidence must bring the required information, for the claim or against it.
+            the evidence must move the claim's probability by at least the required information, up
+            or down.
         citation_regex: Pattern of a citation (RE2's syntax), with a group ``id``.
         units: Units of information: ``bits`` or ``nats``.
         placeholder: Text in place of evidence that is taken away.
-        min_log_odds_gain: Smallest gain in log-odds, in nats, 0 or more, that the evidence must
-            bring for a claim to pass by the rule ``signed``.
+        min_log_odds_gain: Smallest rise of a claim's log-odds, in nats, 0 or more, that the
+            evidence must cause for the claim to pass by the rule ``signed``.
         temperature: Sampling temperature at an endpoint, 0 to 2.
         top_logprobs: Number of likeliest tokens that an endpoint is asked for, 1 to 20.
         max_concurrency: Limit on the calls to an endpoint at the same time, 1 to 64.
@@ -95,10 +96,10 @@ def detect_hallucination(
 ) -> VerificationReport:
     """Verify each claim of an answer: does the evidence support it, and is the evidence needed?
 
-    A claim is read with its evidence, which gives the posterior. The prior comes from reading the
-    claim without the cited evidence, or without any evidence if the claim cites none. By
-    the rule ``signed``, a claim passes only if the posterior reaches the target and the prior does
-    not. See ``docs/verify.md`` for how to read the report.
+    The posterior is the probability that the verifier gives a claim with its evidence. The prior is
+    that without the cited evidence, or without any evidence if the claim cites none. By the rule
+    ``signed``, a claim passes only if the posterior reaches the target and the prior does not.
+    See ``docs/verify.md`` for how to read the report.
 
     Args:
         answer: The answer, with citations such as ``[S0]``.

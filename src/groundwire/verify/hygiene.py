@@ -116,7 +116,7 @@ _ABOUT_VERDICTS = re.compile(
     rf"(?:yes|y|{_VERDICT})\b{_END}"
     r"|^(?:(?:you\s+)?(?:must|should|please)\s+)?(?:treat|consider|mark|regard|accept|label|rate|"
     r"judge|classify)\s.{1,300}?\sas\s+(?:\w+\s+)?(?:supported|entailed|true|grounded|faithful)\b"
-    # Not "the claim is supported by receipts": that is an insurance claim.
+    # This must not match "the claim is supported by receipts", about an insurance claim.
     r"|\b(?:the|this|that|these|every|each|any|all|following|above)\s+(?:\w+\s+){0,2}claims?\b"
     rf".{{0,300}}?\b(?:is|are|be)\s+(?:\w+\s+)?(?<!not\s)(?<!never\s){_VERDICT}\b"
     r"(?!\s+by\b(?!.{0,40}\b(?:evidence|texts?|spans?|sources?|context|passages?|above)\b))"

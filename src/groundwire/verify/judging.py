@@ -31,8 +31,8 @@ def judge_claims(
     for at, posterior in enumerate(posteriors):
         if posterior is not None:
             decisions[at] = rule.after_posterior(posterior, target=targets[at], rule=decides_by)
-    # Claims that the posterior has flagged are read a second time too, so that the report can show
-    # how much information they lack.
+    # Claims that were flagged by their posterior (the answer with the evidence) are read a second
+    # time too, so that the report can show how much information they lack.
     was_read = [isinstance(each, Readout) for each in posteriors]
     priors = _answers(verifier, claims, was_read, contexts.prior)
     reports = []

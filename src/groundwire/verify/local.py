@@ -45,11 +45,12 @@ from groundwire.verify.verifier import ANYONE, ClaimQuestion, DoubtedWords, Judg
 
 # Names of model files. A `ClaimMap` is fitted on the scores of the first of these that a model has.
 _GRAPHS = (CROSS_GRAPH, "reader.onnx")
-#: Limit on the claims that a verification queues at a time: detections use the same threads.
+#: Limit on the claims that a verification queues at a time. Detections use the same threads, and
+#: should not wait behind a long queue.
 _MAX_WAITING = 8
 #: A conflict that needs the model's doubt (``stands_alone`` is false) counts only if the highest
-#: P(not supported) of its words is at least this. Of the conflicting numbers, dates and fields of
-#: validation answers that the model doubts so much, annotators marked 92 to 100 % as wrong.
+#: P(not supported) of its words is at least this. In the validation answers, annotators marked as
+#: wrong 92 to 100 % of the conflicting numbers, dates and fields that the model doubts this much.
 _DOUBTED = 0.6
 #: The highest P(YES) of a claim with a conflict that makes the answer NO.
 DENIED = 0.1
@@ -236,8 +237,8 @@ class LocalVerifier:
         """
         yes = self.claim_map.probability(looked.measured)
         # Without evidence, the reader scores a text that claims nothing, such as a heading, as
-        # supported. This does not mean that the reader knew a fact beforehand, so the high
-        # probability must not count as a prior leak.
+        # supported. This does not mean that the reader knew a fact beforehand, so the claim
+        # must not be flagged as one that is believed without its evidence (``prior_leak``).
         yes = min(yes, 0.5) if looked.measured.is_bare else yes
         return ruled(yes, is_denied=bool(looked.conflicts), is_line=looked.scores.is_line)
 

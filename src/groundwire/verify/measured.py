@@ -1,4 +1,4 @@
-"""Measures of a claim that a reader has read, and the fitted map from these to P(supported).
+"""Measures of a claim that a reader has read, and the fitted map from them to P(supported).
 
 The reader's sentence output judges the claim as a whole, and its word outputs judge each word. Both
 together judge better than one alone.

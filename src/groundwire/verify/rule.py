@@ -36,8 +36,8 @@ class ClaimStatus(StrEnum):
     NOT_ENTAILED = "not_entailed"
     PRIOR_LEAK = "prior_leak"
     INSUFFICIENT_EVIDENCE_GAIN = "insufficient_evidence_gain"
-    # The evidence brings too little information by the rule ``kl``, or a service flags the claim
-    # without a status that can be used.
+    # By the rule ``kl``, the evidence provides too little information, or perhaps none; or a
+    # service flags the claim without a status that can be used.
     UNDER_BUDGET = "under_budget"
     PASSED = "passed"
 
@@ -81,7 +81,7 @@ class Measures:
 
     Attributes:
         required: Information that the claim needs to reach the target.
-        observed: Information that its evidence brings.
+        observed: Information that its evidence provides.
         gap: Information that is missing: required minus observed.
         gain: Gain in log-odds by the evidence, always in nats.
         supports_target: Whether the posterior surely reaches the target.

@@ -15,7 +15,7 @@ _NEXT = 'Pass a list such as [{"sid": "S0", "text": "..."}].'
 def read_spans(spans: object) -> tuple[Source, ...]:
     """Read spans in every form that :meth:`.Source.of` reads, except JSON data without a text.
 
-    A span without an id gets an id by its place, ``s1``, ``s2``..., or with the next free number.
+    A span without an id gets ``s1``, ``s2``... by its position, or the next id that is free.
     Only the ids of mappings and of :class:`.Source` count as ids.
 
     >>> [span.id for span in read_spans([{"sid": "S0", "text": "Tall."}, {"snippet": "Old."}])]

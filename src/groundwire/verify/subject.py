@@ -79,8 +79,8 @@ class TraceSubject:
     def read(self, spans: Sequence[Source], settings: Verify) -> ReadAnswer:
         """Read the steps of the trace as claims, sorted by ``idx``.
 
-        A step without ``idx`` is numbered by its place, from 0. A step cites the spans (passages of
-        evidence) whose ids are in its ``cites`` or in its text.
+        A step without ``idx`` is numbered by its position, from 0. A step cites the spans (passages
+        of evidence) whose ids are in its ``cites`` or in its text.
 
         Raises:
             NotVerifiedError: If the steps are not a list, one cannot be read, two have the same

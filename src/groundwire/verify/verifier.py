@@ -119,14 +119,14 @@ class TopToken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoubtedWords:
-    """A stretch of a claim that the evidence does not support.
+    """Words of a claim that the evidence does not support.
 
     Attributes:
-        start: Offset of the stretch in the claim; ``claim[start:end] == text``.
-        end: End of the stretch in the claim.
-        text: Text of the stretch.
+        start: Offset of the words in the claim; ``claim[start:end] == text``.
+        end: End of the words in the claim.
+        text: The words.
         label: ``unsupported`` or ``contradicted``.
-        probability: P(not supported) of the most doubtful word piece of the stretch, in [0, 1].
+        probability: P(not supported) of the most doubtful word piece among them, in [0, 1].
     """
 
     start: int
@@ -149,7 +149,7 @@ class Readout:
             if none are listed.
         prompt: The prompt of the question; empty if the verifier has none.
         cost: Calls and tokens that the answer took.
-        doubts: Stretches of the claim that are not supported, in reading order, disjoint; empty if
+        doubts: Words of the claim that are not supported, in reading order, disjoint; empty if
             the verifier does not read word by word.
     """
 

@@ -3,8 +3,8 @@
 Without the key, nobody can make a valid record, nor change, move or remove records unnoticed. There
 is one exception: the chain itself does not show that its last records were removed. The signed
 bytes begin with their purpose and contain the length of each signed value. So two records with
-different signed values never have the same signed bytes, nor do two such rows of ``audit_writers``
-(the table of the chains' ends).
+different signed values never have the same signed bytes. The same is true of two rows of
+``audit_writers`` (the table of the chains' ends).
 """
 
 import hmac

@@ -24,16 +24,17 @@ class InvalidCursorError(InputError):
 
 
 def to_cursor(*place: str | int) -> str:
-    """Encode a place in a list as a text that can be part of a URL."""
+    """Encode a position in a list as a text that can be part of a URL."""
     return urlsafe_b64encode(json.dumps(place).encode("ascii")).decode("ascii").rstrip("=")
 
 
 def read_cursor(cursor: str, *types: type[str] | type[int]) -> tuple[str | int, ...]:
-    """Decode the place in a list for which a cursor stands; the cursor is untrusted.
+    """Decode the position in a list for which a cursor stands; the cursor is untrusted.
 
     Raises:
-        InvalidCursorError: If the text is not the cursor of a place with values of these types, if
-            a number is too large for a database, or if a value has an unprintable character.
+        InvalidCursorError: If the text is not the cursor of a position whose values have these
+            types, if a number is too large for a database, or if a value has an unprintable
+            character.
     """
     try:
         place = json.loads(urlsafe_b64decode(cursor[:MAX_CHARS] + "=" * (-len(cursor) % 4)))

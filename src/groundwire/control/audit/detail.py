@@ -148,7 +148,7 @@ class _Detail:
         }
 
     def _where(self, evidence: EvidenceRef) -> tuple[RedactedText, int, int]:
-        """Return a text that contains a piece of evidence, and the offsets of the piece in it.
+        """Return a text that contains a piece of evidence, and the piece's offsets in the text.
 
         The text is that of the source. If the source is not known, or has other words at the
         offsets of the evidence, the text is that of the evidence itself.

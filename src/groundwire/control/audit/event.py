@@ -55,7 +55,7 @@ class EventType(StrEnum):
     RETENTION_APPLIED = "RETENTION_APPLIED"
 
 
-#: The types of events about a hallucinated answer.
+#: The types of events that report a hallucinated answer.
 FOUND = (EventType.HALLUCINATION_DETECTED, EventType.HALLUCINATION_DETECTED_STREAMING)
 
 
@@ -82,7 +82,7 @@ class AuditEvent:
         timestamp: The moment when the event was made, in UTC.
         detail: All findings about an answer, as JSON data; ``None`` if the event is about no
             answer, or if no details are kept. The detail is stored beside the event, and may be
-            removed earlier.
+            removed before the event.
     """
 
     type: EventType

@@ -1,4 +1,4 @@
-"""Refuses to write into an audit trail of which no chain is signed with a key of this process.
+"""Refuses to write into an existing audit trail if no key of this process has signed any of it.
 
 Only a gateway without a configured key refuses, see :func:`refuses_foreign`. If the trail is
 verified without this process's key, this process's chain counts as forged. So a wrong key, such as

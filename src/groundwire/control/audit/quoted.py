@@ -47,7 +47,7 @@ class Keeping:
     sample: float = 0.0
 
     @classmethod
-    @lru_cache(maxsize=8)  # asked for with each request
+    @lru_cache(maxsize=8)  # called for each request
     def of(cls, settings: Audit) -> Self:
         """Read the section ``audit`` of a configuration.
 
@@ -67,12 +67,13 @@ class Keeping:
 class Quotes:
     """Quotes texts: redacted, and whole, cut or not at all, as :class:`Keeping` says.
 
-    Beyond a limit on all texts together, texts are cut even if ``audit.text`` is ``full``, so that
-    records do not get too large. Long names are always cut, see :meth:`name`.
+    The total length of whole texts is limited, so that records do not get too large. Beyond the
+    limit, texts are cut even if ``audit.text`` is ``full``. Long names are always cut, see
+    :meth:`name`.
     """
 
     def __init__(self, keeping: Keeping, *, max_chars: int) -> None:
-        """Prepare to quote texts; ``max_chars`` is the limit on all whole texts together."""
+        """Prepare to quote texts; ``max_chars`` limits the total length of texts kept whole."""
         self._keeping, self._left = keeping, max_chars
         # Many claims have the same citations, so each citation is redacted only once.
         self._apply = lru_cache(maxsize=1024)(keeping.redaction.apply)

@@ -78,9 +78,9 @@ _IBAN_CHARS = {each[:2]: int(each[2:]) for each in _COUNTRIES.split()}
 def secrets(text: str) -> Iterator[Range]:
     """Find private keys, keys and tokens of known services, and passwords.
 
-    Passwords are found in URLs and after a word such as ``password``. Ordinary text may follow such
-    a word, too, so a match with such a word counts only if it has a digit, or ends with "@" as
-    in a URL.
+    Passwords are found in URLs. Passwords and other secrets are found after a word such as
+    ``password`` or ``Bearer``. Because ordinary text may follow this word, too, a match counts only
+    if it has a digit or ends with "@".
     """
     yield from _found(_SECRET, text)
     for start, end in _found(_NAMED_SECRET, text):
@@ -195,7 +195,7 @@ def _groups(text: str, start: int, end: int) -> Iterator[Range]:
 def _card_end(text: str, groups: Sequence[Range], first: int) -> int | None:
     """Return the index of the last group of the longest card number that begins at group ``first``.
 
-    Groups are runs of digits. ``None``: no card number begins there.
+    Groups are runs of digits. ``None``: no card number begins with this group.
     """
     digits, found = "", None
     for last in range(first, min(first + _CARD_DIGITS[-1], len(groups))):

@@ -150,7 +150,7 @@ class Trail:
         ``audit verify`` can notice a missing record. Otherwise they come in the order of time.
 
         Raises:
-            StoreError: If the database fails; the lines end there.
+            StoreError: If the database fails; some lines may have been yielded before.
         """
         by_chain = filter == Filter(writer=filter.writer)
         place: tuple[Any, ...] | None = None

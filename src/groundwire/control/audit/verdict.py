@@ -54,7 +54,7 @@ class TrailVerdict:
     Attributes:
         status: The verdict in one word.
         records: The number of records that were read.
-        chains: The number of their chains.
+        chains: The number of chains to which these records belong.
         chains_open: The number of chains without a signed end, for example after a crash.
         findings_total: The number of all findings.
         findings: The first findings, at most :data:`MAX_FINDINGS`.

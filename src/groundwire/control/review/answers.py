@@ -1,4 +1,4 @@
-"""Computes how doubtful recorded checks are, and collects facts and rows of labelled answers.
+"""Computes how doubtful recorded checks are, and what is stored and exported with labels.
 
 The queue of a reviewer is sorted by doubt, except for the random sample. The facts about an answer
 are stored with its labels. An export of labels consists of the rows of labelled answers.
@@ -44,8 +44,9 @@ class AnswerDoubt(NamedTuple):
 def doubt_of(detail: Mapping[str, Any] | None) -> AnswerDoubt | None:
     """Compute how doubtful the result of a check is, from the detail of the check's event.
 
-    Return ``None`` if the detail has no score, or people cannot judge the answer, for example
-    because its texts are not kept in full, or it has more than :data:`MAX_FINDINGS` findings.
+    Return ``None`` if there is no detail or no score, or people cannot judge the answer, for
+    example because it has no sources, its texts are not kept in full, or it has more than
+    :data:`MAX_FINDINGS` findings.
     """
     try:
         return None if detail is None else _doubt_of(detail)
@@ -100,7 +101,8 @@ def facts_of(record: FoundRecord) -> CheckFacts:
         label = Label.CONTRADICTED
         worst = [WorstScore(label, SEVERITY[label], min(similarities))] if similarities else []
     else:
-        # Findings that the explainer has dropped are not among the spans, and lead to no action.
+        # Only spans count: findings that the explainer has dropped are not among them, and lead to
+        # no action.
         scores: dict[tuple[Label, int], float] = {}
         for span in found["spans"]:
             kind = Label(span["label"]), span["severity"]

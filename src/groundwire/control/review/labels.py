@@ -195,9 +195,9 @@ class Labels:
                 and (row := labelled_row(record, of_answer)) is not None
                 and (row["sample"] is not None or not is_sample)
             ]
-            # An answer of the random sample may have two events: one about its outcome, and right
-            # after that ANSWER_SAMPLED. If both can be exported, only ANSWER_SAMPLED is. So the
-            # last row of each piece waits for the next piece.
+            # An answer of the random sample may have two events: one about its outcome, and, as a
+            # rule next to it, ANSWER_SAMPLED. If both can be exported, only ANSWER_SAMPLED is. So
+            # the last row of each query waits for the rows of the next query.
             drawn |= {key for key, row in rows if row["sample"] is not None}
             pending = rows[-1:] if some else []
             for key, row in rows[: len(rows) - len(pending)]:
@@ -222,7 +222,7 @@ class Labels:
 def _unlabelled(
     account: str | None, event_id: ColumnElement[str]
 ) -> tuple[ColumnElement[bool], ...]:
-    """Return the SQL condition that a reviewer has not labelled an event; empty for ``None``."""
+    """Return the SQL condition that ``account`` has not labelled an event; empty for ``None``."""
     if account is None:
         return ()
     own = and_(labels.c.account == account, labels.c.event_id == event_id)

@@ -57,7 +57,7 @@ class Engine:
             pool_size=pool_size,
             max_overflow=0,
             pool_timeout=timeout_s,
-            # After a restart of the server, pooled connections are dead, but look alive.
+            # Test pooled connections before use: after a restart of the server, they are dead.
             pool_pre_ping=address.path is None,
         )
         if address.path is not None:

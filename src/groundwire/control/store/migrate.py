@@ -34,7 +34,7 @@ async def make_ready(address: DatabaseAddress, *, timeout_s: float) -> str | Non
     """Make the file of SQLite if it does not exist, and bring the tables up to date.
 
     Returns:
-        The revision of the tables before the upgrade; ``None`` if Groundwire had no tables there.
+        The revision of the tables before the upgrade; ``None`` if Groundwire had no tables yet.
 
     Raises:
         StoreError: If the database cannot be used or brought up to date.
@@ -82,7 +82,7 @@ async def migrate(
     A file of SQLite must exist before the call. ``scripts`` is the package with the migrations.
 
     Returns:
-        The revision of the tables before the upgrade; ``None`` if Groundwire had no tables there.
+        The revision of the tables before the upgrade; ``None`` if Groundwire had no tables yet.
 
     Raises:
         StoreError: If the database cannot be used, or a later version made its tables.

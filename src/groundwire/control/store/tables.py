@@ -55,7 +55,7 @@ keys = sa.Table(
     sa.Index(None, "tenant"),
 )
 
-#: A single row, with the number of changes of tenants and keys so far.
+#: Has a single row: the number of changes of tenants and keys so far.
 changes = sa.Table(
     "changes",
     metadata,

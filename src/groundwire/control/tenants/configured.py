@@ -40,7 +40,7 @@ class ConfiguredTenants:
             for tenant, own in config.keys.items()
             for secret in own
         ]
-        # A tenant may have a key and no settings of its own.
+        # Tenants that have keys but no settings of their own must be listed, too.
         own = {key.tenant: Overrides() for key in keys if key.tenant is not None}
         if config.admin.api_key is not None:
             digest = hash_of(config.admin.api_key)

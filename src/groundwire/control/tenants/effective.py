@@ -41,7 +41,7 @@ class Effective:
         warning: A message about a value of the tenant that is ignored because it is not valid, or,
             for the field ``detector``, about settings with which no answer can be checked.
         decisions: Names of the decisions that may set another value for a request; empty if the
-            tenant has a value of its own, which wins over decisions.
+            tenant has a value of its own, which takes precedence over decisions.
     """
 
     name: str
@@ -131,7 +131,7 @@ def _effective(
 
 
 def _sources(config: Config, record: TenantRecord) -> Iterator[tuple[str, Overrides]]:
-    """Yield the tenant's own settings with their origins; earlier origins win over later ones."""
+    """Yield the tenant's own settings with their origins, in the order of precedence."""
     yield "policy", read_stored_policy(record.policy)[0]
     yield "metadata", overrides_from_metadata(record.metadata)[0]
     if record.id in config.tenants:

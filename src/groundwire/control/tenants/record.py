@@ -51,7 +51,7 @@ class TenantRecord:
 
     @property
     def overrides(self) -> Overrides:
-        """The tenant's stored settings; values of the policy win over values of the metadata."""
+        """The tenant's stored settings; the policy takes precedence over the metadata."""
         return over(read_stored_policy(self.policy)[0], overrides_from_metadata(self.metadata)[0])
 
     @property
@@ -86,7 +86,7 @@ _NAMES = tuple(each.name for each in fields(Overrides))
 
 
 def over(first: Overrides, second: Overrides | None) -> Overrides:
-    """Join overrides field by field: a value of ``first`` wins over one of ``second``."""
+    """Join overrides: each field has the value of ``first`` or, if that is unset, of ``second``."""
     if second is None:
         return first
     unset = [name for name in _NAMES if getattr(first, name) is None]

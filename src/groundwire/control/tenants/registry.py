@@ -60,8 +60,8 @@ class Registry:
             store: The database; it must be open when another method is called.
             configured: Tenants and keys of the configuration. They are listed with the stored ones,
                 but their values in the configuration cannot be changed here.
-            check: Function that raises ConfigError if the settings that a policy would give a
-                tenant are not possible together. It is called within the transaction.
+            check: Function that raises ConfigError if the settings of a tenant with a new policy
+                are not possible together. It is called within the transaction.
         """
         self._store, self._configured = store, configured or ConfiguredTenants()
         self._changes, self._check = Changes(store), check

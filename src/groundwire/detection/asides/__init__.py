@@ -1,14 +1,14 @@
 """Finds asides: parts of an answer that claim nothing, such as headings, greetings and intros.
 
 The answer is divided into segments: sentences, headings, list items and rows of tables. A segment
-can be an aside only if its place or form allows it (a line with hashes, the first row of a table),
-or if it fits a closed list of phrases (``words.txt``). The words of the segment then decide. In
-doubt the segment counts as a claim, because a fact must never pass as an aside. The asides do not
-depend on where a stream cuts the answer into pieces.
+can be an aside only if its position or form allows it (a line with hashes, the first row of a
+table), or if it fits a phrase of a closed list (``words.txt``). The words of the segment then
+decide. In doubt the segment counts as a claim, because a fact must never pass as an aside. The
+asides do not depend on where a stream cuts the answer into pieces.
 
 ``finder`` decides about the segments in order, and finds lists of sources and plain code;
-``phrases`` reads titles, intros and closing remarks; ``shape`` reads the marks and the place of a
-segment; ``known_words`` searches the sources. ``remarks`` says how sure a model must be that a
+``phrases`` reads titles, intros and closing remarks; ``shape`` reads the marks and the position of
+a segment; ``known_words`` searches the sources. ``remarks`` says how sure a model must be that a
 sentence claims nothing.
 """
 

@@ -79,7 +79,7 @@ class AsideFinder:
         return self._known.lacks(words_of(claim))
 
     def is_absence(self, text: str, *, may_name_some: bool = False) -> bool:
-        """Return whether a text says what the sources lack; see :meth:`.Phrases.is_absence`."""
+        """Return whether a text only says that the sources lack something (:class:`.Phrases`)."""
         return self._phrases.is_absence(text, may_name_some=may_name_some)
 
     def writes_out(self, figure: str) -> bool:

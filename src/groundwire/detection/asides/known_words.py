@@ -60,9 +60,9 @@ class KnownWords:
         return word in FUNCTION_WORDS or is_plain(word) or self.has(word)
 
     def have(self, found: Sequence[str], *, in_question: bool = False) -> bool:
-        """Return whether the question, alone or together with one source, has all words.
+        """Return whether the question, alone or together with one source, has all of the words.
 
-        With ``in_question``, the question alone must have all words.
+        With ``in_question``, the question alone must have all words of ``found``.
         """
         places = [p for word in found if -1 not in (p := self._places(word))]
         return not places or (not in_question and bool(frozenset.intersection(*places)))
@@ -129,8 +129,8 @@ def words_in(text: str) -> list[str]:
 def _forms(word: str) -> set[str]:
     """Return a word, and words of which it may be a form: "sailing" and "sail" for "sailings".
 
-    For "q1" the result has "first quarter" too. Forms of a single letter are left out, unless all
-    forms have only one.
+    For "q1" the result has "first quarter" too. Forms of a single letter are left out, except
+    ``word`` itself.
     """
     forms = {word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word)}
     forms |= {f"{_QUARTERS[word]} quarter"} if word in _QUARTERS else set()

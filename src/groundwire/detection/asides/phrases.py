@@ -23,8 +23,8 @@ _INTRO_WORDS = words(LISTS["intro_words"])
 _OFFER_WORDS = words(LISTS["offer_words"])
 _COUNTS, _COUNTED = words(LISTS["counts"]), words(LISTS["counted"])
 MAX_TITLE_WORDS = 8
-#: A title that is a question may have at most this many content words that neither the sources nor
-#: the user's question has. These words must be in lower case, and must not end with "ed".
+#: Limit on the content words, in a title that is a question, that are missing from the sources and
+#: from the user's question. A word with a capital letter or the ending "ed" must not be missing.
 _MAX_FREE = 2
 #: Auxiliary verbs. In a question they state nothing: "Is it open?"
 _AUXILIARY = words(
@@ -90,8 +90,9 @@ _PHRASES = (
     (AsideKind.CLOSING, _phrases("closings")),
     (AsideKind.INTRO, _phrases("intros")),
 )
-#: Matches words of which each phrase of ``absences`` has at least one. The pattern of these phrases
-#: takes 20 ms to compile, so it is compiled only when a text has such a word.
+#: Matches negative words, such as "no" and "unable". Each phrase of the list ``absences`` has at
+#: least one such word. The pattern of these phrases takes 20 ms to compile, so it is compiled only
+#: when a text has such a word.
 _LACKS = re.compile(r"\bno\b|not(?:hing)?\b|none\b|neither\b|n['’]t\b|silent\b|unable\b", re.I)
 #: Matches signs that a text such as "The sources do not say ..." may also state a fact. The signs
 #: are brackets, digits, quotation marks, a second clause, and words that begin a clause.
@@ -157,7 +158,7 @@ class Phrases:
         return None
 
     def _says_little(self, rest: str, *, asks: bool) -> bool:
-        """Return whether the free words in one place are at most 12, known, and assert nothing."""
+        """Return whether some free words are at most 12, all known, and assert nothing."""
         found = words_in(_ADDRESSED.sub(" ", rest))
         return len(found) <= 12 and not any(
             (word in ASSERTING and not (asks and word in _AUXILIARY))
@@ -188,7 +189,7 @@ class Phrases:
         return not any(map(asserts, left)) and all(map(self._known.admits, left))
 
     def is_absence(self, text: str, *, may_name_some: bool = False) -> bool:
-        """Return whether a text only says that the sources lack something, and they lack its words.
+        """Return whether a text only says that the sources lack a thing whose words no source has.
 
         An example is "The sources do not say whether dogs are allowed", if the sources have neither
         "dogs" nor "allowed", in any form. With ``may_name_some``, it is enough that the sources

@@ -9,8 +9,8 @@ from groundwire.text.vocabulary import words
 
 #: Words with which the user and the assistant refer to themselves or each other.
 _TALKERS = words("i i'm i've i'd i'll me my we we're we've us our you your you're let let's")
-#: Matches "We", "You can", "You may" or "You could" at the beginning of a text. Such a text mostly
-#: tells something about a company, or says what is possible.
+#: Matches "We", "You can", "You may" or "You could" at the beginning of a text. Such a text is
+#: seldom a remark: mostly it is about a company, or says what is possible.
 _ABOUT = re.compile(r"\W*(?:we\s|you (?:can|may|could)\b)", re.IGNORECASE)
 _CODE = re.compile(r"https?:|www\.|[/\\=<>{}|_@]")
 #: Matches all signs after the last word of a text, such as an end mark, a bracket or an emoji.

@@ -163,7 +163,7 @@ class Held:
 
     @property
     def negated_otherwise(self) -> frozenset[str]:
-        """The stems that the claim shares with relevant lines, and that only one side negates."""
+        """The stems in claim and relevant lines that only the claim negates, or only the lines."""
         claim = self.claim
         line_negated = frozenset().union(*(line.negated for line in self.relevant))
         line_plain = frozenset().union(*(line.content - line.negated for line in self.relevant))

@@ -230,7 +230,7 @@ def _opposites(held: Held) -> list[_Candidate]:
 
 
 def _near_span(held: Held, found: Iterable[tuple[ComparedText, Word]]) -> list[_Candidate]:
-    """Score words of lines; each content word near them that is in or near the span counts."""
+    """Score words of lines by the content words near them that are in the span or near it."""
     context = held.claim.near(held.start, held.end)
     context |= {word.stem: 1 for word in held.span_words if word.is_content}
     return [

@@ -26,7 +26,7 @@ _WITHIN_NAME = re.compile(r"(?:[ -]|\.? | (?:of|de|la|le|du|von|van|der|den|di|d
 _STEM_CHARS = 5
 #: A "not" or a "may" applies to at most this many content words after it.
 _SCOPE = 3
-_SCOPE_WORDS = 12  # limit on the words read after a "not", function words included
+_SCOPE_WORDS = 12  # limit on the words read after a "not" or "may", function words included
 _BEFORE_CHARS = 20
 #: Ends of words such as "isn't".
 _NOT = ("n't", "n’t")

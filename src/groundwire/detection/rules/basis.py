@@ -12,7 +12,8 @@ from groundwire.text.vocabulary import words
 
 #: Matches the name or path of a data field at the beginning of a line, with the colon after it.
 _FIELD = re.compile(r"[\w .'()/-]{1,80}: ")
-#: Words of which nearly every English text has some, and that most other languages lack.
+#: Words that show that a text is English: nearly every English text has some of them, and most
+#: other languages lack them.
 _ENGLISH = words("the of is are and")
 #: Characters at both ends of a claim or line that are ignored when the two are compared whole.
 _OUTER = " \t\r\n."

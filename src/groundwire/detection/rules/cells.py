@@ -110,7 +110,7 @@ def _meant(rows: Sequence[Mapping[str, str]], said: str, asked: str) -> list[Map
 
 
 def _says(said: str, cell: str) -> bool:
-    """Return whether a text has the words of a cell, one after another; false for no words.
+    """Return whether a text has the words of a cell, as a phrase; false for a cell without words.
 
     ``said`` is the text, from :func:`_spaced`.
     """

@@ -25,8 +25,8 @@ _STATEMENT = 3
 #: Least number of content words that a claim's clause and a line's clause must share, if the line's
 #: clause has fewer than ``_STATEMENT`` words.
 _MIN_COMMON = 2
-#: If "than" is among the first words after a negation, at a distance below this number, the words
-#: state a limit and deny nothing: "no later than", "not more than".
+#: A negation only states a limit, and denies nothing, if a "than" follows at a distance of two or
+#: more words, but fewer than this number: "no later than", "not more than".
 _UNTIL_THAN = 6
 #: Limit on the cuts between clauses of a claim or line; the text after the last cut is one clause.
 _MAX_CLAUSES = 64
@@ -39,8 +39,8 @@ _CUT = re.compile(
 _CONDITION = re.compile(
     r"\b(?:if|unless|whether|when|provided|until|would|in case|or not)\b", re.IGNORECASE
 )
-#: Words that may negate without a "not". Such a word makes its clause open
-#: (:attr:`Clause.is_open`), unless it is a known opposite.
+#: Matches words that may negate without a "not". Such a word makes its clause open
+#: (:attr:`Clause.is_open`), unless the word is one of a pair of opposites.
 _OTHERWISE = re.compile(
     r"\b(?:lack\w*|fail\w*|without|except\w*|rather than|instead|avoid\w*|prevent\w*|refus\w*"
     r"|den(?:y|ies|ied)|prohibit\w*|forb[ia]d\w*|bans?|banned|ceased?|absen\w*|missing|exclud\w*"

@@ -40,7 +40,7 @@ class RuleFindings:
 
     Attributes:
         conflicts: The plain mistakes, in reading order; they may overlap.
-        settled: The stretches ``[start, end)`` that plainly follow from the evidence.
+        settled: The ranges ``[start, end)`` of the claim that plainly follow from the evidence.
         is_line: Whether the claim is a line of the evidence, word for word.
     """
 
@@ -76,7 +76,7 @@ def find(claim: str, lines: Iterable[str], basis: Basis, before: str = "") -> Ru
 
 
 def labels(claim: str, basis: Basis) -> tuple[tuple[int, int], ...]:
-    """Return the ranges, without brackets, of cited labels ("[FIN-08]") that the evidence has."""
+    """Return the ranges of cited labels ("FIN-08" in "[FIN-08]") that the evidence has too."""
     found = _CITED_LABEL.finditer(claim)
     return tuple(match.span(1) for match in found if basis.mentions(match[1]))
 

@@ -84,7 +84,7 @@ def ranks(claim: ComparedText, lines: Lines, _: Basis) -> Iterator[RuleFinding]:
 
 
 def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
-    """Return the words of a clause that the most similar clauses contradict, if all of them do."""
+    """Return the contradicted words of a clause, if all of the most similar clauses deny it."""
     alike = [
         (own.likeness(clause), clause)
         for clause in clauses

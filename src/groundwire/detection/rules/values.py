@@ -36,8 +36,8 @@ _DAYS_RANGE = "{0}[a-z]*\\.?\\s*(?:to|through|until|till|[-–])\\s*{0}".format(
 #: Two numbers with the same digits in another order count as a slip only if they have at least this
 #: many digits, zeros at the end not counted.
 _FIGURES = 3
-#: Words of claims that compare or compute. Numbers of the evidence may be operands only in claims
-#: with such words, or if the result is a rate or a time.
+#: Matches words of claims that compare or compute. Numbers of the evidence may be operands only in
+#: claims with such words, or if the result is a rate or a time.
 _COMPARES = re.compile(
     r"\b(?:than|more|less|fewer|difference|between|after|later|earlier|per ?cent|share|out of|so"
     r"|sum|total|totals?|together|altogether|combined|remain\w*|left|taken|in all)\b|%",
@@ -50,7 +50,7 @@ _MOST_OPERANDS = 12
 _OPERAND_LINES = 2
 #: Greatest relative difference at which a stated and a computed number count as equal.
 _ROUNDED = 0.005
-#: Words between a rate and the number that it is for: 2.8 per 1,000.
+#: Matches the words between a rate and the number that the rate is for: 2.8 per 1,000.
 _PER = re.compile(r"\s+(?:\w+\s+)?(?:per|in|for every|out of)\s+")
 _BASES = (100, 1_000, 10_000, 100_000, 1_000_000)
 _DAY = 24 * 60

@@ -23,8 +23,8 @@ DEFAULT_POINT = "balanced"
 #: options, ``reader`` means ``reader-base`` if it is installed, otherwise ``reader-small``.
 READER_SMALL, READER_BASE = "reader-small", "reader-base"
 READERS = (DEFAULT_MODEL, READER_SMALL, READER_BASE)
-#: The environment variable that changes what ``reader`` means: ``reader-small``, ``reader-base``
-#: or the folder of a model.
+#: The environment variable that says which model the name ``reader`` means: ``reader-small``,
+#: ``reader-base`` or the folder of a model.
 READER_VARIABLE = "GROUNDWIRE_READER"
 #: The package with the weights of ``reader-base``.
 BASE_PACKAGE = "groundwire_reader_base"

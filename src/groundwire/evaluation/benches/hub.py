@@ -29,7 +29,7 @@ def fetch(bench: Bench, split: str, *, revision: str | None = None) -> Path:
             bench.hub, repo_type="dataset", revision=revision, allow_patterns=patterns
         )
         return Path(folder)
-    # OSError is a base class of LocalEntryNotFoundError and OfflineModeIsEnabled, among others.
+    # OSError catches LocalEntryNotFoundError and OfflineModeIsEnabled too: they are subclasses.
     except (HfHubHTTPError, OSError, ValueError) as error:
         # The hub's own message is not shown: it is long, and names internal addresses.
         problem = (

@@ -34,7 +34,7 @@ class Bench:
         splits: Names of the splits; the first is the default.
         metrics: The metrics; the first is the main one.
         hub: Name of the dataset on the Hugging Face hub; empty if it is not on the hub.
-        hub_files: Patterns of a split's files on the hub, with ``{split}`` for its name.
+        hub_files: Patterns of a split's files on the hub, with ``{split}`` for the split's name.
         files: Groups of file names, which may have ``{split}`` and ``*``. A split is read from the
             first group of which a file exists.
         columns: Field → column, for columns that do not have the usual name of the field.

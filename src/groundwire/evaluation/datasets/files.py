@@ -232,7 +232,7 @@ class RowReader(Generic[_Row]):
         """
         self.columns, self._renames = columns, renames
         self._make: Callable[[Values, int, str], _Row] = make
-        # Hashes of ids, because there may be millions of ids, and ids may be long.
+        # Hashes are kept, not ids, because there may be millions of ids, and ids may be long.
         self._ids: set[bytes] = set()
 
     def read(self, row: int, place: str, content: bytes, values: Values | str) -> _Row | FailedRow:

@@ -204,8 +204,8 @@ class _Asker:
     """Makes calls, and saves each reply in a file under a hash of its request. Thread-safe.
 
     A request that has a reply in the file is not made again. After a failure because of which
-    further calls would fail too (``GenerationError.is_final``), no request is begun. API keys are
-    not saved.
+    further calls would fail too (``GenerationError.is_final``), no new request is begun. API keys
+    are not saved.
 
     Attributes:
         n_new: Number of replies that this run received; replies of earlier runs do not count.

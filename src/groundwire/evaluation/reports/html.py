@@ -117,7 +117,7 @@ def _counts(scores: Mapping[str, Any]) -> dict[RowKind, int]:
         RowKind.TRUE_POSITIVE: n_found,
         RowKind.FALSE_NEGATIVE: n_hallucinated - n_found,
         RowKind.FALSE_POSITIVE: n_wrongly,
-        # At least 0: if all checks failed, n_scored is 0, but n_hallucinated is not.
+        # At least 0: if all checks failed, n_scored is 0, but n_hallucinated can be higher.
         RowKind.TRUE_NEGATIVE: max(scores["n_scored"] - n_hallucinated - n_wrongly, 0),
     }
 

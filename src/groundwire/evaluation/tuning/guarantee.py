@@ -2,18 +2,19 @@
 
 A loss is a grounded answer that is flagged or, for recall, a hallucinated answer that is not
 flagged. For each threshold there is a hypothesis, "here the rate of losses is higher than the
-target allows", which labelled answers may reject. Thresholds are tested in a fixed order that
+target allows", which labelled answers can reject. Thresholds are tested in a fixed order that
 begins where the target is easiest to meet, and testing stops at the first hypothesis that is not
-rejected. This way every test may use the whole error probability that is allowed: with the stated
+rejected. This way every test can use the whole error probability that is allowed: with the stated
 confidence, all thresholds whose hypothesis was rejected meet the target (Angelopoulos et al. 2021,
 https://arxiv.org/abs/2110.01052, fixed-sequence testing). The method does not assume that the rate
 of losses rises or falls steadily with the threshold; for precision, the rate may do neither.
 
 Answers to the same context (the same sources) tend to fail together, so a test that counted each
-answer as an independent trial would be overconfident. A trial is therefore a context, for which one
-of its answers is drawn among those that count. The number of losses is then binomial, and the test
-is exact. (A test of the mean over all answers of each context, with the bound of Hoeffding and
-Bentkus, would be valid too. In simulations it mostly allowed fewer losses.)
+answer as an independent trial would be overconfident. A trial is therefore a context: one answer is
+drawn from those of its answers that count (for recall, the hallucinated ones). The number of losses
+is then binomial, and the test is exact. (A test of the mean over all answers of each context, with
+the bound of Hoeffding and Bentkus, would be valid too. In simulations it mostly allowed fewer
+losses.)
 
 The guarantee is therefore about an answer drawn from a context that is drawn at random. The rate of
 losses over all answers differs from the guaranteed rate if contexts with many answers are harder
@@ -239,7 +240,7 @@ def _test(
 def _with_set_aside(found: Guarantee, n_flagged: int) -> Guarantee:
     """Change ``n_needed`` and ``n_available`` of a guarantee to counts of all contexts.
 
-    Before, these counts leave out the contexts that were used to choose the first threshold.
+    In ``found``, these counts leave out the contexts that were used to choose the first threshold.
     ``n_flagged`` is the number of all contexts with an answer that is flagged at any threshold.
     """
     n_needed = ceil(round(found.n_needed / (1 - CHOOSING_SHARE), 9))

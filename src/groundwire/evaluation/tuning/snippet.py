@@ -11,8 +11,8 @@ from groundwire.engine import models
 from groundwire.evaluation.tuning.tuning import Tuning
 
 _COMMIT = re.compile("[0-9a-f]{40}")
-#: Placeholder for the folder of a reader that has the name of the installed reader, but another
-#: revision: its name in a configuration would select the installed reader.
+#: Placeholder for the folder of a reader (a model of this project) that has the name of the
+#: installed reader, but another revision. Its name alone would select the installed reader.
 _FOLDER = "FOLDER-OF-THE-TUNED-READER"
 #: Name of the column whose values are ids of tenants in the configuration.
 TENANT = "tenant"

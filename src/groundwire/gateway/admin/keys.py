@@ -74,7 +74,7 @@ async def revoke_admin_key(
 ) -> Key:
     """Revoke an admin key for good.
 
-    A key cannot revoke itself, so that a key is left that can make others.
+    A key cannot revoke itself, so that the last key that can make others is never revoked.
     """
     if key_id == admin(request).key_id:
         raise Problem.named("own_key")
@@ -89,7 +89,7 @@ async def me(request: Request) -> Me:
 
 
 def _page(found: Sequence[KeyRecord], after: str | None, limit: int) -> KeyPage:
-    """Return the page after the key with the id ``after``; the first page if it is ``None``.
+    """Return the page after the key with the id ``after``; the first page for ``None``.
 
     Raises:
         InvalidCursorError: If no key has the id ``after``.

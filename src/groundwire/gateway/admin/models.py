@@ -127,8 +127,8 @@ class Tenant(ApiModel):
 
     Attributes:
         version: A number that grows with each change, and is the ETag; 0: the tenant is not stored.
-        is_configured: Whether the configuration has a section for the tenant. The values of
-            the section count where neither policy nor metadata has one.
+        is_configured: Whether the configuration has a section for the tenant. A value of the
+            section counts if neither policy nor metadata has a value for the same setting.
         warnings: Messages about values that are not valid, and are therefore ignored.
     """
 
@@ -197,7 +197,7 @@ class Key(ApiModel):
         tenant: The tenant whose requests use the key; null for an admin key.
         role: The role of an admin key; null for the key of a tenant.
         is_configured: Whether the key is in the configuration, and can only be removed there.
-        last_used_at: When the key was used last, to half a minute.
+        last_used_at: When the key was last used; a use of the last half minute may be missing.
     """
 
     id: str
@@ -243,7 +243,7 @@ class Me(ApiModel):
 
 
 class Link(ApiModel):
-    """The place of an event in its chain of signed events.
+    """The position of an event in its chain of signed events.
 
     Attributes:
         writer: The id of the chain. A process begins a new chain each time it starts.

@@ -32,7 +32,7 @@ _PATIENCE = 3.0
 #: Limit on the entries of a page.
 MAX_LIMIT = 500
 
-#: The error statuses that only requests with a body can get.
+#: The error statuses that only operations with a request body have.
 BODY = (408, 413, 415)
 
 
@@ -46,7 +46,7 @@ class AdminRoute(NativeRoute):
     body_timeout_s = 10.0
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return a handler that refuses unknown query parameters and limits the time."""
+        """Return a handler that refuses unknown query parameters and limits a request's time."""
         has_body = self.body_field is not None
         handle = super().get_route_handler() if has_body else APIRoute.get_route_handler(self)
         parameters = sorted(_query_parameters(self.dependant))

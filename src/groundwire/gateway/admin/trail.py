@@ -36,7 +36,7 @@ router = admin_router("Audit", prefix="/v1/admin/audit", dependencies=[Depends(r
 
 JSON_LINES = "application/jsonl"
 
-#: A name without control characters, since PostgreSQL refuses NUL.
+#: A name to filter events by. It has no control characters, since PostgreSQL refuses NUL.
 _Name = Annotated[str, StringConstraints(max_length=128, pattern=r"^[^\x00-\x1f]*$")]
 
 Tenant = Annotated[_Name | None, Query(description="Only events of this tenant.")]
@@ -90,9 +90,9 @@ async def list_events(
     ] = None,
     limit: Limit = 50,
 ) -> Response:
-    """Events of the audit trail, without details. With a cursor, keep filters and order.
+    """Events of the audit trail, without details. Send a cursor with the same filters and order.
 
-    Each event that was there when the first page was read is on exactly one page.
+    Each event that was stored when the first page was read is on exactly one page.
     """
     page = await control.trail.page(
         asked, cursor=cursor, limit=limit, newest_first=order == "newest"
@@ -132,8 +132,8 @@ async def get_event(
 async def export_events(control: Control, events: Events, asked: Asked) -> Response:
     """All events that match the filters, as JSON Lines; the export is recorded.
 
-    They come oldest first; without filters, or with only a writer, as whole chains. If the
-    database fails during the export, the connection breaks off.
+    The oldest event comes first; without filters, or with only a writer, the events come chain by
+    chain. If the database fails during the export, the connection breaks off.
     """
     event = events.exported(filters_of(asked))
     return await download(control, control.trail.export(asked), event, name="audit.jsonl")
@@ -160,7 +160,7 @@ async def download(
 
 @dataclass(slots=True, kw_only=True)
 class Verifying:
-    """The state of verifications of the trail, of which only one runs at a time.
+    """The state of the verification of the trail; only one verification runs at a time.
 
     Attributes:
         running: The lock that a verification holds while it runs.
@@ -175,8 +175,8 @@ class Verifying:
 async def verify_trail(control: Control, request: Request) -> Verdict:
     """Compare the whole trail in the store with its signatures.
 
-    All records are read, which takes a while if there are many; one verification runs at a time. An
-    auditor may ask for it. `groundwire audit verify` does the same, also for files.
+    All records are read, which takes a while if there are many; one verification runs at a time.
+    Auditors may start one too. `groundwire audit verify` does the same, also for files.
     """
     verifying: Verifying = request.app.state.verifying
     if verifying.running.locked():

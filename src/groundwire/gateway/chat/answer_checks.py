@@ -218,7 +218,8 @@ class AnswerCheck:
             answer: The whole answer, if it did not arrive in a stream; ``None`` if its parts were
                 given to :meth:`take`.
         """
-        # A task, since a caller that is cancelled, and calls again, must not lose what waited.
+        # The task goes on if the caller is cancelled, so a second call does not miss the text that
+        # the first call took.
         if self._ending is None:
             self._ending = asyncio.create_task(self._end(answer))
         return await asyncio.shield(self._ending)

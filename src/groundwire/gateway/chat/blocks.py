@@ -243,7 +243,7 @@ class HeldBlocks(ABC):
         n_chars: Characters of text that have arrived.
         n_sent: Characters of text that have been sent.
         n_bytes: Bytes of the events that are held.
-        edits: The changes that repair the text, in reading order; made when text is sent.
+        edits: The changes that repair the text, in reading order; applied when text is sent.
     """
 
     withholds: bool

@@ -59,7 +59,8 @@ async def check_body(
     """Check the answers in a response's body ``raw``, which may be compressed.
 
     A body that cannot be read, or has more than ``max_bytes`` when decompressed, counts as one
-    answer with the outcome ``unavailable``.
+    answer with the outcome ``unavailable``. Repairs are made in the body. If a repair cannot be
+    made, or another answer is blocked, all answers that need repairs are blocked.
     """
     read = partial(_read, raw, reply.content_encoding, dialect, max_bytes)
     try:

@@ -51,7 +51,7 @@ _PENDING_PER_REQUEST = 4
 #: The recorded reason if an answer is not checked because too many background tasks run.
 _OVERLOADED = "OverloadedError"
 
-#: The task that asks an upstream; its result is the reply.
+#: Type of the task that asks an upstream; the result of the task is the reply.
 Sending: TypeAlias = "asyncio.Task[UpstreamReply]"
 
 

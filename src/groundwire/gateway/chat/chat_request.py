@@ -21,7 +21,7 @@ _OURS = "grounding."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRequest:
-    """A chat request.
+    """A chat request, read for the check, with the body that is sent to the upstream.
 
     Attributes:
         dialect: The API that the client uses.

@@ -143,7 +143,7 @@ def unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-#: Made once, because ``json.loads`` would make a new decoder for each event.
+#: The decoder of the data of events, made once: ``json.loads`` would make one for each event.
 _JSON = json.JSONDecoder(object_pairs_hook=unambiguous)
 
 

@@ -214,19 +214,18 @@ class ReleasedStream:
             self._block({index: checked})
 
     def _with_edits(self, index: int, checked: Checked) -> Checked:
-        """Let the buffer make the edits of an answer, and return the result.
+        """Give the edits of an answer to the buffer, and return the result of the check.
 
-        If the buffer cannot make the edits, the result has the action ``block``.
-
-        The buffer cannot make edits if events of the stream repeat texts, or if anything that is
-        held besides the text may repeat words of the text. Nor can it make other edits than before
-        in text that has been sent.
+        The result has the action ``block`` if the buffer cannot make the edits, because events of
+        the stream repeat texts, or anything that is held besides the text may repeat words of the
+        text. The action is ``block`` too if edits of text that was already sent have changed.
         """
         held = self._held.answer(index)
         sent = [edit for edit in checked.edits if edit.start < held.n_sent]
         cannot = checked.edits and (not self._held.can_edit or held.holds_more())
         if cannot or sent != self._sent_edits(index):
-            # The record needs the findings, which the result of a failed check does not have.
+            # The record needs findings. A result without them, such as that of a failed check, is
+            # replaced by the latest result with edits, if there is one.
             is_wrong = checked.outcome is Outcome.HALLUCINATED
             return (checked if is_wrong else self._edited.get(index, checked)).blocked()
         held.edits = checked.edits
@@ -345,7 +344,7 @@ class ReleasedStream:
     # The end of the stream, and its record.
 
     def _finish(self, last: Sequence[bytes], failure: Exception | None = None) -> None:
-        """End the stream with the events ``last``; events kept for the audit records come first.
+        """End the stream with the events ``last``, after events that wait for the audit records.
 
         If the audit records are required and cannot be written, a refusal replaces all of these
         events.

@@ -35,7 +35,7 @@ _OF_CHUNK = {*HEAD, "choices", "prompt_filter_results", "obfuscation", "provider
 #: time, such a chunk is not divided.
 _PLAIN = {*HEAD, "choices", "usage", "obfuscation"}
 _PLAIN_CHOICE = {"index", "delta", "finish_reason", "logprobs"}
-#: Fields of ``_PLAIN_CHOICE`` that must be empty in the choice of such a chunk.
+#: Fields of ``_PLAIN_CHOICE`` that must be empty in the choice of a chunk with nothing but text.
 _EMPTY = ("finish_reason", "logprobs")
 #: The first line of the error events that some upstreams send.
 _ERROR_NAME = b"event: error\n"
@@ -63,7 +63,7 @@ class HeldAnswer:
         n_held: Characters that are held: of text, and of other fields such as tool calls.
         n_bytes: Bytes of the events that are held.
         is_finished: Whether the upstream has sent the answer's ``finish_reason``.
-        edits: The changes that repair the text, in reading order; made when text is sent.
+        edits: The changes that repair the text, in reading order; applied when text is sent.
     """
 
     index: int
@@ -110,7 +110,8 @@ class HeldAnswer:
     def clear(self, upto: int | None = None) -> list[bytes]:
         """Return the events with the text up to an offset in the answer, to be sent now.
 
-        Without an offset, all text that has arrived is released.
+        Without an offset, all text that has arrived is released. An event that cannot be divided is
+        released once all of its text may be sent.
         """
         upto = self.n_chars if upto is None else min(upto, self.n_chars)
         out = []
@@ -119,7 +120,8 @@ class HeldAnswer:
             out.append(self._cut(piece, piece.end))
             self.n_bytes -= len(piece.event)
         if self._pieces and self._pieces[0].start < upto and self._pieces[0].is_divisible:
-            # Log probabilities quote the whole text of the event, so they are sent with its end.
+            # Log probabilities quote the whole text of the event, so they are sent only with the
+            # last part of this text.
             out += [self._cut(self._pieces[0], upto)] if upto > self.n_sent else []
         return out
 
@@ -168,7 +170,7 @@ class HeldAnswer:
         self.n_bytes += len(event)
 
     def _cut(self, piece: _Piece, upto: int) -> bytes:
-        """Return an event with a piece's unsent text up to an offset, counting it as sent."""
+        """Return an event with a piece's unsent text up to an offset, and count it as sent."""
         begin = max(piece.start, self.n_sent)
         self.n_held -= upto - begin
         self.n_sent = upto
@@ -232,7 +234,7 @@ class HeldStream:
 
     @property
     def beside(self) -> list[dict[str, Any]]:
-        """The held chunks about no answer, such as the usage."""
+        """The held chunks about no answer that come after the answers, such as the usage."""
         return [self.read(each) for each in self._tail if each != DONE]
 
     @property
@@ -332,7 +334,7 @@ class HeldStream:
 
 
 def _without_spelling(chunk: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a chunk without what spells out its text: log probabilities, tokens, annotations."""
+    """Return a chunk in which fields that spell out its text, such as ``logprobs``, are empty."""
     choices = [
         without_spelling({**each, "delta": without_spelling(dict(each.get("delta") or {}))})
         for each in chunk["choices"]

@@ -85,7 +85,7 @@ def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
 
 
 def evidence_headers(conversation: Conversation) -> list[tuple[str, str]]:
-    """Return a response header with the places of evidence in the request; ``none`` without any.
+    """Return a response header that lists where in the request evidence was found, or ``none``.
 
     A client asks for this header with the request header :data:`DEBUG_HEADER`.
     """

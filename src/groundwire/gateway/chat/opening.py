@@ -25,9 +25,10 @@ async def open_context(services: Services, chat: ChatRequest, caller: Caller) ->
     be checked.
 
     Raises:
-        InputError: If the request is not a conversation. Also if its text is invalid (a lone
+        InputError: If the request is not a conversation, or if its text is invalid (a lone
             surrogate) and the policy blocks unchecked answers.
-        Problem: 503, if the request could not be read and the policy blocks unchecked answers.
+        Problem: 503, if the request could not be read for another reason, such as the time limit,
+            and the policy blocks unchecked answers.
     """
     loop, limit_s = asyncio.get_running_loop(), services.config.gateway.check_timeout_s
     who: dict[str, Any] = {

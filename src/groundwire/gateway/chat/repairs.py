@@ -66,7 +66,7 @@ def holds_more(data: Mapping[str, Any], text: str, *, position: int = 0) -> bool
         data: The body or chunk. In a Responses body, only ``output`` is examined, because the other
             fields repeat the request.
         text: The answer, as it is in the body; empty for a chunk without text.
-        position: The place of the answer's choice in ``choices``.
+        position: The position of the answer's choice in ``choices``, from 0.
     """
     if data.get("choices"):
         return _has_more({**data, "choices": data["choices"][position]}, text)

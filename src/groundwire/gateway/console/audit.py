@@ -50,7 +50,7 @@ _CHANGE_TYPES = (
 #: outcome. Events of the random sample are left out: they would list an answer a second time.
 _DONE_WITH = (*FOUND, EventType.CHECK_INCOMPLETE)
 
-#: The list of the worst answers sorts the newest hallucinated answers, but not more than this many.
+#: The list of the worst answers has only the newest hallucinated answers, at most this many.
 _RANKED = 500
 #: Highest number of events on a page of the list.
 _SHOWN = 50
@@ -140,7 +140,8 @@ def _filter(asked: Mapping[str, str]) -> Filter:
     groups = [
         [f'"{name}":{json.dumps(asked[name])}'] for name in ("model", "action") if asked[name]
     ]
-    # Events about hallucinated answers do not state the outcome, which their type tells.
+    # Events about hallucinated answers do not state the outcome, since their type implies it. So a
+    # search for the outcome would not find them.
     is_told = asked["outcome"] == Outcome.HALLUCINATED and set(types) <= set(FOUND)
     if asked["outcome"] in _OUTCOMES and not is_told:
         groups.append([f'"outcome":"{asked["outcome"]}"'])
@@ -160,7 +161,7 @@ def _filter(asked: Mapping[str, str]) -> Filter:
 
 
 def _badness(record: FoundRecord) -> tuple[float, float]:
-    """Return the sort key of an event: severity, then probability, of its worst finding."""
+    """Return the sort key of an event: the highest severity and probability of its findings."""
     payload = record.event["payload"]
     severity = payload.get("max_severity") if isinstance(payload, Mapping) else None
     return (severity if isinstance(severity, int) else 0, _probability(record) or 0.0)
@@ -259,8 +260,8 @@ async def _show(visit: Visit) -> Response:
 async def _may_see_verdicts(visit: Visit, found: FoundRecord) -> bool:
     """Return whether the visitor may see the reviewers' verdicts in an event.
 
-    Verdicts of other people are hidden from a reviewer who has not judged the answer yet, but still
-    can.
+    Verdicts of other people are hidden from a reviewer who can still judge the answer, but has not
+    done it yet: they could bias the reviewer.
     """
     payload = found.event["payload"]
     if found.event["type"] != EventType.ANSWER_LABELLED or not isinstance(payload, Mapping):

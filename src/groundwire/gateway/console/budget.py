@@ -39,15 +39,16 @@ _MAX_TENANTS = 200
 #: overview waits for the new lines.
 _KEPT_S, _WAIT_S = 60, 0.02
 
-#: All pairs of label and severity that a finding can have; the explainer may lower a severity.
+#: All pairs of label and severity that a finding can have. The explainer can lower the severity of
+#: a label, so all lower severities are possible too.
 _FINDINGS = tuple(
     (label, severity)
     for label in (Label.UNSUPPORTED, Label.CONTRADICTED)
     for severity in range(SEVERITY[label] + 1)
 )
 
-#: How far the labels support a budget → the overview's remark about the budget. For values that are
-#: missing here, there is no remark.
+#: How far the labels support a budget → the overview's remark about the budget. For other values of
+#: ``Support``, there is no remark.
 _SAID = {
     Support.DISPUTED: "reviewers have to agree first",
     Support.AGAINST: "the labels speak against it",
@@ -96,11 +97,11 @@ async def _page(
 
 
 async def budget_states(visit: Visit) -> list[tuple[str, str, str]]:
-    """Return lines about tenants whose labels or traffic call their budget into question.
+    """Return the overview's lines about budgets that labels dispute or contradict, and warnings.
 
     Each line has a name, a state and a text. Computing the lines can take seconds, so a task
     computes them, and the page shows earlier lines meanwhile. If no lines were computed yet, or
-    the task has failed, the result is one line with this message. Otherwise, if there are tenants
+    the task has failed, the result is one line that says so. Otherwise, if there are tenants
     beyond ``_MAX_TENANTS``, the last line gives their number.
     """
     kept = visit.own.budgets

@@ -24,8 +24,8 @@ from groundwire.evaluation.tuning.sample import ThresholdCandidates
 #: 1 minus the confidence of the tests and intervals, which is 95 %.
 ALPHA = 0.05
 
-#: ``FalseBlocks.n_more`` gives no number if a budget needs this many requests with right answers,
-#: or more.
+#: ``FalseBlocks.n_more`` returns ``None`` if this many requests with right answers, or more, are
+#: needed to show that a budget is kept.
 _MAX_TRIALS = 100_000
 
 #: ``has_changed`` reports differences above this many standard deviations (p < 0.001).
@@ -178,7 +178,8 @@ class FalseBlocks:
     def _worst(self, answer: ReviewedAnswer) -> float:
         """Return the worst score of an answer's findings that can block it.
 
-        ``nan`` if no threshold blocks the answer; infinite if every threshold does.
+        ``nan`` if no threshold blocks the answer; ``inf`` (``-inf`` for similarities) if every
+        threshold does.
         """
         is_similarity = self.detector.score is Score.SIMILARITY
         if self.blocks_incomplete and not answer.facts.is_complete:
@@ -262,9 +263,10 @@ class FalseBlocks:
         return max(0, round((n_needed - right.of) * per_request))
 
     def warnings(self, budget: float, support: Support) -> Iterator[str]:
-        """Yield a warning if the newest quarter of the labelled answers speaks against a budget.
+        """Yield at most one warning about the newest quarter of the labelled answers.
 
-        ``support`` is the result of ``support(budget)``.
+        There is a warning if a budget holds without these answers but not with them, or if these
+        answers alone break it. ``support`` is the result of ``self.support(budget)``.
         """
         n_new = len(self.answers) // 4
         if not n_new:
@@ -281,7 +283,7 @@ class FalseBlocks:
 
 
 def _drawn(answers: Sequence[ReviewedAnswer]) -> list[ReviewedAnswer]:
-    """Draw one answer of each request at random."""
+    """Return one answer of each request: the one with the highest lot, which is pseudo-random."""
     in_order = sorted(answers, key=lambda each: each.lot)
     return list({each.facts.trace_id: each for each in in_order}.values())
 

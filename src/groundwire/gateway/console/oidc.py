@@ -95,7 +95,7 @@ class Provider:
     ) -> tuple[Identity, AccountRole | None]:
         """Return the identity of a person who came back from the provider, and their role.
 
-        The role is ``None`` if the ID token gives them none.
+        The role is ``None`` if the ID token gives the person no role.
 
         Args:
             secret: The secret in the browser's cookie; empty without a cookie.

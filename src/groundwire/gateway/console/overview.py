@@ -129,9 +129,9 @@ def _bars(counts: Iterable[AnswerCount]) -> dict[str, int]:
 
 
 def _tallies(counts: Iterable[AnswerCount], by: str) -> list[Tally]:
-    """Sum counts by the attribute ``by``; return at most ``_MAX_ROWS`` sums.
+    """Sum counts by the attribute ``by``, and return the sums, at most ``_MAX_ROWS``.
 
-    They are those with the most hallucinated answers, these first.
+    The sum with the most hallucinated answers comes first; those with the fewest are left out.
     """
     groups: dict[str, list[AnswerCount]] = {}
     for each in counts:

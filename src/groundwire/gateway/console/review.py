@@ -26,7 +26,7 @@ REVIEW = f"{HOME}/review"
 #: Pattern of a line with words that the check missed, and the number of their occurrence in the
 #: answer, such as ``1889 #2``.
 _NUMBERED = re.compile(r"(.*\S)\s+#([1-9]\d{0,3})")
-#: Highest number of stretches of one answer that a person may list as missed by the check.
+#: Highest number of stretches of text in an answer that a person may list as missed by the check.
 _MAX_MISSED = 50
 
 #: The value of ``view`` in the query that asks for the random sample.
@@ -36,8 +36,8 @@ _SAMPLE = "sample"
 async def _queue(visit: Visit) -> list[tuple[AnswerDoubt, FoundRecord]]:
     """Return the latest answers that the visitor has not labelled, the most doubtful first.
 
-    If the URL's query asks for the random sample, the order is random, so that the first few
-    answers are a random sample too.
+    If the URL's query asks for the random sample, only its answers are returned, in random order,
+    so that the first few answers are a random sample too.
     """
     asked = _asked(visit)
     is_sample = asked.get("view") == _SAMPLE
@@ -175,7 +175,10 @@ def _values(review: AnswerReview | None, view: AnswerView) -> dict[str, str]:
 
 
 def _words(view: AnswerView, place: tuple[int, int]) -> str:
-    """Return the words at a place in an answer, with ``#2`` if it is their second occurrence."""
+    """Return the words from ``place[0]`` to ``place[1]`` in an answer.
+
+    If the words also occur before, the number of the occurrence follows, such as ``#2``.
+    """
     words = " ".join(view.detection.answer[slice(*place)].split())
     nth = 1
     while find_shown(view.detection, words, nth=nth) not in (None, place):
@@ -218,7 +221,10 @@ def _judged(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterato
 
 
 def _missed(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterator[Mark]:
-    """Yield a mark for each stretch listed as missed; if one is refused, ``problems`` says why."""
+    """Yield a mark for each stretch of text that the form lists as missed by the check.
+
+    If there are too many stretches, or the answer lacks one, ``problems`` gets a message.
+    """
     lines = [each.strip() for each in visit.form.get("missed", "").splitlines() if each.strip()]
     if len(lines) > _MAX_MISSED:
         problems["missed"] = f"At most {_MAX_MISSED} stretches, please."

@@ -97,5 +97,5 @@ class ConsoleServices:
 
 
 def services_of(request: Request) -> ConsoleServices:
-    """Return the services of the console."""
+    """Return the services of the console to which a request was sent."""
     return cast(ConsoleServices, request.app.state.console)

@@ -1,4 +1,4 @@
-"""Pages to sign in, also at a provider, to sign out, and to change one's password."""
+"""Pages to sign in (with a password or at a provider), to sign out, and to change a password."""
 
 import logging
 import secrets
@@ -91,7 +91,7 @@ async def _arrive(request: Request) -> Response:
     await visit.control.require_open()
     address, trace = address_of(request.scope), trace_id(request)
     secret, _, after = request.cookies.get(_AWAY, "").partition(".")
-    secret = secret[:64]  # the throttle keeps secrets, so a long one would fill its memory
+    secret = secret[:64]  # the throttle keeps secrets in memory, so long ones would fill it
     try:
         if visit.own.throttle.is_over(secret, address):
             raise Problem.named("too_many_sign_ins", minutes=WINDOW_S // 60)
@@ -104,8 +104,8 @@ async def _arrive(request: Request) -> Response:
         if problem.status < 500:
             visit.control.note_failed_login(address, trace_id=trace)
         if problem.status >= 500 or problem.code == "sign_in_lost":
-            # Not a failed try: the provider cannot be used, or the browser does not have the cookie
-            # of this sign-in.
+            # This does not count as a failed try: the provider cannot be used, or the browser does
+            # not have the cookie of this sign-in.
             visit.own.throttle.forget(secret, address)
         raise
     visit.own.throttle.forget(secret, address)

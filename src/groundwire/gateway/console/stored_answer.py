@@ -14,8 +14,8 @@ def stored_view(detail: Mapping[str, Any]) -> AnswerView | None:
 
     Stored texts may be cut or redacted. So claims, spans and evidence get the offsets at which they
     are found in these texts; those that are not found are left out. An answer that is not stored is
-    replaced by its joined claims. A source that is not stored is replaced by those of its lines
-    that are evidence or, without such lines, by a remark.
+    replaced by its joined claims. A source that is not stored is replaced by its lines that are
+    evidence or, if no line is, by a sentence that says that the text is missing.
 
     Return ``None`` if the detail is not valid, or lacks a detection or the text of a claim.
     """
@@ -67,7 +67,7 @@ def _why(
 
 
 def _places(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the references to evidence of a claim, or of an explanation, which has at most one."""
+    """Return the references to evidence in a claim (any number) or an explanation (at most one)."""
     found = row["evidence"] or []
     return found if isinstance(found, list) else [found]
 
@@ -77,8 +77,8 @@ def _sources(
 ) -> Iterator[Source]:
     """Yield the sources of a stored answer.
 
-    A text that is not stored is replaced by the lines of the source that are evidence; if there are
-    no such lines, by a remark.
+    A text that is not stored is replaced by the lines of the source that are evidence; if no line
+    is, by a sentence that says that the text is missing.
     """
     places = [place for each in quoted for place in _places(each)]
     for number, each in enumerate(sources):
@@ -90,7 +90,7 @@ def _sources(
 def _spans(
     spans: Sequence[Mapping[str, Any]], answer: str, start: int, end: int, sources: Sequence[Source]
 ) -> Iterator[tuple[Mapping[str, Any], dict[str, Any]]]:
-    """Yield each span that is found in its claim, with a copy whose offsets fit stored texts."""
+    """Yield each span that is found in its claim, and a copy with its offsets in stored texts."""
     for span in spans:
         at = span["start"]  # wrong if a text before the span was redacted or cut
         if not (start <= at < end and answer.startswith(span["text"], at)):

@@ -104,7 +104,7 @@ class Screen:
         self._shown = ""
 
     def play(self, scene: Mapping[str, Any], *, number: int, of: int) -> None:
-        """Ask a scene's gateway, and show the request and the response."""
+        """Send a scene's request to its gateway, and show the request and the response."""
         gateway = self._gateways.get(scene["setting"])
         if gateway.name != self._shown:
             self._show_gateway(gateway)

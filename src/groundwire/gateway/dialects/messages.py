@@ -280,7 +280,7 @@ class HeldMessage(HeldBlocks):
 
     @property
     def _begun(self) -> Mapping[str, Any]:
-        """The message without content: as sent to the client, else as held, else made up here."""
+        """The message without content: the one sent to the client, else a held or a new one."""
         return {
             "id": f"msg_{self.trace_id}",
             "type": "message",

@@ -45,7 +45,8 @@ class EnvoyExchange:
         self._app, self._context, self._writing = app, context, asyncio.Lock()
         self._requested: asyncio.Future[bytes | None] = loop.create_future()
         self._replied: asyncio.Future[EnvoyReply] = loop.create_future()
-        # Names of Envoy's messages that the app still has to answer; an empty name at the end.
+        # Names of Envoy's messages that the app still has to answer. An empty name ends the wait
+        # for a name when the exchange is over.
         self._turns: asyncio.Queue[str] = asyncio.Queue()
         self._ended, self._gone = asyncio.Event(), asyncio.Event()
         self._is_duplex = self._has_trailers = self._has_body = False

@@ -12,7 +12,7 @@ from groundwire.errors import ConfigError
 from groundwire.gateway.envoy.exchange import EnvoyExchange
 from groundwire.gateway.envoy.messages import METHOD, SERVICE, ProcessingRequest, ProcessingResponse
 
-#: Limit on the bytes of a gRPC message beside the body in it.
+#: Bytes that a gRPC message may have in addition to the body in it.
 _BESIDE_BYTES = 2**20
 
 

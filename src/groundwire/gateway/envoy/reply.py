@@ -34,7 +34,7 @@ class EnvoyReply(UpstreamReply):
             await self._pieces.put(piece)
 
     async def close(self) -> None:
-        """Drop the rest of the body."""
+        """Drop the rest of the body unread, so that :meth:`feed` no longer waits for a reader."""
         self._is_over = True
         while not self._pieces.empty():
             self._pieces.get_nowait()

@@ -7,7 +7,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class FixedHeaders:
-    """Middleware that sets headers on every response, replacing those with the same names."""
+    """Middleware that sets headers on every response, in place of those with the same names."""
 
     def __init__(self, app: ASGIApp, *, headers: Mapping[str, str]) -> None:
         self._app, self._headers = app, headers

@@ -212,7 +212,10 @@ def _of_validation(error: RequestValidationError) -> Problem:
 
 
 def _place(location: tuple[str | int, ...]) -> str:
-    """Return a place in a request: ``messages[3].role`` for ``("body", "messages", 3, "role")``."""
+    """Return pydantic's location of an error as text, without its first part.
+
+    For ``("body", "messages", 3, "role")``, this is ``messages[3].role``.
+    """
     place = ""
     for part in location[1:]:
         place += f"[{part}]" if isinstance(part, int) else f".{_short(part)}"

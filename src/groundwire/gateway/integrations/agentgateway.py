@@ -59,7 +59,7 @@ class GuardCall(checks.HostModel):
 
 @router.post(PATH)
 async def webhook(request: Request, body: GuardCall) -> Response:
-    """Keep the messages of a request, or check the answers of its response."""
+    """Keep the messages of a request for the second call, or check the answers of its response."""
     call_id = request.headers.get(CALL_ID)
     if body.body.choices is None:
         messages = [each.model_dump() for each in body.body.messages or ()]

@@ -14,7 +14,7 @@ from groundwire.gateway.native.running import answered
 from groundwire.pipeline import Checked
 
 PATH = "/guardrail/{identifier:path}/version/{version}/apply"
-#: Policies of a guardrail of Amazon that are not checked here.
+#: Amazon's other policies, which are not checked here: the response counts 0 units for each.
 _OTHERS = ("topic", "content", "word", "sensitiveInformation")
 
 router = checks.host_router()

@@ -1,8 +1,8 @@
 """LiteLLM: its generic guardrail API, as in 1.110.
 
 LiteLLM calls the guardrail twice: with the messages before the model is asked (``pre_call``), and
-with the answers afterwards (``post_call``). The guardrail needs both of these modes. The two calls
-have the same ``litellm_call_id``.
+with the answers afterwards (``post_call``). So the guardrail has to be configured with both modes.
+The two calls have the same ``litellm_call_id``.
 """
 
 import json
@@ -61,7 +61,7 @@ class GuardrailCall(checks.HostModel):
 
 @router.post(PATH)
 async def guardrail(request: Request, body: GuardrailCall) -> Response:
-    """Keep the messages of a request, or check the answers of its response."""
+    """Keep the messages of a request for the second call, or check the answers of its response."""
     if body.stage == "request":
         if body.call_id:
             kept.keep(request, PATH, body.call_id, body.messages or [])

@@ -27,7 +27,8 @@ OWN_HEADER = b"x-groundwire-key"
 _BETWEEN = re.compile(rb"[\s,;=\"']+")
 
 #: Limit on the words in a request's credentials. Each word is looked up among the gateway's keys,
-#: so that no such key is forwarded to the upstream; credentials with more words are not forwarded.
+#: so that none of these keys is forwarded to the upstream. Credentials with more words are not
+#: forwarded.
 _MAX_WORDS = 64
 
 

@@ -23,7 +23,8 @@ from groundwire.gateway.native.running import in_thread, to_json
 
 log = logging.getLogger(__name__)
 
-#: Highest number of rows in a request. More need several requests or ``groundwire check --batch``.
+#: Highest number of rows in a request. For more rows, clients can send several requests, or use
+#: ``groundwire check --batch``.
 MAX_ROWS = 10_000
 
 router = APIRouter(route_class=NativeRoute)
@@ -106,7 +107,7 @@ async def _checked(request: Request, batch: BatchRequest, number: int, row: obje
     except Exception as error:  # noqa: BLE001 - one row must not end the others
         problem = as_problem(error)
         if problem.status >= 500:
-            # The message is not logged, as it may quote the answer.
+            # The message is not logged, because it may quote the answer.
             log.warning("A row could not be checked: %s", type(error).__name__)
         brief = problem.to_dict(trace_id="")["error"]
         del brief["trace_id"]  # the header X-Trace-ID of the response has it

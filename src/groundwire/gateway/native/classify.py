@@ -113,7 +113,7 @@ def _gated(needed: bool, confidence: float, label: str, ms: int) -> dict[str, An
 async def nli(
     request: Request, body: Annotated[models.NliRequest, Body(openapi_examples=_EXAMPLES[_NLI])]
 ) -> Response:
-    """Tell whether a hypothesis follows from a premise, with the model that explains findings.
+    """Let the model that explains findings tell whether a hypothesis follows from a premise.
 
     If the premise has more than 4,000 characters, the model reads only the lines that have most in
     common with the hypothesis; `premise_read` says which.

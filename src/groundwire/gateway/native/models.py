@@ -172,7 +172,7 @@ class NliRequest(ApiModel):
 
 
 class Stretch(ApiModel):
-    """A range of characters, in Unicode code points."""
+    """A range of characters, counted in Unicode code points; `end` is the first one after it."""
 
     start: int = Field(ge=0)
     end: int = Field(ge=1)

@@ -107,8 +107,8 @@ def _report(own: Verifications, body: models.VerifyRequest, scope: Scope) -> byt
 def _require_within_limits(request: Request, spans: list[Any]) -> None:
     """Check that the evidence in a request exceeds no limit of the gateway or of the tenant.
 
-    A check leaves out evidence beyond the limits. A verification must not: the claims that cite
-    this evidence would seem to cite nothing.
+    A check leaves out evidence beyond the limits. A verification is refused instead, because claims
+    that cite the missing evidence would seem to cite nothing.
 
     Raises:
         Problem, LimitExceededError: If there are too many pieces of evidence, or one is too long.

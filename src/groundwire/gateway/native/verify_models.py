@@ -40,18 +40,18 @@ class VerifyRequest(ApiModel, extra="forbid", strict=True):
 
     Attributes:
         answer: The answer, with citations such as `[S0]`.
-        max_claims: Limit on the claims that are verified; an answer with more is flagged.
+        max_claims: Limit on the claims that are verified; if there are more, `flagged` is true.
         claim_split: Whether claims end with sentences or with lines.
         default_target: The probability that a claim must reach with its evidence, and must not
             reach without it.
-        require_citations: Whether a claim that cites nothing is flagged for that.
+        require_citations: Whether a claim needs a citation to pass.
         context_mode: The evidence of a claim. cited: the spans that the claim cites; all: all
             spans; auto: the cited spans, or all if the claim cites none. The other values are
             aliases.
         citation_regex: The pattern of a citation, with a group `id`, in RE2's syntax.
         rule: The rule that decides whether a claim passes. signed: the claim must reach the target
-            with its evidence, and not without. kl: the evidence must bring enough information,
-            whether it speaks for the claim or against it.
+            with its evidence, and not without. kl: the evidence must move the claim's probability
+            by at least the required information, up or down.
         min_log_odds_gain: The gain that the evidence must add to the log-odds of a claim, in nats.
         units: The units of information.
         placeholder: The text in place of evidence when a claim is read without it.

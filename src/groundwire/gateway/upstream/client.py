@@ -111,8 +111,8 @@ class Upstreams:
         """Send a request, and return the response once its headers have arrived.
 
         If an upstream sends no valid response, or the status 429, 500, 502, 503 or 504, the next
-        upstream that serves the model is asked. Upstreams that are down and not due to be tried
-        again are left out, unless there are no others. If all fail, the last response is returned,
+        upstream that serves the model is asked. Without ``to``, upstreams that are down and not due
+        to be tried again are left out, unless all are. If all fail, the last response is returned,
         if there is one. If an upstream accepts the connection, but sends no response in time, no
         other upstream is asked.
 

@@ -53,14 +53,15 @@ def going_up(
 ) -> Pairs:
     """Return the caller's headers that an upstream may see, and the upstream's key if needed.
 
-    The gateway's own headers are left out, and so are headers with text that looks like a
-    key of the gateway.
+    Left out are cookies, headers about the connection or the host, those that the HTTP client
+    writes or that change the method, the gateway's own headers, and all headers with text that
+    looks like a key of the gateway.
 
     Args:
         headers: The headers of the caller.
         api_key: The configured key of the upstream, if any.
         passes_authorization: Whether credentials in ``headers`` are for the upstream. If so, they
-            win over ``api_key``; if not, they are left out.
+            are sent in place of ``api_key``; if not, they are left out.
         accept_encoding: Replaces the caller's Accept-Encoding; ``None`` keeps it.
         key_names: The headers in which ``api_key`` is sent.
 

@@ -9,8 +9,7 @@ from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.upstream.errors import Breakage, UpstreamBrokenError
 from groundwire.gateway.upstream.headers import coming_back
 
-#: While no bytes arrive, the connection is examined for an error each time this many seconds have
-#: passed.
+#: Seconds between two examinations of the connection for an error, while no bytes arrive.
 _LOOK_S = 1.0
 
 

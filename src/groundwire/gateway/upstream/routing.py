@@ -6,7 +6,7 @@ from random import Random
 
 from groundwire.config.upstreams import Upstream
 
-#: The pattern of an upstream that serves all models which no other upstream names.
+#: The pattern of an upstream that serves all models that no upstream names.
 EVERYTHING = "*"
 
 

@@ -173,14 +173,14 @@ def _document_piece(entry: Mapping[str, object], place: str) -> Iterator[Request
 
 
 def read_result(content: object, place: str, found: Content, call_id: str, tool: str) -> None:
-    """Read the result of a tool: each text becomes a piece, and other data becomes a piece of JSON.
+    """Read the result of a tool: add its texts to ``found``, and its other data as texts in JSON.
 
     An object is read as a part of a message if :func:`_is_part` finds that it is one. A list that
     contains such a part, or only strings, is read item by item. Other lists and objects are data.
     An empty result adds nothing, nor does a text that is ``null`` or has no letter or digit.
 
-    The pieces are added to ``found``, with the id of the call as their id. If ``call_id`` is empty,
-    their id is ``tool:`` and the name of the tool; if both are empty, they have no id.
+    The texts get the id of the call as their id. If ``call_id`` is empty, their id is ``tool:`` and
+    the name of the tool; if both are empty, they have no id.
     """
     id_, title = call_id or (f"tool:{tool}" if tool else ""), tool or None
     if content is None or content in ([], {}, ()):
@@ -267,12 +267,12 @@ def _text_of(part: object) -> object:
 
 
 def _result(text: str, place: str, id_: str, title: str | None) -> Iterator[RequestText]:
-    """Yield a tool's text as a piece; nothing if the text is ``null`` or has no letter or digit."""
+    """Yield a text of a tool result; nothing if it is ``null`` or has no letter or digit."""
     if text.strip() != "null" and any(map(str.isalnum, text)):
         yield from _piece(text, place, id_, title)
 
 
 def _piece(text: str, place: str, id_: str = "", title: str | None = None) -> Iterator[RequestText]:
-    """Yield a text as a piece; nothing if the text is blank."""
+    """Yield a text with its place, id and title; nothing if the text is blank."""
     if text.strip():
         yield RequestText(text=text, place=place, id=id_, title=title)

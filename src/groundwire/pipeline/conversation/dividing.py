@@ -106,7 +106,7 @@ class _Walk:
     # Methods that read one line.
 
     def _read_line(self, position: int) -> int:
-        """Read the line, label, block or material at a position; return the position after it."""
+        """Read the line, label, block or pasted text at a position, and return where it ends."""
         text = self._text
         line_end = end_of_line(text, position)
         start = position + len(text[position:line_end]) - len(text[position:line_end].lstrip())

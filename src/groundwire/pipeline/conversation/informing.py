@@ -61,7 +61,7 @@ class MessageParts:
 
 
 def read_message(message: Message, names: Names) -> MessageParts:
-    """Divide the running text of a message into its question and its evidence."""
+    """Divide a message into its question and its evidence, which includes its documents."""
     pieces = message.says
     text = _BETWEEN_PIECES.join(piece.text for piece in pieces)
     if (fields := _fields(message, text, names)) is not None:
@@ -98,7 +98,7 @@ def _without_noise(text: str) -> str:
 
 
 def asks_for_result(message: Message) -> bool:
-    """Return whether a user asks for results; the assistant's next message may contain them."""
+    """Return whether a user's message asks for results, which the next message may contain."""
     return message.is_user and any(_ASKS_FOR_RESULT.search(each.text) for each in message.says)
 
 
@@ -153,8 +153,9 @@ def _stems(texts: Iterable[str]) -> set[str]:
 def _fields(message: Message, text: str, names: Names) -> MessageParts | None:
     """Divide a message that ends with a JSON object whose keys name parts of a prompt.
 
-    Return ``None`` for any other message. An object with a question and an answer is an example
-    for the model, and is not divided.
+    The keys must name a question and evidence but no answer, only a question that ends with a
+    question mark or, outside of a user's message, only instructions and evidence. For any other
+    message, return ``None``.
     """
     if len(message.says) != 1 or (start := _OBJECT.search(text)) is None:
         return None

@@ -70,7 +70,7 @@ def may_hold_text(value: object) -> bool:
     """
     if isinstance(value, str):
         return not _NAME.fullmatch(value)
-    if value is None or isinstance(value, (int, float)):  # tested early: most values are such
+    if value is None or isinstance(value, (int, float)):  # the usual types, tested early
         return False
     match value:
         case Mapping():

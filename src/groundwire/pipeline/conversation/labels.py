@@ -11,7 +11,7 @@ _DECORATION = " \t\r#*_=-~|[]{}()<>`:.•«»%@+【】"
 _NUMBERING = " \t\r#*_[]{}<>-•0123456789.)("
 _MAX_NAME = 64
 _VISIBLE = re.compile(r"\S")
-#: Words in parentheses after a name, as in "Sources (do not mention them):".
+#: Matches words in parentheses after a name, as in "Sources (do not mention them):".
 _ASIDE = re.compile(r"\([^()]*\)")
 _MAX_WORDS = 10
 #: A question such as "Is that true?" is looked for in this many characters after a line or

@@ -60,7 +60,7 @@ class PastedMaterial:
         self._found = {each.start: each for each in found}
 
     def at(self, position: int) -> Material | None:
-        """Return the material that begins at the start of a line; ``None`` if there is none."""
+        """Return the material that begins at a position, the start of a line; else ``None``."""
         return self._found.get(position)
 
     def _groups(self) -> Iterator[list[_Line]]:
@@ -100,7 +100,7 @@ class PastedMaterial:
                 yield Material(part[0].start, part[-1].end, is_draft=True)
 
     def _without_ends(self, group: list[_Line]) -> list[_Line]:
-        """Return the lines of a group that are material, and not parts of a template around it."""
+        """Return the lines of a group that are material, without parts of a template around."""
         first = 0
         while first < len(group) and (group[first].kind == "blank" or self._is_above(group, first)):
             first += 1

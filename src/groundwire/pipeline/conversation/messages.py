@@ -77,7 +77,7 @@ def read_messages(
                 item.get("output"), f"{place}.output", message, id_, tools.get(id_, "")
             )
         elif role == "system" and str(item.get("name", "")).startswith("example_"):
-            pass  # OpenAI names messages with examples example_user and example_assistant
+            pass  # examples, which OpenAI names example_user or example_assistant, are not read
         elif role in (*_SYSTEM, "user"):
             where = f"{place}.content" if place.endswith("]") else place
             content.read_content(item.get("content"), where, message, tools)

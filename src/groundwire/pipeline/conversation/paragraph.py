@@ -1,4 +1,4 @@
-"""Tells which sentences of a prompt's paragraph ask, instruct or inform, and may be evidence."""
+"""Tells which sentences of a paragraph ask, instruct or inform, and which may be evidence."""
 
 from collections.abc import Iterator
 

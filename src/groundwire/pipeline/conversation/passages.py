@@ -23,8 +23,8 @@ _IDS, _TITLES = ("id", "index"), ("title", "name", "source", "filename", "url")
 def passages_of(inside: str, place: str, attributes: str) -> Iterator[RequestText]:
     """Divide a block into its items, such as ``<document>`` or ``<source>``.
 
-    A block that does not begin with an item is one passage. So is a block that has only tags with
-    its source or title and a tag with its content. Text between items is a passage too.
+    A block is one passage if it does not begin with an item, or if it has only tags with its source
+    or title and a tag with its content. Text between items is a passage too.
 
     ``inside`` is the text of the block, and ``attributes`` are those of its tag. All passages get
     the place of the block.

@@ -21,7 +21,7 @@ _METADATA_KEY = "grounding.sources"
 
 
 class SourceOrigin(StrEnum):
-    """The origins of a source. Sources that the caller names are used before any other."""
+    """The origins of a source. Sources that the caller names (the first two) are used first."""
 
     METADATA = "metadata"  # metadata["grounding.sources"], with which a caller asks for a check
     DOCUMENTS = "documents"  # the key "documents"; parts of type "grounding_source" not from users
@@ -192,7 +192,7 @@ def read_request(
 
 
 def _explicit(metadata: object, skipped: Counter[Skipped]) -> list[RequestText]:
-    """Return the sources in the metadata; count entries that are no texts in ``skipped``."""
+    """Return the sources in the metadata; count the other entries in ``skipped``."""
     if metadata is None:
         return []
     if not isinstance(metadata, Mapping):
@@ -233,7 +233,7 @@ def _sources_in_text(text: str) -> list[str]:
 
 
 def _latest_turn_first(messages: Iterable[Message]) -> list[RequestText]:
-    """Return all tool results: those of the last turn first, each turn in its order."""
+    """Return all tool results, the last turn first; results of one turn keep their order."""
     turns: list[list[RequestText]] = [[]]
     for message in messages:
         if message.begins_turn:

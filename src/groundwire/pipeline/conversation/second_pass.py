@@ -146,7 +146,7 @@ def settle_drafts(parts: list[PromptPart], text: str, drafts: list[int], code: l
 
 
 def without_examples(parts: list[PromptPart], pairs: AnsweredQuestions) -> Iterator[PromptPart]:
-    """Yield the parts; those in a question that the prompt answers itself become instructions.
+    """Yield the parts; examples (questions that the prompt answers itself) become instructions.
 
     Marked evidence stays evidence, unless the question has a context of its own.
     """

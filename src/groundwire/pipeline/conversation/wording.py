@@ -98,8 +98,8 @@ def wording_of(sentence: str, *, is_user: bool) -> Wording | None:
 
     Args:
         sentence: One sentence, or one line.
-        is_user: Whether a user wrote the sentence. A system message may say "we" in facts about a
-            company.
+        is_user: Whether a user wrote the sentence. If so, a sentence with "we" and no figure asks.
+            A system message may state facts about a company with "we".
     """
     words = _words(sentence)
     if not words:

@@ -30,27 +30,27 @@ _NTH = rf"{_DAY}(?:st|nd|rd|th)?"
 _YEAR = rf"(?:,?{SPACE}{{1,2}}(?:of{SPACE})?|,)[12][0-9]{{3}}(?![0-9\w]|[.,:][0-9]|-[0-9]{{1,2}}-)"
 _ENDS = r"(?![0-9\w]|[.,:][0-9])"
 
-#: A date such as "2015-03-31" or "2015/03/31".
+#: Pattern of a date such as "2015-03-31" or "2015/03/31".
 ISO = (
     r"(?P<iso>[12][0-9]{3}(?P<iso_mark>[-/])[01]?[0-9](?P=iso_mark)[0-3]?[0-9]"
     r"(?=T[0-9]|(?![-/\w]|\.[0-9])))"
 )
-#: A date such as "3/31/2015", "31.03.2015" or "3/31/15".
+#: Pattern of a date such as "3/31/2015", "31.03.2015" or "3/31/15".
 NUMERIC = (
     r"(?P<numeric>[0-3]?[0-9](?P<numeric_mark>[./-])[0-3]?[0-9](?P=numeric_mark)"
     r"(?:[12][0-9]{3}|[0-9]{2})(?![-/\w]|[.,][0-9]))"
 )
-#: A date such as "31 March 2015" or "4th of July".
+#: Pattern of a date such as "31 March 2015" or "4th of July".
 DAY_MONTH = (
     rf"(?P<day_month>{_NTH}(?:{SPACE}|-|{SPACE}of{SPACE})(?:{_MONTH}|{_LOWER_MONTH})"
     rf"(?:{_YEAR}|-[12][0-9]{{3}}(?!\w))?)"
 )
-#: A date such as "March 31, 2015", or a range such as "March 29-31".
+#: Pattern of a date such as "March 31, 2015", or of a range such as "March 29-31".
 MONTH_DAY = (
     rf"(?P<month_day>(?=[JFMASONDjfmasond])(?:{_MONTH}|(?!may|march){_LOWER_MONTH}){SPACE}{{1,2}}"
     rf"(?:the{SPACE})?{_NTH}(?:{SPACE}?[-–]{SPACE}?{_NTH}{_ENDS})?(?:{_YEAR}|{_ENDS}))"
 )
-#: A month such as "March 2015".
+#: Pattern of a month such as "March 2015".
 MONTH_YEAR = (
     rf"(?P<month_year>(?=[JFMASOND]){_MONTH}(?:,?{SPACE}(?:of{SPACE})?)[12][0-9]{{3}}{_ENDS})"
 )

@@ -34,7 +34,7 @@ class Match(IntEnum):
     DATE_PARTLY = 7  # the same year or month, but not the same date
     DATE_ABSENT = 8
     UNIT_MISSING = 9  # the same number, without a unit in the answer or in the evidence
-    DERIVED = 10  # can be computed from two numbers or years of the evidence, if it has few
+    DERIVED = 10  # can be computed from two numbers or years, if the evidence has few
 
 
 class QuantityIndex:

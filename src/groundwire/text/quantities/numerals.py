@@ -26,9 +26,9 @@ _GROUPED = (
     "|[0-9]{1,3}(?:[\u00a0\u2009\u202f][0-9]{3}){1,10}+(?![0-9])"
     "|[0-9]++)"
 )
-#: A number in digits: "-5", "$1,234.50", "1e6", "2½". The group of the decimals is not possessive,
-#: because in early versions of Python 3.11 a possessive group that does not match still consumes
-#: its first character, such as the full stop of "1889.".
+#: Pattern of a number in digits: "-5", "$1,234.50", "1e6", "2½". The group of the decimals is not
+#: possessive, because in early versions of Python 3.11 a possessive group that does not match still
+#: consumes its first character, such as the full stop of "1889.".
 NUMBER = rf"""
     (?P<number>
         (?P<sign>(?<![\w)\]%.-])[-−](?=[$€£¥₹₩.]?[0-9.]))?
@@ -38,14 +38,14 @@ NUMBER = rf"""
         (?(sign)(?!:[0-9]))
         (?P<vulgar>[½¼¾⅓⅔⅛])?
     )"""
-#: A fraction of one character: "½".
+#: Pattern of a fraction of one character: "½".
 VULGAR = "(?P<bare_vulgar>[½¼¾⅓⅔⅛])"
-#: A fraction of several characters: "1/2", "1 1/2", "9/4".
+#: Pattern of a fraction of several characters: "1/2", "1 1/2", "9/4".
 FRACTION = (
     rf"(?P<fraction>(?:[0-9]{{1,3}}(?:{SPACE}|-))?[0-9]{{1,2}}"
     r"[/⁄](?:2|3|4|8|16)(?![/\w]|[.,][0-9]))"
 )
-#: A height in feet and inches: 5'8".
+#: Pattern of a height in feet and inches: 5'8".
 HEIGHT = rf"(?P<height>[3-8]['’′]{SPACE}?(?:1[01]|[0-9])(?:[\"”″]|''))"
 
 

@@ -65,7 +65,7 @@ def _with_half_of_day(first: FoundQuantity, second: FoundQuantity) -> FoundQuant
 
 
 def _with_month(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
-    """Return the first end of "29-31 March 2015" as a date; unchanged if that is impossible."""
+    """Return the first end of "29-31 March 2015" as a date; unchanged if it cannot be a date."""
     left, date = first.quantity, second.quantity.value
     if not isinstance(date, tuple) or date[2] is None or first.raw not in range(1, 32):
         return first

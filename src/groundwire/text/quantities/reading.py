@@ -33,7 +33,7 @@ class FoundQuantity:
 
 @dataclass(frozen=True, slots=True)
 class QuantityReading:
-    """The quantities ``found`` at one place, often none; reading goes on at the offset ``end``."""
+    """The quantities ``found`` at an offset, often none; reading goes on at the offset ``end``."""
 
     end: int
     found: tuple[FoundQuantity, ...] = ()

@@ -12,7 +12,7 @@ CLOCK = (
     r"(?P<clock>[0-9]{1,2}:[0-9]{1,2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?Z?(?![:\w]|\.[0-9])"
     rf"|[0-9]{{1,2}}(?::[0-9]{{2}})?(?={SPACE}?(?i:[ap]\.?m)(?!\w)|{SPACE}o['’]clock))"
 )
-#: A time with a name: "noon", "midday" or "midnight".
+#: Pattern of a time with a name: "noon", "midday" or "midnight".
 NAMED = r"(?P<named>(?ai:noon|midnight|midday)(?!\w))"
 
 _MERIDIEM = re.compile(rf"{SPACE}?(?:([ap])(?:\.m\.?|m)(?!\w)|o['’]clock)", re.IGNORECASE)

@@ -23,8 +23,9 @@ class Stop(Enum):
 
     The conditions are for a next word that does not begin in lower case. With ``FULL`` the sentence
     ends, with ``NEVER`` it goes on. With ``UNLESS_NUMBER``, ``UNLESS_MONTH`` and ``UNLESS_INITIAL``
-    it ends unless the next word is a number (in digits or Roman), a German month or an initial.
-    With ``IF_STARTER`` it ends only if the next word often starts a sentence and is not an initial.
+    it ends unless the next word is, respectively, a number (in digits or Roman), a German month or
+    an initial. With ``IF_STARTER`` it ends only if the next word often starts a sentence and is not
+    an initial.
     """
 
     FULL = auto()

@@ -7,7 +7,7 @@ BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 #: Full stops, question and exclamation marks of Asian scripts; they end a sentence in most cases.
 STRONG = "。！？｡।॥؟۔"
 
-#: A letter or digit.
+#: Matches a letter or digit.
 ALNUM = re.compile(r"[^\W_]")
 LINE_BREAK = re.compile(f"[{BREAKS}]")
 

@@ -5,7 +5,7 @@ import re
 from groundwire.text.segment.characters import BACKTICKS, BREAKS, LINE_BREAK
 from groundwire.text.segment.view import UndecidedError, View
 
-# Greatest length of inline code in characters; backticks that are not closed within it are text.
+# Limit on the characters of inline code; backticks that are not closed within this limit are text.
 _MAX_CHARS = 200
 _MARK_OR_BREAK = re.compile(f"`+|[{BREAKS}]")
 
