@@ -106,7 +106,10 @@ def _checked(
     read = _READERS.get(path.partition("?")[0].removeprefix("/v1"))
     if read is None:
         return response
-    body = _request({**(asked.get("body") or {}), **(asked["options"].get("extra_json") or {})})
+    given = {**(asked.get("body") or {}), **(asked["options"].get("extra_json") or {})}
+    # The clients set arguments that the caller did not give to placeholders.
+    kinds = (str, int, float, list, tuple, Mapping)
+    body = {key: value for key, value in given.items() if isinstance(value, kinds)}
     if hasattr(response, "__anext__"):
         response._iterator = _awatch(response, response._iterator, partial(judge, body))
     elif hasattr(response, "__next__"):
@@ -143,6 +146,7 @@ class _Said:
 
     def __init__(self) -> None:
         self._choices: dict[int, dict[str, Any]] = {}
+        self._calls: dict[tuple[int, int | None], dict[str, str]] = {}
         self._whole: Data | None = None
 
     @property
@@ -157,14 +161,19 @@ class _Said:
         match event:
             case {"type": "response.completed" | "response.incomplete", "response": response}:
                 self._whole = _of_response(response)
-            case {"type": "content_block_start", "content_block": {"type": "text", "text": text}}:
+            case {"type": "content_block_start", "content_block": {"type": "tool_use"} as block}:
+                self._add_call(event["index"], name=block["name"])
+            case {"content_block": {"type": "text", "text": text}} | {
+                "delta": {"type": "text_delta", "text": text}
+            }:
                 self._add(0, {"content": text})
-            case {"type": "content_block_start", "content_block": {"type": "tool_use"} as call}:
-                self._add(0, {"tool_calls": [call]})
-            case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": text}}:
-                self._add(0, {"content": text})
+            case {"type": "content_block_delta", "delta": {"partial_json": arguments}}:
+                self._add_call(event["index"], arguments=arguments)
             case {"type": "message_delta", "delta": {"stop_reason": reason}}:
                 self._add(0, {}, reason)
+
+    def _add_call(self, index: int, **function: str) -> None:
+        self._add(0, {"tool_calls": [{"index": index, "function": function}]})
 
     def _add(self, index: int, delta: Data, finish: str | None = None) -> None:
         empty = {"content": [], "refusal": "", "tool_calls": []}
@@ -172,24 +181,18 @@ class _Said:
         message = choice["message"]
         message["content"] += [delta["content"]] if delta.get("content") else []
         message["refusal"] += delta.get("refusal") or ""
-        message["tool_calls"] += delta.get("tool_calls") or []
+        for piece in delta.get("tool_calls") or ():
+            place, said = (index, piece.get("index")), piece.get("function") or {}
+            if place not in self._calls:
+                self._calls[place] = {"name": "", "arguments": ""}
+                message["tool_calls"].append({"function": self._calls[place]})
+            for key in self._calls[place]:
+                self._calls[place][key] += said.get(key) or ""
         choice["finish_reason"] = finish or choice.get("finish_reason")
 
 
 def _data(model: Any) -> Any:  # noqa: ANN401 - a model of Pydantic
     return model.model_dump(mode="json", warnings=False)
-
-
-def _request(body: dict[str, Any]) -> Data:
-    """Return a request with its output format under ``response_format``, as in chat completions.
-
-    Arguments that the caller did not give, which the clients set to placeholders, are left out.
-    """
-    given = (str, int, float, list, tuple, Mapping)
-    body = {key: value for key, value in body.items() if isinstance(value, given)}
-    output = body.get("text") or body.get("output_config") or {}
-    wanted = output.get("format") or body.get("output_format")
-    return {**body, "response_format": wanted} if wanted else body
 
 
 def _of_response(response: Data) -> Data:

@@ -121,8 +121,15 @@ def test_frameworks_describe_tools_that_return_the_output(description: str) -> N
 def test_a_response_format_asks_for_json() -> None:
     assert read_form({"response_format": {"type": "json_object"}}).is_json
     flat = {"type": "json_schema", "schema": SCHEMA}
-    for wanted in (flat, {"type": "json_schema", "json_schema": {"schema": SCHEMA}}):
-        assert read_form({"response_format": wanted}).schema == SCHEMA
+    asked: dict[str, Any] = {"type": "json_schema", "json_schema": {"schema": SCHEMA}}
+    for body in (
+        {"response_format": flat},
+        {"response_format": asked},
+        {"text": {"format": flat}},
+        {"output_config": {"format": flat}},
+        {"output_format": flat},
+    ):
+        assert read_form(body).schema == SCHEMA
     assert not read_form({"response_format": {"type": "text"}}).is_json
 
 

@@ -646,6 +646,11 @@ def test_parts_of_tool_results_that_hold_no_text_are_lost_evidence() -> None:
     assert conversation.lost == {Reason.UNREAD_EVIDENCE: 2}
 
 
+def test_a_result_of_a_search_that_holds_no_text_is_lost_evidence() -> None:
+    found = read_request({"input": [{"type": "file_search_call", "results": [None, "330 m."]}]})
+    assert (found.is_explicit, found.lost) == (False, {Reason.UNREAD_EVIDENCE: 1})
+
+
 def test_what_is_not_used_is_not_lost() -> None:
     messages = [user("How tall?"), call("c", "look"), tool([IMAGE], "c")]
     used = read(*messages, metadata={"grounding.sources": ["330 m.", 7]})

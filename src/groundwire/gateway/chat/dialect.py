@@ -27,8 +27,7 @@ class Dialect(Protocol):
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a request in the form that the pipeline reads.
 
-        In the result, ``messages`` or ``input`` has the conversation, and ``response_format`` has
-        the format of the answer, if the request asks for one.
+        In the result, ``messages`` or ``input`` has the conversation.
         """
 
     def answers(self, data: Any) -> tuple[Answer, ...]:  # noqa: ANN401 - JSON data

@@ -67,14 +67,8 @@ class Messages:
     path = "messages"
 
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a request in the form that the pipeline reads.
-
-        An output format is put into ``response_format``.
-        """
-        wanted = body.get("output_config")
-        if not isinstance(wanted, Mapping):
-            wanted = {"format": body.get("output_format")}
-        return {**body, "response_format": wanted["format"]} if wanted.get("format") else body
+        """Return a request as it is: the pipeline reads requests of this API."""
+        return body
 
     def answers(self, data: Any) -> tuple[Answer, ...]:  # noqa: ANN401
         """Return the one answer in the body of a response: the text of all its text blocks."""

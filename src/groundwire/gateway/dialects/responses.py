@@ -39,12 +39,8 @@ class Responses:
 
         ``input`` is always set, since a request that names a stored prompt may have no ``input``.
         Fields that are ``null`` are left out, and so is ``messages``, which this API does not know.
-        An output format is put into ``response_format``.
         """
-        text = body.get("text")
-        wanted = text.get("format") if isinstance(text, Mapping) else None
         own = {key: value for key, value in body.items() if key != "messages" and value is not None}
-        own |= {"response_format": wanted} if wanted else {}
         return {"input": [], **own}
 
     def answers(self, data: Any) -> tuple[Answer, ...]:  # noqa: ANN401

@@ -41,7 +41,7 @@ class AnswerForm:
     """The form of the answer that a request asks for. Structured data is checked value by value.
 
     Attributes:
-        is_json: Whether the text of the answer must be JSON, because of ``response_format``.
+        is_json: Whether the text of the answer must be JSON, because the request asks for it.
         schema: The schema of the JSON; empty if none is known.
         final_tools: Name of a tool whose arguments are the final output → their schema. Calls of
             other tools are not answers.
@@ -56,12 +56,13 @@ class AnswerForm:
 
 
 def read_form(body: Mapping[str, Any], *, final_tools: frozenset[str] = frozenset()) -> AnswerForm:
-    """Read the form of the answer from the body of a chat request.
+    """Read the form of the answer from the body of a request.
 
+    The body is one of Chat Completions, of the Responses API or of the Messages API.
     ``final_tools`` has the names of tools whose arguments are the final output. Tools that follow
     the conventions of known frameworks are found without it.
     """
-    wanted = _mapping(body.get("response_format"))
+    wanted = _output_format(body)
     own = _mapping(wanted.get("json_schema")) or wanted
     tools = dict(_defined(body))
     known = final_tools.union(_FINAL_TOOLS)
@@ -79,6 +80,16 @@ def read_form(body: Mapping[str, Any], *, final_tools: frozenset[str] = frozense
             name: _schema(tools.get(name, {})) for name in (*final, *_forced(body, tools))
         },
     )
+
+
+def _output_format(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the output format, which each API has in a field of its own; empty if there is none.
+
+    The Messages API had it in ``output_format`` before it had ``output_config``.
+    """
+    named = [_mapping(body.get(key)).get("format") for key in ("text", "output_config")]
+    named += [body.get("output_format"), body.get("response_format")]
+    return next(filter(None, map(_mapping, named)), {})
 
 
 def _schema(tool: Mapping[str, Any]) -> Schema:

@@ -144,12 +144,13 @@ def _text_file(part: Mapping[str, object]) -> tuple[str, str | None] | None:
     return text, usable_name(file.get("filename")) or None
 
 
-def read_documents(documents: object, place: str, found: Content) -> None:
+def read_documents(documents: object, place: str, found: Content, unread: Skipped) -> None:
     """Add documents to ``found``: those beside the messages of a request, or results of a search.
 
     A document is a text or an object. The text of an object is in a field such as ``text``,
     ``content`` or ``snippet``, of the object's ``data`` or, if it has none, of the object itself.
-    If there is no such field, the text is the JSON of the data or object.
+    If there is no such field, the text is the JSON of the data or object. Other documents are
+    counted in ``found`` as ``unread``.
     """
     for entry, where in _parts(documents, place):
         if isinstance(entry, str):
@@ -157,7 +158,7 @@ def read_documents(documents: object, place: str, found: Content) -> None:
         elif isinstance(entry, Mapping):
             found.grounding += _document_piece(entry, where)
         else:
-            found.skipped[Skipped.SOURCE] += 1
+            found.skipped[unread] += 1
 
 
 def _document_piece(entry: Mapping[str, object], place: str) -> Iterator[RequestText]:

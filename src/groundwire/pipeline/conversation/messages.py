@@ -67,7 +67,8 @@ def read_messages(
             name = content.usable_name(item.get("name")) or tools.get(id_, "")
             content.read_result(item.get("content"), f"{place}.content", message, id_, name)
         elif kind == "file_search_call":
-            content.read_documents(item.get("results"), f"{place}.results", message)
+            unread = content.Skipped.RESULT_PART
+            content.read_documents(item.get("results"), f"{place}.results", message, unread)
             message.results, message.grounding = message.grounding, []
         elif str(kind).endswith("call_output") or (
             str(kind).endswith("_call") and "output" in item

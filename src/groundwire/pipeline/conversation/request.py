@@ -288,7 +288,8 @@ def _documents(
 ) -> list[RequestText]:
     """Return documents beside the messages, and grounding sources in messages not from users."""
     found = Content()
-    content.read_documents(content.items_of(body.get("documents")), "documents", found)
+    documents = content.items_of(body.get("documents"))
+    content.read_documents(documents, "documents", found, Skipped.SOURCE)
     skipped.update(found.skipped)
     return [
         *found.grounding,
