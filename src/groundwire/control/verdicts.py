@@ -6,12 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from itertools import combinations
-from typing import Annotated, NamedTuple, Self
-
-from pydantic import BeforeValidator
+from typing import NamedTuple, Self
 
 from groundwire.control.store.moments import now
-from groundwire.detection.values import SEVERITY, Label
+from groundwire.detection.values import Label
 
 
 class ReviewVerdict(StrEnum):
@@ -53,16 +51,6 @@ class WorstScore(NamedTuple):
     score: float
 
 
-def _scores(worst: object) -> object:
-    """Read the field ``worst``, in which earlier versions stored a single score, or null.
-
-    A single score counts as that of a contradiction.
-    """
-    if isinstance(worst, float):
-        return (WorstScore(Label.CONTRADICTED, SEVERITY[Label.CONTRADICTED], worst),)
-    return () if worst is None else worst
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckFacts:
     """Facts about the check of an answer, to estimate the share of right answers that are blocked.
@@ -90,7 +78,7 @@ class CheckFacts:
     revision: str
     score: str
     threshold: float
-    worst: Annotated[tuple[WorstScore, ...], BeforeValidator(_scores)]
+    worst: tuple[WorstScore, ...]
     is_complete: bool
     sample: float | None
     trace_id: str

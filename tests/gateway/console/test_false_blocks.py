@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import TypeAdapter
 
 from groundwire.control.verdicts import AnswerReview, CheckFacts, Mark, ReviewVerdict, WorstScore
 from groundwire.detection.values import DetectorInfo, Label, Score
@@ -136,14 +135,6 @@ def test_only_findings_whose_label_leads_to_a_block_count() -> None:
     of_contradictions = replace(labels, blocking=frozenset({CONTRADICTED}))
     assert of_contradictions.at(0.6).blocked.n == 20
     assert of_contradictions.at(0.7).blocked.n == 0
-
-
-def test_a_score_that_an_earlier_version_stored_counts_as_that_of_a_contradiction() -> None:
-    facts = TypeAdapter(CheckFacts)
-    stored = facts.dump_python(FACTS, mode="json")
-    assert facts.validate_python(stored | {"worst": 0.7}).worst == ((*CONTRADICTED, 0.7),)
-    assert facts.validate_python(stored | {"worst": None}).worst == ()
-    assert facts.validate_python(stored | {"worst": [["unsupported", 2, 0.7]]}).worst == scores(0.7)
 
 
 def test_what_was_not_read_in_full_is_blocked_where_the_policy_says_so() -> None:
