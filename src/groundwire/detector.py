@@ -21,6 +21,7 @@ from groundwire.engine.models import (
     EMBEDDERS,
     ENCODER,
     Manifest,
+    companion,
     find_model,
     find_reader,
     verify,
@@ -36,7 +37,7 @@ from groundwire.errors import (
     SettingError,
     UnknownModelError,
 )
-from groundwire.stream import ScoringSession, Stream
+from groundwire.stream import Filters, ScoringSession, Stream
 
 #: Default size of all caches of a detector together, in megabytes of 1,000,000 bytes.
 CACHE_MB = 128.0
@@ -110,8 +111,6 @@ class Detector:
             SettingError: If a setting is outside its range, or the backend does not support it.
         """
         self._backend = backend
-        self._min_words, self._min_probability = min_words, min_probability
-        self._max_answer_chars = max_answer_chars
         require_whole("min_words", min_words, 0)
         if not is_number(min_probability) or not 0 <= min_probability <= 1:
             raise SettingError("min_probability", min_probability, "between 0 and 1")
@@ -120,8 +119,8 @@ class Detector:
         require_whole("min_pieces", min_pieces, 1)
         if min_pieces > 1 and backend.score is Score.SIMILARITY:
             raise SettingError("min_pieces", min_pieces, f"1 with {backend.name}")
-        self._min_pieces = min_pieces
         require_whole("max_answer_chars", max_answer_chars, 1)
+        self._filters = Filters(min_words, min_probability, min_pieces, max_answer_chars)
         self._threads = n_threads(threads)
         self._has_cache = shared is not None
         self._shared = shared or SharedResources.of(self._threads, cache_mb=CACHE_MB, ttl_s=3600)
@@ -441,10 +440,7 @@ class Detector:
         return Stream(
             session,
             info,
-            min_words=self._min_words,
-            min_probability=self._min_probability,
-            min_pieces=self._min_pieces,
-            max_answer_chars=self._max_answer_chars,
+            filters=self._filters,
             answers=backend.answers,
             index_s=perf_counter() - started,
             source_ids=[source.id for source in sources],
@@ -525,6 +521,8 @@ def _embedded(name: str, manifest: Manifest | None, shared: SharedResources) -> 
     """Load a reader or, without a manifest, the similarity detector; check file hashes first."""
     verify(manifest or find_model())
     if manifest is not None:
+        if (small := companion(manifest)) is not manifest:
+            verify(small)
         return Reader.load(manifest, shared)
     from groundwire.engine.similarity_detector import SimilarityBackend
 

@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from time import perf_counter
 from typing import Protocol, Self
 
@@ -77,6 +78,16 @@ class Snapshot:
     clear_to: int
 
 
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Limits on what is checked and reported; :meth:`.Detector.load` describes each."""
+
+    min_words: int
+    min_probability: float
+    min_pieces: int
+    max_answer_chars: int
+
+
 class Stream:
     """Checks an answer while it arrives. Threads must not share a stream."""
 
@@ -85,10 +96,7 @@ class Stream:
         session: ScoringSession,
         info: DetectorInfo,
         *,
-        min_words: int,
-        min_probability: float,
-        min_pieces: int,
-        max_answer_chars: int,
+        filters: Filters,
         answers: AnswerCalibration | None,
         index_s: float,
         source_ids: Collection[str] = (),
@@ -96,20 +104,16 @@ class Stream:
         reads_english_only: bool = False,
     ) -> None:
         self._session, self._info = session, info
-        self._min_words, self._min_probability = min_words, min_probability
-        self._min_pieces, self._n_flagged = min_pieces, 0
-        self._max_answer_chars, self._answers = max_answer_chars, answers
+        self._filters, self._n_flagged, self._answers = filters, 0, answers
         self._reads_english_only = reads_english_only
         places = (f"S{place}" for place in range(len(source_ids)))
         self._segmenter = Segmenter([*source_ids, *places])
         origins = {origin.text: origin for origin in session.evidence.origins}
         texts = (f"{origin.title or ''}\n{text}" for text, origin in origins.items())
         self._finder = AsideFinder(texts, source_ids, question)
-        self._foreign_ids = frozenset(
-            origin.id
-            for origin in origins.values()
-            if reads_english_only and is_foreign(origin.text)
-        )
+        text_of = {origin.id: origin.text for origin in session.evidence.origins}
+        # Most sources are never the best evidence of a claim, so their language is not needed.
+        self._is_foreign_source = cache(lambda source_id: is_foreign(text_of[source_id]))
         # ``_n_chars`` is the number of characters so far, ``_judged_to`` the offset up to which
         # claims are judged, and ``_decided_to`` the offset up to which each segment is known to be
         # a claim or an aside (a part that claims nothing).
@@ -235,10 +239,10 @@ class Stream:
             )
 
     def _check_length(self) -> None:
-        if self._n_chars > self._max_answer_chars:
+        if self._n_chars > self._filters.max_answer_chars:
             self.close()
             raise LimitExceededError(
-                "answer", self._n_chars, self._max_answer_chars, "max_answer_chars"
+                "answer", self._n_chars, self._filters.max_answer_chars, "max_answer_chars"
             )
 
     def _take(self, segments: list[Segment], *, is_end: bool = False) -> list[Claim]:
@@ -326,7 +330,12 @@ class Stream:
         ):
             # The similarity detector compares whole claims, so the whole claim is marked.
             flagged = (FlaggedSpan(segment.start, segment.end, 1.0),)
-        kept = keep(flagged, text, min_words=self._min_words, min_probability=self._min_probability)
+        kept = keep(
+            flagged,
+            text,
+            min_words=self._filters.min_words,
+            min_probability=self._filters.min_probability,
+        )
         self._n_flagged += reduced.n_flagged
         claim = text[segment.start : segment.end]
         spans = tuple(self._span(span, scores, claim) for span in kept)
@@ -370,10 +379,10 @@ class Stream:
         """
         if not self._reads_english_only or scores.reason is not None:
             return False
-        if is_foreign(self.text[segment.start : segment.end]):
-            return True
         best = scores.evidence[:1]
-        return any(is_foreign(line.text) or line.source_id in self._foreign_ids for line in best)
+        return is_foreign(self.text[segment.start : segment.end]) or any(
+            is_foreign(line.text) or self._is_foreign_source(line.source_id) for line in best
+        )
 
     def _figures_alone(self, scores: ClaimScores) -> ClaimScores:
         """Return scores that flag only numbers and dates that differ from the evidence.
@@ -430,7 +439,7 @@ class Stream:
     def _has_too_few(self) -> bool:
         # A minimum of 1 removes no span. The similarity detector always has this minimum: it marks
         # whole claims, and flags no word pieces that could be counted.
-        return self._n_flagged < self._min_pieces and self._min_pieces > 1
+        return self._n_flagged < self._filters.min_pieces and self._filters.min_pieces > 1
 
     def _conclude(self, text: str) -> Detection:
         """Build the detection of the judged text, as if the answer ended there."""

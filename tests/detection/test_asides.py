@@ -148,7 +148,7 @@ def test_asides_do_not_depend_on_how_the_answer_was_cut(shape: shapes.Shape) -> 
         "Warm wishes from your bankrupt team.",
         "Your Pro support team.",  # may be the answer to "Who gives phone support?"
         "Table compiled from the files of the court (S0).",
-        "Table compiled from both documents (S0, S7).",  # no source has the id S7
+        "Table compiled from both documents (S0, S2).",  # no source has the id S2
         "It is free [S0].",
     ],
 )

@@ -2,12 +2,15 @@
 
 import hashlib
 import json
+import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from groundwire import Detector
 from groundwire.engine.models import (
     BASE_PACKAGE,
     READER_VARIABLE,
@@ -178,6 +181,16 @@ def test_a_variable_that_names_no_reader_is_told(
         ModelError, match="GROUNDWIRE_READER is 'similarity', which is not a reader"
     ):
         find_reader(name)
+
+
+def test_the_small_reader_beside_a_base_is_verified_too(
+    base: Manifest, model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = shutil.copytree(model_folder, tmp_path / "models" / "reader")
+    (small / "words.npz").write_bytes(b"other")
+    monkeypatch.setattr("groundwire.engine.models._ROOT", small.parent)
+    with pytest.raises(CorruptModelError, match=re.escape(str(small / "words.npz"))):
+        Detector.load(base.folder)
 
 
 def test_a_base_for_another_small_reader_is_refused(tmp_path: Path) -> None:

@@ -201,8 +201,12 @@ class Evidence:
         if lines and lines[0][0] < _LEAST_QUOTED:
             lines = self._lines(Query(query.ids, query.ids, query.weights), chosen)
         quoted = [line for line in lines if line[0] >= _LEAST_QUOTED] or lines[:1]
-        references = dict.fromkeys(self._reference(index, line) for _, index, line in quoted)
-        return tuple(references)[:most]
+        references: dict[EvidenceRef, None] = {}
+        for _, index, line in quoted:
+            if len(references) == most:
+                break
+            references[self._reference(index, line)] = None
+        return tuple(references)
 
     def _reference(self, index: int, line: PassageLine) -> EvidenceRef:
         source, start, end = self.origins[index], line.start, line.end

@@ -34,19 +34,11 @@ _SWITCH = re.compile(
 PASSAGE_RULES = 2
 
 
-class Pieces(Protocol):
-    """Word pieces of a text: ids ``(n,)`` and character ranges ``(n, 2)``."""
-
-    @property
-    def ids(self) -> NDArray[np.int32]: ...  # noqa: D102
-    @property
-    def offsets(self) -> NDArray[np.int32]: ...  # noqa: D102
-
-
 class WordPieces(Protocol):
     """A tokenizer: cuts texts into word pieces."""
 
-    def encode_batch(self, texts: Sequence[str]) -> Sequence[Pieces]: ...  # noqa: D102
+    def encode_ids(self, texts: Sequence[str]) -> Sequence[NDArray[np.int32]]:
+        """Return the ids of the word pieces of each text, shape ``(n,)``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,13 +180,13 @@ def _passages(title: str | None, lines: Sequence[Line], pieces: WordPieces) -> I
     repeats the last line of the passage before, if that line is short enough and has the same group
     and heading. A passage that continues a cut line repeats no line.
     """
-    encoded = [found.ids for found in pieces.encode_batch([line.reading for line in lines])]
+    encoded = pieces.encode_ids([line.reading for line in lines])
     crumbs: dict[str, NDArray[np.int32]] = {}
     packed = _Pack((0, ""), np.empty(0, np.int32))
     for line, ids in zip(lines, encoded, strict=True):
         if line.heading not in crumbs:
             text = " > ".join(part for part in (title, line.heading) if part)
-            found = pieces.encode_batch([text])[0].ids if text else np.empty(0, np.int32)
+            found = pieces.encode_ids([text])[0] if text else np.empty(0, np.int32)
             crumbs[line.heading] = found[:BREADCRUMB_PIECES]
         crumb = crumbs[line.heading]
         room, place = PASSAGE_PIECES - len(crumb), (line.group, line.heading)

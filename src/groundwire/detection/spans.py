@@ -84,16 +84,16 @@ def reduce_tokens(
         )
     if not len(values):
         return Reduction((), 0, 0.0)
-    highest = int(values.argmax())  # if there is a NaN, argmax returns its index
-    max_score = float(values[highest])
+    # Unlike argmax() and take(), these calls do not let another thread go first.
+    max_score = float(values.max())  # NaN if any score is
     if max_score != max_score:
         raise DetectionError(
-            f"The score of word piece {highest} is not a number, so this answer was not checked. "
-            "Check the model's files, and that its inputs have the types that it was exported with."
+            f"The score of word piece {np.isnan(values).argmax()} is not a number, so this answer "
+            "was not checked. Check the model's files, and that its inputs have the types that it "
+            "was exported with."
         )
-    flagged = (values >= lowest).nonzero()[0]
-    pieces = np.asarray(offsets).take(flagged, axis=0).tolist()
-    spans, n_flagged = _join(pieces, values.take(flagged).tolist(), text)
+    flagged = values >= lowest
+    spans, n_flagged = _join(np.asarray(offsets)[flagged].tolist(), values[flagged].tolist(), text)
     return Reduction(spans, n_flagged, max(0.0, max_score))
 
 
@@ -112,8 +112,7 @@ def _join(
         else:
             run = runs[-1]
             run[1] = end
-            if score > run[2]:
-                run[2] = score
+            run[2] = max(run[2], score)
         last = end
     return tuple(map(_as_span, runs)), n_flagged
 

@@ -85,9 +85,9 @@ class NeuralEmbedder:
         numbers of word pieces and scaled to length 1. For a text without word pieces, it is zero.
         """
         rows = np.zeros((len(texts), _DIMENSION), np.float32)
-        for row, found in zip(rows, self.pieces.encode_batch(texts), strict=True):
-            if len(found):
-                row[:] = self._vector(found.ids)
+        for row, ids in zip(rows, self.pieces.encode_ids(texts), strict=True):
+            if len(ids):
+                row[:] = self._vector(ids)
         return rows
 
     def _vector(self, ids: NDArray[np.int32]) -> NDArray[np.float32]:

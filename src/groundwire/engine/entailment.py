@@ -54,11 +54,7 @@ def entailment_labels(config: Mapping[str, Any]) -> tuple[int, ...]:
     return tuple(index for (index,) in found)
 
 
-NLI = Task(
-    why="it judges a hypothesis as a whole",
-    labels=entailment_labels,
-    suffix="-nli",
-)
+NLI = Task(why="it judges a hypothesis as a whole", labels=entailment_labels, suffix="-nli")
 
 
 class EntailmentModel:

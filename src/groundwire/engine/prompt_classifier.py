@@ -45,11 +45,7 @@ def needed_label(config: Mapping[str, Any]) -> tuple[int, ...]:
     return tuple(needed)
 
 
-PROMPTS = Task(
-    why="it judges a prompt as a whole",
-    labels=needed_label,
-    suffix="-gate",
-)
+PROMPTS = Task(why="it judges a prompt as a whole", labels=needed_label, suffix="-gate")
 
 
 class PromptClassifier:

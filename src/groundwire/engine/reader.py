@@ -317,7 +317,9 @@ class ReaderSession:
             return least_supported([self._cross_encoder_scores(part, everything) for part in parts])
         return least_supported(
             [
-                self._read_with_passages(part, everything, (), self._features(part, everything))
+                self._read_with_passages(
+                    part, everything, self._past(everything, ()), self._features(part, everything)
+                )
                 for part in parts
             ]
         )
@@ -360,18 +362,19 @@ class ReaderSession:
 
     def _scores(self, units: Sequence[_Unit]) -> ClaimScores:
         query = Query.of(np.concatenate([part.ids for part, _ in units]))
-        in_context = replace(self._query(*units[0]), main_ids=query.main_ids)
-        selections = [self.evidence.select(self._query(part, earlier)) for part, earlier in units]
+        queries = [self._query(part, earlier) for part, earlier in units]
+        in_context = replace(queries[0], main_ids=query.main_ids)
+        selections = [self.evidence.select(each) for each in queries]
         before = units[0][1][-1].text if units[0][1] else ""
-        # The rules run in another thread beside the model, which does not need their findings.
+        prepared = list(map(self._prepare, units, queries, selections))
+        # The rules run in another thread beside the model, which does not need their findings. They
+        # begin only now, because they would slow the preparation down: it needs the interpreter
+        # lock too, unlike the model.
         find_conflicts = run_beside(
             self._reader.shared.workers,
             partial(self._findings, units[0][0], query, selections, before),
         )
-        readings = [
-            self._score_part(part, earlier, selection)
-            for (part, earlier), selection in zip(units, selections, strict=True)
-        ]
+        readings = list(map(self._score_part, prepared))
         parts = [scores for scores, _ in readings]
         chosen = sorted({index for scores in parts for index in scores.chosen})
         self.attended.update(chosen)
@@ -427,8 +430,23 @@ class ReaderSession:
         before = earlier[-1].ids if earlier else None
         return Query.of(part.ids, question=self._question_ids, before=before)
 
+    def _prepare(self, unit: _Unit, query: Query, selection: Selection) -> "_PreparedPart":
+        """Gather what the reader's graph reads with a part of a claim."""
+        part, earlier = unit
+        context = [self._texts.encode(TextRole.QUESTION, ids) for ids in self._question_parts]
+        if self._reader.graph.sizes.recalls:
+            context += [self._texts.encode(TextRole.HISTORY, p.ids) for p in earlier]
+        return _PreparedPart(
+            part=part,
+            query=query,
+            selection=selection,
+            context=context,
+            past=self._past(selection.first, context),
+            features=self._features(part, selection.first),
+        )
+
     def _score_part(
-        self, part: ClaimPart, earlier: Sequence[ClaimPart], selection: Selection
+        self, prepared: "_PreparedPart"
     ) -> tuple[PartScores, tuple[NDArray[np.float32], ...]]:
         """Score a part of a claim with the passages of ``selection.first``.
 
@@ -438,24 +456,22 @@ class ReaderSession:
         Returns:
             The scores of all models together, and the logits for ``ClaimScores.logits``.
         """
-        context = [self._texts.encode(TextRole.QUESTION, ids) for ids in self._question_parts]
-        if self._reader.graph.sizes.recalls:
-            context += [self._texts.encode(TextRole.HISTORY, p.ids) for p in earlier]
-        features = self._features(part, selection.first)
+        part, selection, features = prepared.part, prepared.selection, prepared.features
         crossed = None
         if self._reader.cross is not None:
             both = tuple(sorted({*selection.first, *selection.second}))
-            crossed = self._read_with_lines(part, self._query(part, earlier), both, features)
+            crossed = self._read_with_lines(part, prepared.query, both, features)
         weights = self._reader.cross_weights
-        scores = self._read_with_passages(part, selection.first, context, features)
+        scores = self._read_with_passages(part, selection.first, prepared.past, features)
         mixed = scores.mixed_with(crossed, weights)
         if selection.second and self._is_doubted(mixed):
             # The better scores count: if only one of the two readings includes the passage with the
             # evidence, a true claim is scored as unsupported in the other.
             self._reader.counter.add(second_looks=1)
-            second = self._features(part, selection.second)
+            past = self._past(selection.second, prepared.context)
+            features = self._features(part, selection.second)
             scores = scores.piecewise_best(
-                self._read_with_passages(part, selection.second, context, second)
+                self._read_with_passages(part, selection.second, past, features)
             )
             mixed = scores.mixed_with(crossed, weights)
         if crossed is None:
@@ -466,6 +482,11 @@ class ReaderSession:
     def _is_doubted(self, scores: PartScores) -> bool:
         labels = self._reader.calibration.labels(scores.logits)
         return bool(1 - labels[:, 0].min() >= self._threshold)
+
+    def _past(self, chosen: Sequence[int], context: Sequence[KeysValues]) -> KeysValues:
+        """Join the keys and values of the passages ``chosen`` and of other texts."""
+        passages = self._texts.encode_passages([self.evidence.passages[i].ids for i in chosen])
+        return KeysValues.join([self._reader.graph.nothing, *passages, *context])
 
     def _features(self, part: ClaimPart, chosen: Sequence[int]) -> NDArray[np.int64]:
         """Compute the match features of a part for the passages ``chosen``, shape ``(n, 6)``."""
@@ -506,20 +527,13 @@ class ReaderSession:
         return scores
 
     def _read_with_passages(
-        self,
-        part: ClaimPart,
-        chosen: Sequence[int],
-        context: Sequence[KeysValues],
-        features: NDArray[np.int64],
+        self, part: ClaimPart, chosen: Sequence[int], past: KeysValues, features: NDArray[np.int64]
     ) -> PartScores:
         """Score a part of a claim with the reader's graph and the passages ``chosen``.
 
-        ``context`` has the keys and values of the question and of earlier claims. The part attends
-        to these texts and to the passages.
+        ``past`` has the keys and values of the texts that the part attends to.
         """
         reader = self._reader
-        passages = self._texts.encode_passages([self.evidence.passages[i].ids for i in chosen])
-        past = KeysValues.join([reader.graph.nothing, *passages, *context])
         codes = np.empty((len(part.ids) + 2, N_FEATURES), np.int64)
         codes[0] = codes[-1] = NEUTRAL
         codes[1:-1] = features
@@ -528,6 +542,27 @@ class ReaderSession:
         reader.counter.add(sentences_read=1, pieces_judged=len(part.ids))
         _require_finite(scores)
         return PartScores(scores.pieces, scores.sentence, tuple(chosen))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _PreparedPart:
+    """A part of a claim, with what the reader's graph reads with it.
+
+    Attributes:
+        part: The part.
+        query: The query of the part.
+        selection: The passages to read the part with.
+        context: Keys and values of the question and of earlier claims.
+        past: Keys and values of the passages ``selection.first`` and of ``context``.
+        features: Match features of the part for the passages ``selection.first``.
+    """
+
+    part: ClaimPart
+    query: Query
+    selection: Selection
+    context: Sequence[KeysValues]
+    past: KeysValues
+    features: NDArray[np.int64]
 
 
 def _require_finite(scores: RawScores) -> None:

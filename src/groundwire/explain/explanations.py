@@ -160,8 +160,11 @@ def _explained(
     threshold: float = THRESHOLD,
     entailment_threshold: float = ENTAILMENT_THRESHOLD,
 ) -> Explanation:
-    is_entailed = _is_entailed(verdict.entailment, entailment_threshold)
-    is_acquitted = is_entailed and not _differs(span, held)
+    found = verdict.entailment
+    is_entailed = found is not None and found.entailment >= entailment_threshold
+    # Models may overlook wrong numbers, dates, units and negations anywhere in the claim, and
+    # conflicts that rules find in the span.
+    is_acquitted = is_entailed and span.conflict is None and not differs(held)
     subtype = subtype_of(held)
     counterpart = find_counterpart(held, subtype)
     line = _line_of(counterpart, held)
@@ -215,19 +218,6 @@ def _judge(judge: JudgeEntailment, hypothesis: str, evidence: tuple[EvidenceRef,
     if not isinstance(entailment, Entailment):
         return _Verdict(reason=TypeError.__name__)
     return _Verdict(entailment)
-
-
-def _is_entailed(entailment: Entailment | None, threshold: float) -> bool:
-    return entailment is not None and entailment.entailment >= threshold
-
-
-def _differs(span: Span, held: Held) -> bool:
-    """Return whether a span's claim differs from the evidence in a way that models may overlook.
-
-    Models may overlook wrong numbers, dates, units and negations anywhere in the claim, and
-    conflicts that rules find in the span.
-    """
-    return span.conflict is not None or differs(held)
 
 
 def _label_of_fault(span: Span, entailment: Entailment | None, *, is_stated: bool) -> Label:

@@ -114,7 +114,7 @@ class Ranker:
         The first 120 word pieces of the claim are read, and the first 310 of all lines together.
         """
         texts = [held.claim, *held.lines]
-        claim, *lines = encoded = self._pieces.encode_batch([text.text for text in texts])
+        claim, *lines = encoded = [self._pieces.encode(text.text) for text in texts]
         room = [_LINE_PIECES - sum(map(len, lines[:n])) for n in range(len(lines))]
         found = self._encoder.states(
             claim.ids[:_CLAIM_PIECES],

@@ -41,7 +41,8 @@ MAX_CHARS = 2_000
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 #: Matches a word that only white space separates from the next word, unlike in a list of names.
 _FLOWING = re.compile(rf"(?<![\w'’.-])({_WORD.pattern})(?=[ \n]+\w)")
-_AT_START = re.compile(rf"(?:\A|(?<=[.!?:]\s))({_WORD.pattern})(?=[ \n]+\w)")
+#: The same at the start of a sentence, after the sentence before.
+_AT_START = re.compile(rf"[.!?:]\s({_WORD.pattern})(?=[ \n]+\w)")
 #: Lowest number of different common words of one other language at which a text counts as foreign.
 #: This limit separated sixty short texts in English and seven other languages without an error.
 _MIN_FOREIGN = 2
@@ -96,7 +97,8 @@ def is_foreign(text: str) -> bool:
     """
     text = unicodedata.normalize("NFC", text[:MAX_CHARS])
     flowing = _FLOWING.findall(text)
-    counted = {*filter(str.islower, flowing), *_AT_START.findall(text)}
+    first = flowing[:1] if _FLOWING.match(text) else []
+    counted = {*filter(str.islower, flowing), *first, *_AT_START.findall(text)}
     found = {word.casefold().replace("’", "'") for word in counted}
     n_english, is_short = len(found & WORDS["en"]), len(text) <= _SHORT_CHARS
     if len(found & _FOREIGN) + is_short <= 2 * n_english:

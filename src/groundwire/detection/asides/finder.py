@@ -24,7 +24,6 @@ _IMPORT = re.compile(
     r"(?:import|from|using|use|require|#include|package)\b[\w\s.,*{}'\"/@<>;:-]*|"
     r"(?:const|let|var)\s+\w+\s*=\s*require\(['\"][\w./@-]+['\"]\);?"
 )
-_POSITION = re.compile(r"[Ss]*(\d{1,9})")
 _CODE_WORDS = words("import from as using use require include package const let var")
 _IO = re.compile(
     r"(?:print|console\.log|puts|echo|println!?)[( ]\s*[A-Za-z_]+\s*\)?;?|"
@@ -38,7 +37,10 @@ class AsideFinder:
 
     def __init__(self, texts: Iterable[str], ids: Collection[str], question: str | None) -> None:
         """Make a finder for one answer, from the texts and ids of its sources, and the question."""
-        self._known, self._ids = KnownWords(texts, question or ""), frozenset(ids)
+        self._known, n = KnownWords(texts, question or ""), len(ids)
+        # Positions count from 0 or from 1, as in "[1]", but after an "S" only from 0.
+        positions = (*map(str, range(n + 1)), *(f"{s}{i}" for s in "Ss" for i in range(n)))
+        self._names = frozenset((*ids, *positions))
         self._phrases = Phrases(self._known)
         self._asks = bool(question)
         self._open: Segment | None = None
@@ -117,7 +119,7 @@ class AsideFinder:
             self._links |= {
                 link[2]
                 for citation in segment.citations
-                if self._names(citation.ids)
+                if self._names.issuperset(citation.ids)
                 for link in _LINK.finditer(answer, citation.start, citation.end)
             }
         leads_with_id = any(each.start == segment.start for each in segment.citations)
@@ -139,7 +141,7 @@ class AsideFinder:
         if shape.is_header:
             cells = [cell for each in text.split("|") if (cell := each.strip(MARKS))]
             return AsideKind.TABLE_HEADER if all(map(self._phrases.is_title, cells)) else None
-        if len(text) > _MAX_ASIDE_CHARS or not self._names(cited):
+        if len(text) > _MAX_ASIDE_CHARS or not self._names.issuperset(cited):
             return None
         kind = self._phrases.kind_of(text) or self._phrases.farewell(shape.text)
         if cited or (kind and not shape.is_item):
@@ -176,23 +178,15 @@ class AsideFinder:
         urls = [url.rstrip(".,;:") for url in _URL.findall(text)]
         rest = re.sub("[⁴-⁹¹²³^]", " ", _PLACE.sub(" ", _URL.sub(" ", text)))
         listed = WORD.findall(rest)
-        others = [word.casefold() for word in listed if not self._names([word])]
+        others = [word.casefold() for word in listed if word not in self._names]
         # An entry that names exactly one source, and has no comma, may have any web address, which
         # is taken for the address of that source. In other entries, each address must be in a
         # source, or in an earlier claim's citation.
         is_of_one = len(listed) - len(others) == 1 and "," not in text
         is_placed = is_of_one or all(url in self._links or self._known.writes(url) for url in urls)
-        if not is_placed or not self._names(cited) or len(others) > 12:
+        if not is_placed or not self._names.issuperset(cited) or len(others) > 12:
             return False
         return all(not asserts(word) and self._known.admits(word) for word in others)
-
-    def _names(self, ids: Iterable[str]) -> bool:
-        """Return whether each of ``ids`` is the id or the position of a source (``S0``, ``1``)."""
-        return all(
-            each in self._ids
-            or ((at := _POSITION.fullmatch(each)) is not None and int(at[1]) <= len(self._ids))
-            for each in ids
-        )
 
     def _is_plain_code(self, line: str) -> bool:
         """Return whether a line of code claims nothing.
