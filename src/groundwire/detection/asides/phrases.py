@@ -83,13 +83,15 @@ def _listed(found: re.Match[str]) -> str:
     return f"(?:{listed})"
 
 
-_COURTESY = _phrases("courtesies")
 _PHRASES = (
-    (AsideKind.GREETING, _COURTESY),
-    (AsideKind.GREETING, _phrases("greetings")),
-    (AsideKind.CLOSING, _phrases("closings")),
-    (AsideKind.INTRO, _phrases("intros")),
+    (AsideKind.GREETING, "courtesies"),
+    (AsideKind.GREETING, "greetings"),
+    (AsideKind.CLOSING, "closings"),
+    (AsideKind.INTRO, "intros"),
 )
+#: Matches a digit that is not in a source's id, such as "S2". A text with one is no listed phrase.
+#: The patterns of these phrases take 8 ms to compile, so they are compiled only for other texts.
+_FIGURE = re.compile(r"(?<![\dsS])\d")
 #: Matches negative words, such as "no" and "unable". Each phrase of the list ``absences`` has at
 #: least one such word. The pattern of these phrases takes 20 ms to compile, so it is compiled only
 #: when a text has such a word.
@@ -129,15 +131,15 @@ class Phrases:
         clauses = [
             part for each in _CLAUSE.split(text) if (part := each.strip(MARKS + ".!?…:,–—-()"))
         ]
-        kinds = [self._phrase_of(clause, asks=text.endswith("?")) for clause in clauses]
         end = ":" if ":" in text[-3:] else ""
-        if clauses and self.is_intro(clauses[-1] + end) and (end or len(clauses) > 1):
-            kinds = [
-                kind or (AsideKind.INTRO if self.is_intro(f"{clause}:") else None)
-                for kind, clause in zip(kinds, clauses, strict=True)
-            ]
-            kinds[-1] = AsideKind.INTRO
-        return kinds[-1] if kinds and all(kinds) else None
+        may_end_as_intro = bool(clauses) and bool(end or len(clauses) > 1)
+        ends_as_intro = may_end_as_intro and self.is_intro(clauses[-1] + end)
+        kind = None
+        for clause in clauses[:-1] if ends_as_intro else clauses:
+            kind = self._phrase_of(clause, asks=text.endswith("?"))
+            if kind is None and not (ends_as_intro and self.is_intro(f"{clause}:")):
+                return None
+        return AsideKind.INTRO if ends_as_intro else kind
 
     def farewell(self, text: str) -> AsideKind | None:
         """Return the kind of aside of a signed phrase; ``None`` for other texts.
@@ -150,8 +152,8 @@ class Phrases:
         return self.kind_of(first) if is_signed and first.rstrip().endswith(",") else None
 
     def _phrase_of(self, clause: str, *, asks: bool) -> AsideKind | None:
-        for kind, pattern in _PHRASES:
-            found = pattern.fullmatch(clause)
+        for kind, name in () if _FIGURE.search(clause) else _PHRASES:
+            found = _phrases(name).fullmatch(clause)
             groups = [group for group in found.groups() if group] if found else []
             if found and all(self._says_little(group, asks=asks) for group in groups):
                 return kind
@@ -169,7 +171,7 @@ class Phrases:
 
     def is_intro(self, text: str) -> bool:
         """Return whether a text only announces the text after it."""
-        lead = _COURTESY.match(text)
+        lead = _phrases("courtesies").match(text)
         bare = text[lead.end() :].lstrip(" ,!.—–-") if lead else text
         # Without a colon, "According to the firm, ..." is a statement: only "Here is" announces.
         if not (_INTRO if bare.rstrip(MARKS).endswith(":") else _HERE).match(bare):
