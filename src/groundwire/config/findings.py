@@ -93,7 +93,8 @@ def _refuses_most(
     """Return a message if a policy withholds most answers, right or wrong; else an empty text.
 
     The policy is that of a tenant with the settings ``own``; ``None`` means a tenant without
-    settings. ``plugins`` has the policies of the decisions that apply or may apply.
+    settings. ``plugins`` has the policies of those decisions (rules in the configuration) that may
+    apply to a request; ``None`` among them stands for no decision.
     """
     policy = resolve(config.policy, plugins=plugins, tenant=own)
     action = decide(policy, Outcome.HALLUCINATED, label=Label.UNSUPPORTED)

@@ -26,9 +26,11 @@ FEATURE_RULES = 2
 
 #: Limit on the neighbours on each side of a piece that line_support looks up in the evidence.
 _WINDOW = 12
-# Scores at which the code of _support_code changes. If lines have the piece, the code depends on
-# the best score of these lines (_COVERED), and on how far this score is below the best score of all
-# lines (_BEHIND). If no line has the piece, it depends on the best score of all lines (_ELSEWHERE).
+# Limits between the codes that _support_code gives a word piece of the claim. The score of a line
+# says how well the line fits the neighbours of the piece; see line_support. If any line has the
+# piece itself, the code depends on the best score of such lines (_COVERED), and on how far this
+# score is below the best score of all lines (_BEHIND). Otherwise, the code depends on the best
+# score of all lines (_ELSEWHERE).
 _COVERED = np.array([0.15, 0.3, 0.45, 0.65])
 _BEHIND = np.array([0.02, 0.1, 0.25])
 _ELSEWHERE = np.array([0.3, 0.55])

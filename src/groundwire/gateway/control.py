@@ -254,8 +254,8 @@ class ControlPlane:
 
         Raises:
             ConfigError: If the settings name a detector that is not available here, a threshold
-                that does not suit the detector, or the action ``repair`` although the model that
-                repairs need is not installed.
+                that does not suit the detector, or the action ``repair`` although the model for
+                repairs is not installed.
             ModelError: If the model of the chosen detector cannot be found.
         """
         if self.pipeline is not None:

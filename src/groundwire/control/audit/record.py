@@ -98,8 +98,9 @@ class Draft:
 class AuditRecord(Head):
     """A signed event of a chain, linked to the record before it.
 
-    ``event_id``, ``moment``, ``tenant``, ``type`` and ``trace_id`` repeat values of the line for
-    queries; long texts are cut. :mod:`~groundwire.control.audit.chain` says what is signed.
+    ``event_id``, ``moment``, ``tenant``, ``type`` and ``trace_id`` are copies of values in
+    ``line``, so that queries can search for them; long texts are cut in the copies.
+    :mod:`~groundwire.control.audit.chain` says what is signed.
 
     Attributes:
         writer: The id of the chain, 32 hexadecimal digits.
