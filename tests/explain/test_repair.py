@@ -74,6 +74,17 @@ def test_a_word_is_not_replaced_by_another_form_of_it() -> None:
     assert found.edits == ()
 
 
+def test_a_line_about_something_else_replaces_nothing_but_a_part_of_a_date() -> None:
+    detector = FixedDetector(contradicted=["ten hours", "20 May 2024"])
+    source, answer = "Its half-life is five hours.", "Caffeine is cleared after ten hours."
+    assert repair(detector, sources=[source], answer=answer).edits == ()
+    related = source.replace("Its", "Caffeine's")
+    found = repair(detector, sources=[related], answer=answer)
+    assert found.answer == "Caffeine is cleared after five hours."
+    found = repair(detector, sources=["Due: 10 May 2024."], answer="It starts on 20 May 2024.")
+    assert found.answer == "It starts on 10 May 2024."
+
+
 def test_words_with_combining_marks_stay_whole() -> None:
     detector, town = FixedDetector(contradicted=["Berlin"]), "Poznan\u0301"
     found = repair(detector, sources=[f"It stands in {town}."], answer="It stands in Berlin.")

@@ -143,11 +143,8 @@ def severity(
             contradiction is sure.
     """
     full = values.SEVERITY.get(label, 0)
-    is_sure = (
-        entailment is None
-        or entailment.of(label) >= threshold
-        or (is_stated and label is Label.CONTRADICTED)
-    )
+    is_plain = is_stated and label is Label.CONTRADICTED
+    is_sure = entailment is None or is_plain or entailment.of(label) >= threshold
     return full if is_sure else max(0, full - 1)
 
 
@@ -240,17 +237,15 @@ def _reference(span: Span, label: Label, fabricated: tuple[Reference, ...]) -> R
     as ``[S7]`` in "the tower is green [S7]".
     """
     touched = [found for found in fabricated if found.start < span.end and found.end > span.start]
-    if not touched and label is Label.UNSUPPORTED:
-        touched = list(fabricated)
-    return touched[0] if touched else None
+    others = fabricated if label is Label.UNSUPPORTED else ()
+    return next(iter((*touched, *others)), None)
 
 
 def _category(span: Span, label: Label, reference: Reference | None) -> Category:
     if reference is not None:
         return Category.FABRICATED_REFERENCE
     # A false positive, whose label is ``supported``, gets the category for the detector's label.
-    stands = span.label if label is Label.SUPPORTED else label
-    is_contradiction = stands is Label.CONTRADICTED
+    is_contradiction = (span.label if label is Label.SUPPORTED else label) is Label.CONTRADICTED
     return Category.CONTRADICTION if is_contradiction else Category.UNSUPPORTED_ADDITION
 
 
@@ -270,8 +265,7 @@ def _is_heading(line: EvidenceRef) -> bool:
 
 
 def _contains(place: EvidenceRef, part: EvidenceRef) -> bool:
-    is_inside = place.start <= part.start and part.end <= place.end
-    return is_inside and place.source_id == part.source_id
+    return place.source_id == part.source_id and place.start <= part.start <= part.end <= place.end
 
 
 def _line_of(counterpart: EvidenceRef | None, held: Held) -> ComparedText | None:

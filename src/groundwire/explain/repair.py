@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from groundwire.detection.any_detector import AnyDetector
 from groundwire.detection.comparison.aligned_span import ComparedText, Held
-from groundwire.detection.comparison.words import words_of
+from groundwire.detection.comparison.words import content_of, words_of
 from groundwire.detection.example import Example, SourceLike
 from groundwire.detection.values import (
     Claim,
@@ -297,12 +297,14 @@ class Mender:
     def edits(self, claim: Claim) -> list[Edit]:
         """Return edits after which nothing in a claim is marked, if each edit is probably right.
 
+        No words are taken from a line that has nothing else in common with the claim.
         Otherwise the result is empty, as it is for a claim with more than three marked spans.
         """
         # Ranking reads the claim once for each span, so claims with many spans are not ranked.
         fits = self.fits(claim) if len(claim.spans) <= _MOST_SPANS else []
         if not fits or not all(
-            self._is_right(features_of(fits[0], fits[1:], span, index=n))
+            _is_related(claim.text, fits[0].changes[n])
+            and self._is_right(features_of(fits[0], fits[1:], span, index=n))
             for n, span in enumerate(claim.spans)
         ):
             return []
@@ -361,11 +363,19 @@ class Mender:
         return [*best.values()]
 
 
+def _is_related(claim: str, change: Replacement) -> bool:
+    """Return whether the line with the new words has a content word of the rest of the claim.
+
+    It is enough that two content words stay, as in "10 May 2024" for "20 May 2024".
+    """
+    texts = claim, change.old, change.text, change.line
+    whole, old, new, line = (content_of(words_of(text)) for text in texts)
+    return bool((whole - old) & line) or len(old & new) > 1
+
+
 def _removal(detection: Detection, claim: Claim) -> list[Edit]:
-    if (taken := removable(detection, claim)) is None:
-        return []
-    start, end = taken
-    return [Edit(start=start, end=end, old=detection.answer[start:end], new="")]
+    places = filter(None, [removable(detection, claim)])
+    return [Edit(start=a, end=b, old=detection.answer[a:b], new="") for a, b in places]
 
 
 def _is_same(old: str, new: str) -> bool:

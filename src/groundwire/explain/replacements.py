@@ -59,6 +59,7 @@ class Replacement:
         old: The words that are replaced.
         text: The new words, from the evidence. They may be equal to the replaced words, if the
             evidence has these too.
+        line: The line with the new words.
         place: The place of the new words in a source; ``None`` if it is not known.
     """
 
@@ -66,6 +67,7 @@ class Replacement:
     end: int
     old: str
     text: str
+    line: str
     place: EvidenceRef | None
 
     def applied(self, claim: str) -> str:
@@ -126,7 +128,8 @@ def _replacement(claim: "_Text", part: "_Run", line: "_Text", run: "_Run") -> Re
         place = EvidenceRef(source_id=place.source_id, start=start, end=end, text=text)
     if part.start == 0 and claim.text[:1].isupper() and line.words[run.first].text.islower():
         text = text[:1].upper() + text[1:]
-    return Replacement(part.start, part.end, claim.text[part.start : part.end], text, place)
+    old = claim.text[part.start : part.end]
+    return Replacement(part.start, part.end, old, text, line.text, place)
 
 
 @dataclass(frozen=True, slots=True)
