@@ -9,8 +9,11 @@ compares with the right one, by words without inflection, and by values:
 * ``equivalent``: all that the supported wording has and the wrong one lacks is there, all that only
   the wrong wording has is gone, but other words differ;
 * ``removed``: the wrong wording is gone, and no word is there that the right answer lacks;
-* ``other``: words are there that the right answer lacks. They may be new errors: the output has
-  them, to be read;
+* ``part``: the right answer lacks only words of the wrong wording that were not replaced, so there
+  is no new error: "a worker from London" for "a worker from Leeds", where "a journalist from
+  London" is right;
+* ``other``: words are there that neither the right answer nor the wrong one has. They may be new
+  errors: the output has them, to be read;
 * ``kept``: the wrong wording is still there, though the repaired answer counts as grounded.
 
 Run it: ``python benchmarks/repair.py DATA --n 100 --out benchmarks/results/repair.json``
@@ -36,7 +39,7 @@ from groundwire.evaluation.intervals import wilson
 from groundwire.text.quantities import quantities
 from groundwire.text.segment import segment
 
-KINDS = ("equal", "equivalent", "removed", "other", "kept", "nothing")
+KINDS = ("equal", "equivalent", "removed", "part", "other", "kept", "nothing")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +82,9 @@ class Case:
         if not (found - right):
             return "removed" if missing else "equivalent"
         is_equivalent = right - wrong and not missing and not lost & (found - right)
-        return "equivalent" if is_equivalent else "other"
+        if is_equivalent:
+            return "equivalent"
+        return "other" if (found - right) - wrong else "part"
 
 
 def words(text: str) -> Counter[object]:

@@ -85,6 +85,19 @@ def test_a_line_about_something_else_replaces_nothing_but_a_part_of_a_date() -> 
     assert found.answer == "It starts on 10 May 2024."
 
 
+@pytest.mark.parametrize(
+    ("data", "old", "new"),
+    [
+        ('{"height": "330 m (1,083 ft)"}', "500 m", "330 m"),
+        ('{"height": "330 m", "architect": "Maria Schmidt"}', "Anna Berger", "Maria Schmidt"),
+    ],
+)
+def test_a_value_of_data_may_stand_alone(data: str, old: str, new: str) -> None:
+    answer = "The tower by Anna Berger has a height of 500 m."
+    found = repair(FixedDetector(contradicted=[old]), sources=[data], answer=answer)
+    assert found.answer == answer.replace(old, new)
+
+
 def test_words_with_combining_marks_stay_whole() -> None:
     detector, town = FixedDetector(contradicted=["Berlin"]), "Poznan\u0301"
     found = repair(detector, sources=[f"It stands in {town}."], answer="It stands in Berlin.")

@@ -366,11 +366,13 @@ class Mender:
 def _is_related(claim: str, change: Replacement) -> bool:
     """Return whether the line with the new words has a content word of the rest of the claim.
 
-    It is enough that two content words stay, as in "10 May 2024" for "20 May 2024".
+    It is enough that two content words stay, as in "10 May 2024" for "20 May 2024", or that the
+    line has nothing else, like a value of JSON data, but numbers and short units.
     """
     texts = claim, change.old, change.text, change.line
     whole, old, new, line = (content_of(words_of(text)) for text in texts)
-    return bool((whole - old) & line) or len(old & new) > 1
+    is_bare = all(len(word) < 3 or word.isdigit() for word in line - new)
+    return is_bare or bool((whole - old) & line) or len(old & new) > 1
 
 
 def _removal(detection: Detection, claim: Claim) -> list[Edit]:
