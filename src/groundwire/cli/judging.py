@@ -1,4 +1,7 @@
-"""Judges labelled answers for commands that score a detector: options, output file and progress."""
+"""Judges labelled answers for commands that score a detector.
+
+The module has the options of these commands, writes the results file and shows the progress.
+"""
 
 import shlex
 import sys

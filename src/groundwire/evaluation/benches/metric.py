@@ -173,7 +173,8 @@ def _accuracy(sums: Floats) -> Floats:
     return ratios(n - flagged - hallucinated + 2 * both, n)
 
 
-#: Name of a score, as in :attr:`Metric.name` → function that computes it.
+#: Name of a score → function that computes the score. The name of a metric contains such a name:
+#: "F1, QA" contains "F1".
 STATISTICS: Mapping[str, Statistic] = {
     "F1": f1,
     "accuracy": accuracy,

@@ -92,7 +92,8 @@ class Waiting(Guard):
         """Wait for the start of the gateway, unless the path is in :data:`.caller.OPEN`.
 
         Raises:
-            Problem: 503, if the start has failed or takes longer than ``PATIENCE_S`` seconds.
+            Problem: 503, if the start has failed, or this request has waited for ``PATIENCE_S``
+                seconds.
         """
         if scope["path"] not in OPEN:
             await self._readiness.wait()
