@@ -107,7 +107,7 @@ def _checked(
     if read is None:
         return response
     given = {**(asked.get("body") or {}), **(asked["options"].get("extra_json") or {})}
-    # The clients set arguments that the caller did not give to placeholders.
+    # For arguments that the caller left out, the clients pass placeholders, which are dropped here.
     kinds = (str, int, float, list, tuple, Mapping)
     body = {key: value for key, value in given.items() if isinstance(value, kinds)}
     if hasattr(response, "__anext__"):

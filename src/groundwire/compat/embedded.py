@@ -27,10 +27,10 @@ class ReadsAnswers(Protocol):
 
 
 class EmbeddedReader:
-    """The embedded reader with the interface of a loaded checkpoint.
+    """The embedded reader with the method ``read``, to be used in place of a loaded checkpoint.
 
-    It judges all of an answer, or raises an error, because the results of other detectors'
-    interfaces cannot say that a part was not checked.
+    It judges all of an answer, or raises an error. The results that are copied from other detectors
+    cannot say that a part was not checked.
     """
 
     def __init__(self, detector: "Detector", *, threshold: float) -> None:

@@ -17,7 +17,8 @@ from groundwire.text.quantities import QuantityIndex, quantities
 N_FEATURES = 6
 #: Number of codes of one feature. Feature 0 has the codes 0 to 23, feature 1 the codes 24 to 47...
 CODES = 24
-#: Codes of a special token of a claim: the first code of each feature.
+#: Codes of a word piece that is compared with nothing, such as the tokens [CLS] and [SEP] of a
+#: claim: the first code of each feature.
 NEUTRAL = tuple(range(0, N_FEATURES * CODES, CODES))
 #: Number of rows of the table of embeddings. The last row is zero, for pieces without features.
 TABLE_ROWS = N_FEATURES * CODES + 1

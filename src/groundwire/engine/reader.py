@@ -431,7 +431,10 @@ class ReaderSession:
         return Query.of(part.ids, question=self._question_ids, before=before)
 
     def _prepare(self, unit: _Unit, query: Query, selection: Selection) -> "_PreparedPart":
-        """Gather what the reader's graph reads with a part of a claim."""
+        """Prepare a part of a claim for scoring.
+
+        Its match features are computed, and the texts that it attends to are encoded.
+        """
         part, earlier = unit
         context = [self._texts.encode(TextRole.QUESTION, ids) for ids in self._question_parts]
         if self._reader.graph.sizes.recalls:

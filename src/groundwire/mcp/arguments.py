@@ -217,13 +217,16 @@ A = TypeVar("A", bound=ToolInput)
 def with_settings(
     model: type[A], settings: Mapping[str, Mapping[str, int]], usual: Mapping[str, Any]
 ) -> type[A]:
-    """Make a subclass of a model of arguments that also has settings of a verification.
+    """Make a subclass of ``model``, with an argument for each setting that an agent may choose.
 
-    The model checks the value of a setting only against this server's limits. The verification
+    The subclass checks the value of a setting only against this server's limits. The verification
     itself parses the value.
 
-    ``settings`` has this server's limits for each argument, as keys of JSON Schema; ``usual`` has
-    the default values.
+    Args:
+        model: The model of the other arguments.
+        settings: Name of a setting of a verification → this server's limits on its value, as keys
+            of JSON Schema.
+        usual: Default values of the settings; in the subclass, the default model is ``None``.
     """
     fields: dict[str, Any] = {}
     for name, bounds in settings.items():

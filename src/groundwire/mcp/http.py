@@ -39,8 +39,8 @@ class Access:
         token_hash: SHA-256 of the token; ``None`` if no token is needed.
         hosts: Values that the header Host may have, with any port. If ``is_local``, the names of
             this machine are accepted too.
-        origins: Values that the header Origin may have, if a request has that header. If
-            ``is_local``, the origins of this machine are accepted too.
+        origins: Values that the header Origin may have, with any port, if a request has that
+            header. If ``is_local``, the ``http`` origins of this machine are accepted too.
         is_local: Whether the server can be reached from this machine only.
     """
 

@@ -230,8 +230,8 @@ def _edits(
     """Return the changes that repaired an answer; words are ``None`` if only hashes are kept."""
     quotes = Quotes(keeping, max_chars=MAX_CHARS)
     old = quotes.read(detection.answer)
-    # New words may be part of a longer text that is redacted in their source, so they are quoted
-    # from the redacted source.
+    # The new words may be only a part of something to redact, such as half of an e-mail address,
+    # which would not be recognised alone. So they are quoted from the redacted source.
     sources = {each.id: each.text for each in answer.context.conversation.sources}
     read = cache(quotes.read)
     return tuple(

@@ -124,7 +124,8 @@ def facts_of(record: FoundRecord) -> CheckFacts:
 def labelled_row(record: FoundRecord, reviews: Sequence[AnswerReview]) -> dict[str, Any] | None:
     """Make the row of a labelled answer, for ``groundwire evaluate``.
 
-    Return ``None`` if the reviewers disagree, or people cannot judge the answer any more.
+    Return ``None`` if the reviewers disagree, or the stored detail is missing or does not suffice
+    to judge the answer; see :func:`doubt_of`.
     """
     detail, spans = record.detail, agreed_spans(reviews)
     if detail is None or spans is None or doubt_of(detail) is None:

@@ -1,8 +1,9 @@
 """Server-sent events: divides a stream of bytes into events, and encodes events.
 
 The format is that of the HTML standard
-(https://html.spec.whatwg.org/multipage/server-sent-events.html, section 9.2.6). Libraries for
-this format return only decoded fields, but a proxy has to forward an event byte for byte.
+(https://html.spec.whatwg.org/multipage/server-sent-events.html, sections 9.2.5 and 9.2.6).
+Libraries for this format return only decoded fields, but a proxy has to forward an event byte for
+byte.
 """
 
 import json

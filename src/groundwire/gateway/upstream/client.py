@@ -53,7 +53,8 @@ class Tracer(Protocol):
     ) -> AbstractContextManager[object]:
         """Make a trace span that lasts until the response begins.
 
-        Headers with which the upstream can continue the trace are added to ``headers``.
+        In ``headers``, the trace headers of the client are replaced by those of the new span, so
+        that the upstream can continue the trace.
         """
 
 
