@@ -29,8 +29,8 @@ pytestmark = pytest.mark.merge
 SOURCED = {"metadata": {"grounding.sources": ["The tower was opened in 1889. It is 330 m tall."]}}
 BAD = ["The tower was", " opened in 19", "50. It is", " 330 m tall."]
 REPAIRED = "The tower was opened in 1889. It is 330 m tall."
-#: A wrong sentence that no words of the evidence make right.
-UNREPAIRABLE = ["The tower is 330 m tall. Ann", f" wrote of {WRONG} tin foxes."]
+#: A wrong sentence that no words of the evidence make right, and that cannot go: it is alone.
+UNREPAIRABLE = ["Ann wrote", f" of {WRONG} tin foxes."]
 MODES = {
     "sentence": "check: {action: repair}",
     "deferred": "check: {action: repair}\ngateway: {release: deferred}",

@@ -250,7 +250,10 @@ def print_config(
 
 
 def describe(backend: "Backend") -> list[str]:
-    """Describe the server's verifier and its evidence, line by line."""
+    """Return the lines that describe the server at its start.
+
+    They say which verifier is used, what leaves this machine, and whether evidence is stored.
+    """
     from groundwire.render.html import render_text
 
     return render_text("mcp_start.txt", backend=backend, environ=os.environ).split("\n")

@@ -155,7 +155,8 @@ class RuleReader:
     def rules(self) -> SignalRules:
         """Return the rules of all signals.
 
-        Domains and languages that decisions name without a definition get built-in rules.
+        Languages, and domains other than "general", that decisions name without a definition get
+        built-in rules. "general" means that no other domain applies, so it needs no rule.
         """
         for used in self._used:
             rules, name = self._rules[used.type], used.name

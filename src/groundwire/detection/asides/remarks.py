@@ -1,4 +1,4 @@
-"""Decides by a text's form how sure a model must be that the text claims nothing."""
+"""Decides by a text's form how sure a model must be that a text claims nothing, to be a remark."""
 
 import re
 

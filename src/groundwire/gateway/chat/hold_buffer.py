@@ -343,7 +343,10 @@ def _without_spelling(chunk: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _divided(chunk: Mapping[str, Any], part: DeltaPart) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide a chunk with one choice into a chunk to send with its text, and one to hold back."""
+    """Divide a chunk with one choice into its text, with fields that go along, and the rest.
+
+    The rest, such as ``finish_reason``, is held back longer.
+    """
     choice, delta = part.choice, part.choice.get("delta")
     early, rest = _divided_delta(delta or {})
     logprobs, finish = choice.get("logprobs"), choice.get("finish_reason")

@@ -35,8 +35,8 @@ def divide(text: str, *, is_user: bool, names: Names | None = None) -> tuple[Pro
 
     Args:
         text: The text of a message to the model.
-        is_user: Whether a user wrote the message, which then asks something. Other messages, such
-            as those of the system, instruct.
+        is_user: Whether a user wrote the message. Text that is no evidence then asks something; in
+            other messages, such as those of the system, it instructs.
         names: The known names of parts, such as "Context"; ``None``: the names in ``words.txt``.
     """
     return _Walk(text, is_user=is_user, names=names or Names()).parts()
