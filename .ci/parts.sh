@@ -102,6 +102,10 @@ node_host() { # Portkey's gateway; without npm, its tests are skipped and say so
   fi
 }
 
+javascript_tests() { # environment: the package for Node with the AI SDK as package-lock.json pins it, and the gateway from there
+  (cd "$work/tests/packages/js" && PATH=$work/$1/bin:$PATH bash -c "npm ci --no-audit --no-fund && npm test")
+}
+
 in_tests() { (cd "$work/tests" && "$@"); }
 
 build() { # the wheel comes from the source distribution, so both are complete
