@@ -113,7 +113,7 @@ class Stream:
         self._finder = AsideFinder(texts, source_ids, question)
         text_of = {origin.id: origin.text for origin in session.evidence.origins}
         # Most sources are never the best evidence of a claim, so their language is not needed.
-        self._is_foreign_source = cache(lambda source_id: is_foreign(text_of[source_id]))
+        self._is_foreign_source = cache(lambda source_id: is_foreign(text_of.get(source_id, "")))
         # ``_n_chars`` is the number of characters so far, ``_judged_to`` the offset up to which
         # claims are judged, and ``_decided_to`` the offset up to which each segment is known to be
         # a claim or an aside (a part that claims nothing).

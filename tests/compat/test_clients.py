@@ -15,8 +15,6 @@ from groundwire.compat.clients import AnswerWithheldError
 from groundwire.compat.verdict import HostVerdict
 from tests.compat.hosts.facts import QUESTION, RIGHT, TOWER, WRONG
 from tests.gateway.dialects.spoken import Chat, Messages, Responses, Spoken
-from tests.gateway.dialects.test_structured import ToolMessages
-from tests.gateway.test_structured_answers import FORCED, call_events
 from tests.gateway.wire import Script, ScriptedUpstream, completion
 
 pytestmark = pytest.mark.merge
@@ -170,34 +168,6 @@ def test_the_worst_choice_counts_and_tool_calls_are_no_answer(
     assert said.groundwire.passed is False
     called: Any = client.chat.completions.create(**PROMPT)
     assert not called.groundwire.is_due
-
-
-HEIGHTS = {330: True, 500: False}
-
-
-def test_final_arguments_are_checked_in_streams_of_chat_completions(
-    server: ScriptedUpstream, pipeline: Pipeline
-) -> None:
-    client: Any = groundwire.wrap(openai_client(server), pipeline=pipeline)
-    for metres, is_right in HEIGHTS.items():
-        server.script(Script.sse(call_events(f'{{"metres": {metres}}}')))
-        stream = client.chat.completions.create(**PROMPT, **FORCED, stream=True)
-        assert list(stream)
-        assert stream.groundwire.passed is is_right
-
-
-def test_final_arguments_are_checked_in_streams_of_messages(
-    server: ScriptedUpstream, pipeline: Pipeline
-) -> None:
-    api = ToolMessages()
-    client: Any = groundwire.wrap(anthropic_client(server), pipeline=pipeline)
-    user = {"role": "user", "content": QUESTION}
-    asked = {"model": "m", "max_tokens": 9, "system": ASKED[0]["content"], "messages": [user]}
-    for metres, is_right in HEIGHTS.items():
-        server.script(Script.sse(api.events(['{"metres":', f" {metres}}}"])))
-        stream = client.messages.create(**asked, **api.form, stream=True)
-        assert list(stream)
-        assert stream.groundwire.passed is is_right
 
 
 class Height(BaseModel):

@@ -52,6 +52,16 @@ def test_its_threshold_is_a_similarity_in_a_namespace_of_its_own(
         hashed.detect(sources=[TOWER], answer=TOWER, operating_point="recall")
 
 
+def test_evidence_may_come_from_a_source_whose_passages_are_those_of_another(
+    neural: Detector,
+) -> None:
+    fact = "Tickets to the second floor cost 20 euros for every adult visitor."
+    first = f"The tower in Paris is 330 metres tall and painted brown. {fact}"
+    second = f"{first}\n\nЭта башня находится в городе Париже и очень высокая."
+    found = neural.detect(sources=[first, second], answer=fact)
+    assert [claim.similarity for claim in found.claims] == [pytest.approx(1, abs=1e-3)]
+
+
 def test_similarity_is_the_neural_one() -> None:
     with Detector.load("similarity:neural", threads=1) as loaded:
         assert loaded.info.name == "similarity"

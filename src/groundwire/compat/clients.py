@@ -146,7 +146,6 @@ class _Said:
 
     def __init__(self) -> None:
         self._choices: dict[int, dict[str, Any]] = {}
-        self._calls: dict[tuple[int, int | None], dict[str, str]] = {}
         self._whole: Data | None = None
 
     @property
@@ -161,19 +160,14 @@ class _Said:
         match event:
             case {"type": "response.completed" | "response.incomplete", "response": response}:
                 self._whole = _of_response(response)
-            case {"type": "content_block_start", "content_block": {"type": "tool_use"} as block}:
-                self._add_call(event["index"], name=block["name"])
-            case {"content_block": {"type": "text", "text": text}} | {
-                "delta": {"type": "text_delta", "text": text}
-            }:
+            case {"type": "content_block_start", "content_block": {"type": "text", "text": text}}:
                 self._add(0, {"content": text})
-            case {"type": "content_block_delta", "delta": {"partial_json": arguments}}:
-                self._add_call(event["index"], arguments=arguments)
+            case {"type": "content_block_start", "content_block": {"type": "tool_use"} as call}:
+                self._add(0, {"tool_calls": [call]})
+            case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": text}}:
+                self._add(0, {"content": text})
             case {"type": "message_delta", "delta": {"stop_reason": reason}}:
                 self._add(0, {}, reason)
-
-    def _add_call(self, index: int, **function: str) -> None:
-        self._add(0, {"tool_calls": [{"index": index, "function": function}]})
 
     def _add(self, index: int, delta: Data, finish: str | None = None) -> None:
         empty = {"content": [], "refusal": "", "tool_calls": []}
@@ -181,13 +175,7 @@ class _Said:
         message = choice["message"]
         message["content"] += [delta["content"]] if delta.get("content") else []
         message["refusal"] += delta.get("refusal") or ""
-        for piece in delta.get("tool_calls") or ():
-            place, said = (index, piece.get("index")), piece.get("function") or {}
-            if place not in self._calls:
-                self._calls[place] = {"name": "", "arguments": ""}
-                message["tool_calls"].append({"function": self._calls[place]})
-            for key in self._calls[place]:
-                self._calls[place][key] += said.get(key) or ""
+        message["tool_calls"] += delta.get("tool_calls") or []
         choice["finish_reason"] = finish or choice.get("finish_reason")
 
 

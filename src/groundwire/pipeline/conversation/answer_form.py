@@ -88,7 +88,7 @@ def _output_format(body: Mapping[str, Any]) -> Mapping[str, Any]:
     The Messages API had it in ``output_format`` before it had ``output_config``.
     """
     named = [_mapping(body.get(key)).get("format") for key in ("text", "output_config")]
-    named += [body.get("output_format"), body.get("response_format")]
+    named = [body.get("response_format"), *named, body.get("output_format")]
     return next(filter(None, map(_mapping, named)), {})
 
 
