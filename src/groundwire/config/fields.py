@@ -74,7 +74,8 @@ class TableField:
 
     Attributes:
         name: Groundwire's name of the field.
-        kind: The type of the field's value; ``None``: the value is kept as a part of the document.
+        kind: The type of the field's value; ``None`` if the value is not read here, but returned
+            as a :data:`.document.Part`.
         aliases: Other names of the field, such as HaluGate's.
         is_required: Whether the table must have the field.
     """

@@ -24,7 +24,7 @@ class Normalization:
 
 @dataclass(frozen=True, slots=True)
 class IdMap:
-    """Maps the ids that one answer writes to spans (passages of evidence).
+    """Maps each id that an answer writes in its citations to the id of a span of evidence.
 
     Attributes:
         known: Ids of the spans.

@@ -168,7 +168,8 @@ class FirstStart:
 
     Attributes:
         tenant_key: The first key of the tenant ``default``; ``None`` if none was made.
-        admin_key: The first key with the role admin; ``None`` if none was made.
+        admin_key: A key with the role admin, made because there was no valid one; ``None`` if none
+            was made.
     """
 
     tenant_key: NewKey | None = None
