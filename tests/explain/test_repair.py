@@ -86,15 +86,12 @@ def test_a_line_about_something_else_replaces_nothing_but_a_part_of_a_date() -> 
 
 
 @pytest.mark.parametrize(
-    ("data", "old", "new"),
-    [
-        ('{"height": "330 m (1,083 ft)"}', "500 m", "330 m"),
-        ('{"height": "330 m", "architect": "Maria Schmidt"}', "Anna Berger", "Maria Schmidt"),
-    ],
+    ("line", "old", "new"),
+    [("1,879 m (6,165 ft)", "500 m", "1,879 m"), ("Maria Schmidt", "Anna Berger", "Maria Schmidt")],
 )
-def test_a_value_of_data_may_stand_alone(data: str, old: str, new: str) -> None:
+def test_a_value_may_stand_alone_in_its_line(line: str, old: str, new: str) -> None:
     answer = "The tower by Anna Berger has a height of 500 m."
-    found = repair(FixedDetector(contradicted=[old]), sources=[data], answer=answer)
+    found = repair(FixedDetector(contradicted=[old]), sources=[line], answer=answer)
     assert found.answer == answer.replace(old, new)
 
 
