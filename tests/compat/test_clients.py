@@ -14,8 +14,9 @@ from groundwire import Detector, Pipeline
 from groundwire.compat.clients import AnswerWithheldError
 from groundwire.compat.verdict import HostVerdict
 from tests.compat.hosts.facts import QUESTION, RIGHT, TOWER, WRONG
-from tests.gateway.dialects.spoken import Chat, Messages, Responses, Spoken
-from tests.gateway.wire import Script, ScriptedUpstream, completion
+from tests.gateway.completions import DONE, completion, event
+from tests.gateway.dialects.spoken import Chat, Messages, Responses, Spoken, named
+from tests.gateway.wire import Script, ScriptedUpstream
 
 pytestmark = pytest.mark.merge
 pytest.importorskip("openai", minversion="3.0")
@@ -172,6 +173,80 @@ def test_the_worst_choice_counts_and_tool_calls_are_no_answer(
 
 class Height(BaseModel):
     metres: int
+
+
+def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+    """A chunk of a streamed chat completion."""
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    head = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    return {**head, "choices": [choice]}
+
+
+def pieces_of_a_call(*pieces: Any) -> list[bytes]:  # noqa: ANN401
+    """A streamed call of the tool ``final_result``, whose name some servers repeat."""
+    calls = [
+        {"index": 0, "id": "1", "type": "function", "function": {"name": name, "arguments": piece}}
+        for name, piece in zip(["final_result", *["", "final_result"] * 9], pieces, strict=False)
+    ]
+    said = [event(chunk({"tool_calls": [call]})) for call in calls]
+    return [*said, event(chunk({}, "tool_calls")), DONE]
+
+
+@pytest.mark.parametrize("pieces", [['{"metres"', ": 5", "00}"], [{"metres": 500}]])
+def test_the_arguments_of_a_final_tool_are_checked_in_a_stream(
+    server: ScriptedUpstream, pipeline: Pipeline, pieces: list[Any]
+) -> None:
+    server.otherwise(Script.sse(pieces_of_a_call(*pieces)))
+    tool: Any = {"type": "function", "function": {"name": "final_result", "parameters": {}}}
+    client: Any = groundwire.wrap(openai_client(server), pipeline=pipeline)
+    forced = {"type": "function", "function": {"name": "final_result"}}
+    stream = client.chat.completions.create(**PROMPT, tools=[tool], tool_choice=forced, stream=True)
+    assert list(stream)
+    assert stream.groundwire.passed is False
+    assert "500" in stream.groundwire.reason
+
+
+def test_the_input_of_a_final_tool_is_checked_in_a_streamed_message(
+    server: ScriptedUpstream, pipeline: Pipeline
+) -> None:
+    api = Messages()
+    begun, ping, *_, delta, stop = api.data([])
+    block = {"type": "tool_use", "id": "1", "name": "final_result", "input": {}}
+    parts = [{"type": "input_json_delta", "partial_json": each} for each in ('{"metres"', ": 500}")]
+    said = [
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        *({"type": "content_block_delta", "index": 0, "delta": each} for each in parts),
+        {"type": "content_block_stop", "index": 0},
+    ]
+    server.otherwise(Script.sse([named(each) for each in (begun, ping, *said, delta, stop)]))
+    client: Any = groundwire.wrap(anthropic_client(server), pipeline=pipeline)
+    stream = client.messages.create(
+        model="m",
+        max_tokens=9,
+        system=ASKED[0]["content"],
+        messages=[{"role": "user", "content": QUESTION}],
+        tools=[{"name": "final_result", "input_schema": {"type": "object"}}],
+        tool_choice={"type": "tool", "name": "final_result"},
+        stream=True,
+    )
+    assert list(stream)
+    assert stream.groundwire.passed is False
+    assert "500" in stream.groundwire.reason
+
+
+def test_a_stream_whose_response_fails_is_not_checked(
+    server: ScriptedUpstream, pipeline: Pipeline
+) -> None:
+    api = Responses()
+    *said, last = api.data([WRONG])
+    failed = {**last, "type": "response.failed", "response": api.response(status="failed")}
+    server.otherwise(Script.sse([named(each) for each in (*said, failed)]))
+    stream = ask(server, api, stream=True, pipeline=pipeline)
+    assert list(stream)
+    assert stream.groundwire.status == "not checked"
+    strict = ask(server, api, stream=True, pipeline=pipeline, block=True, block_unchecked=True)
+    with pytest.raises(AnswerWithheldError, match="ended before its response was complete"):
+        list(strict)
 
 
 def test_parsed_answers_helpers_and_copies_are_checked(

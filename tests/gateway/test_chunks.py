@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundwire.gateway.chat.arguments import JoinedCalls
 from groundwire.gateway.chat.chunks import Chunk, Halves, UnreadableChunkError, chunk_of, event_data
 from groundwire.gateway.chat.hold_buffer import HeldAnswer, HeldStream
 from groundwire.gateway.http.sse import EventSplitter, ServerSentEvent, encode
 from groundwire.pipeline.conversation.response import ToolCall
+from groundwire.pipeline.conversation.streamed_calls import JoinedCalls
 
 #: Where other dialects have their text.
 TEXTS = ("content", "text", "delta", "message", "output_text")

@@ -81,7 +81,9 @@ def row_id(data: Mapping[str, Any], key: str = "id") -> RowId:
     match data.get(find_key(data, (key,)) or key):
         case (None | str()) as name:
             return name
-        case (int() | float()) as number if not isinstance(number, bool) and math.isfinite(number):
+        case int() as number if not isinstance(number, bool):
+            return number
+        case float() as number if math.isfinite(number):
             return number
         case other:
             raise RowError(f"The id is a JSON {json_kind(other)}. It must be a text or a number.")

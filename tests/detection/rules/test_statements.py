@@ -40,6 +40,7 @@ def test_a_not_on_one_side_alone_is_wrong(claim: str, source: str, words: str) -
         ("Some of the rooms do not have a balcony.", "Not all rooms have a balcony."),
         ("Members are not charged a fee.", "Non-members are charged a fee of $5."),
         ("Most rooms have no balcony.", "Some rooms have a balcony; most rooms do not."),
+        ("Most rooms have no balcony.", "Some rooms have a balcony; most do not."),
         ("The shop is not open in the winter months.", "The shop is closed in the winter months."),
         ("The pool is not heated in winter.", '{"pool heated in winter": "by gas"}'),
         ("The pool is not heated in winter.", "The sauna is heated; guests bring towels."),

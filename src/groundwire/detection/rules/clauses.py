@@ -181,7 +181,7 @@ def _sides(words: Sequence[Word], at: Word) -> tuple[frozenset[str], frozenset[s
 
 
 def clauses_of(text: ComparedText) -> list[Clause]:
-    """Return the clauses of a sentence that have content words, in reading order."""
+    """Return the clauses of a sentence that have content words or end with a negation, in order."""
     found = []
     starts = [word.start for word in text.words]
     negations = tuple(_negations(text.text, text.words))
@@ -189,7 +189,7 @@ def clauses_of(text: ComparedText) -> list[Clause]:
     last = len(text.text)
     for (start, _), (end, after) in pairwise([(0, 0), *cuts, (last, last)]):
         words = text.words[bisect_left(starts, start) : bisect_left(starts, end)]
-        if any(word.is_content for word in words):
+        if any(word.is_content for word in words) or (words and is_negation(words[-1].lower)):
             # The word after the clause may make it conditional: "Add salt if ...".
             is_open = _is_open(text.text, start, after)
             own = tuple(no for no in negations if start <= no.start < end)

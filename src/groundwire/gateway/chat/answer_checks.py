@@ -8,7 +8,6 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 from groundwire.config.tree import Gateway
-from groundwire.gateway.chat.arguments import JoinedCalls
 from groundwire.gateway.chat.chunks import DeltaPart, UnreadableChunkError
 from groundwire.gateway.chat.marks import beside_json
 from groundwire.gateway.chat.release import Release
@@ -20,6 +19,7 @@ from groundwire.pipeline.conversation.response import (
     answer_of,
     breaks_off,
 )
+from groundwire.pipeline.conversation.streamed_calls import JoinedCalls
 
 _T = TypeVar("_T")
 

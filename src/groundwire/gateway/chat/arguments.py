@@ -1,42 +1,7 @@
-"""Joins the arguments of tool calls from their pieces, and counts the values in them."""
+"""Counts the values in the arguments of a tool call."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-
-from groundwire.gateway.chat.chunks import CallPart
-from groundwire.pipeline.conversation.response import ToolCall
-
-
-class JoinedCalls:
-    """Joins the tool calls of one answer from the pieces in which they arrive."""
-
-    def __init__(self) -> None:
-        self._names: dict[str, str] = {}
-        self._arguments: dict[str, list[str]] = {}
-
-    def take(self, parts: Iterable[CallPart], room: int) -> int:
-        """Add pieces of calls, keeping at most ``room`` characters of their arguments.
-
-        Returns:
-            The number of characters of arguments in the pieces, kept or not.
-        """
-        n_chars = 0
-        for part in parts:
-            name = self._names.setdefault(part.key, "")
-            if part.name != name:  # some servers repeat the name in each piece
-                self._names[part.key] = name + part.name
-            kept = part.arguments[: max(0, room - n_chars)]
-            self._arguments.setdefault(part.key, []).append(kept)
-            n_chars += len(part.arguments)
-        return n_chars
-
-    @property
-    def calls(self) -> tuple[ToolCall, ...]:
-        """The calls so far, each with the part of its arguments that was kept."""
-        return tuple(
-            ToolCall(name=name, arguments="".join(self._arguments[key]))
-            for key, name in self._names.items()
-        )
+from collections.abc import Mapping, Sequence
 
 
 def count_values(arguments: str) -> int | None:

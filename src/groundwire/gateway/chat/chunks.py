@@ -1,7 +1,7 @@
 """Reads the chunks of a streamed chat completion, and divides them by answer."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 from types import NoneType
@@ -10,7 +10,8 @@ from typing import Any
 from groundwire.errors import GroundwireError
 from groundwire.pipeline.conversation import known_fields
 from groundwire.pipeline.conversation.known_fields import KNOWN, OF_CHOICE, count_unread, unread_in
-from groundwire.pipeline.conversation.response import Said, ToolCall, has_reasoning
+from groundwire.pipeline.conversation.response import Said, has_reasoning
+from groundwire.pipeline.conversation.streamed_calls import CallPart, call_parts
 
 #: Fields that hold the text of an answer in some API. If an event has one of them in an unexpected
 #: place, the event counts as unreadable, since this text would not be checked.
@@ -22,21 +23,6 @@ class UnreadableChunkError(GroundwireError):
 
     def __str__(self) -> str:
         return f"An event of the upstream cannot be read: {self.args[0]}."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallPart:
-    """A piece of a tool call in a stream.
-
-    Attributes:
-        key: An id of the call within the answer, the same in all pieces of the call.
-        name: The name of the tool, or a part of it; empty if the piece has none.
-        arguments: Text that the piece adds to the arguments.
-    """
-
-    key: str
-    name: str
-    arguments: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,17 +195,6 @@ def _read_choice(choice: object, position: int) -> DeltaPart:
         n_skipped=said.n_skipped + n_unread,
         finish=finish if isinstance(finish, str) and finish else None,
         choice=choice,
-        calls=tuple(_read_calls(delta)) if calls_tools else (),
+        calls=call_parts(delta) if calls_tools else (),
         has_reasoning=has_reasoning(delta),
     )
-
-
-def _read_calls(delta: Mapping[str, Any]) -> Iterator[CallPart]:
-    """Yield the pieces of tool calls in a delta, also from the older field ``function_call``."""
-    calls = delta.get("tool_calls")
-    legacy = {"function": delta.get("function_call")}
-    for position, call in enumerate([*(calls if isinstance(calls, list) else []), legacy]):
-        if (said := ToolCall.of(call)) is not None:
-            key = call.get("index")
-            key = str(position if key is None else key)
-            yield CallPart(key=key, name=said.name, arguments=said.arguments)

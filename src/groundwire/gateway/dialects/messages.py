@@ -17,11 +17,12 @@ from groundwire.gateway.chat.blocks import (
     unknown_event,
     value_in,
 )
-from groundwire.gateway.chat.chunks import CallPart, UnreadableChunkError
+from groundwire.gateway.chat.chunks import UnreadableChunkError
 from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.http.sse import ServerSentEvent
 from groundwire.pipeline.conversation.known_fields import count_unread, is_error_body, without_text
 from groundwire.pipeline.conversation.response import Answer, ToolCall, answer_of, breaks_off
+from groundwire.pipeline.conversation.streamed_calls import CallPart
 
 #: Fields of every response. This API calls a response a message.
 _MESSAGE = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")

@@ -15,7 +15,7 @@ from groundwire.gateway.chat.blocks import (
     unknown_event,
     value_in,
 )
-from groundwire.gateway.chat.chunks import CallPart, UnreadableChunkError
+from groundwire.gateway.chat.chunks import UnreadableChunkError
 from groundwire.gateway.chat.reading import ReadEvent
 from groundwire.gateway.dialects import response_fields as fields
 from groundwire.gateway.dialects.held_output import ENDS, EVENT, HeldOutput, text_part
@@ -27,6 +27,7 @@ from groundwire.pipeline.conversation.known_fields import (
     without_text,
 )
 from groundwire.pipeline.conversation.response import Answer, Said, ToolCall, answer_of, breaks_off
+from groundwire.pipeline.conversation.streamed_calls import CallPart
 
 
 class Responses:

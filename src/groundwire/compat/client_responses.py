@@ -1,0 +1,124 @@
+"""Reads what the clients of OpenAI and Anthropic receive as chat completions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from groundwire.errors import InvalidConversationError
+from groundwire.pipeline.conversation.streamed_calls import JoinedCalls, call_parts
+
+Data = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientApi:
+    """An API whose answers are checked.
+
+    Attributes:
+        of_response: Function that converts a whole response to a chat completion.
+        of_events: Function that converts all events of a stream to a chat completion. It raises an
+            InvalidConversationError if the events do not make a whole response.
+    """
+
+    of_response: Callable[[Data], Data]
+    of_events: Callable[[Sequence[Data]], Data]
+
+
+def _of_chunks(chunks: Sequence[Data]) -> Data:
+    """Return the chunks of a streamed chat completion as one chat completion."""
+    choices: dict[object, dict[str, Any]] = {}
+    joined: dict[object, JoinedCalls] = {}
+    for choice in (each for chunk in chunks for each in chunk.get("choices") or ()):
+        index, delta = choice.get("index"), choice.get("delta") or {}
+        own = choices.setdefault(index, {"index": index, "message": {"content": []}})
+        own["finish_reason"] = choice.get("finish_reason") or own.get("finish_reason")
+        message = own["message"]
+        message |= {key: value for key, value in delta.items() if value and key not in _JOINED}
+        content = delta.get("content") or []
+        message["content"] += content if isinstance(content, list) else [content]
+        if delta.get("refusal"):
+            message["content"].append({"type": "refusal", "refusal": delta["refusal"]})
+        joined.setdefault(index, JoinedCalls()).take(call_parts(delta))
+    for index, own in choices.items():
+        calls = joined[index].calls
+        own["message"]["tool_calls"] = [_call(each.name, each.arguments) for each in calls]
+    return {"choices": list(choices.values())}
+
+
+#: Fields of a delta that are joined from piece to piece.
+_JOINED = ("content", "refusal", "tool_calls", "function_call")
+
+
+def _call(name: str, arguments: object) -> Data:
+    return {"type": "function_call", "name": name, "arguments": arguments}
+
+
+def _of_response(response: Data) -> Data:
+    """Return a response of the Responses API as a chat completion."""
+    items = response.get("output") or []
+    message = {
+        "content": [
+            part
+            for item in items
+            for part in item.get("content") or ()
+            if item.get("type") == "message"
+        ],
+        "tool_calls": [item for item in items if str(item.get("type")).endswith("_call")],
+    }
+    return {"choices": [{"message": message, "finish_reason": response.get("status")}]}
+
+
+def _of_response_events(events: Sequence[Data]) -> Data:
+    """Return the whole response that ends a stream as a chat completion."""
+    for event in reversed(events):
+        match event:
+            case {"type": "response.completed" | "response.incomplete", "response": response}:
+                return _of_response(response)
+    raise InvalidConversationError("the stream", "it ended before its response was complete", "")
+
+
+def _of_message(message: Data) -> Data:
+    """Return a message of the Messages API as a chat completion."""
+    blocks = message.get("content") or []
+    said = {
+        "content": [each for each in blocks if each["type"] == "text"],
+        "tool_calls": [
+            _call(each["name"], each["input"]) for each in blocks if each["type"] == "tool_use"
+        ],
+    }
+    return {"choices": [{"message": said, "finish_reason": message.get("stop_reason")}]}
+
+
+def _of_message_events(events: Sequence[Data]) -> Data:
+    """Return the events of a streamed message as a chat completion."""
+    blocks: list[tuple[Data, list[str]]] = []
+    pieces: dict[object, list[str]] = {}  # number of a block → pieces of its text or input
+    reason = None
+    for event in events:
+        match event:
+            case {"type": "content_block_start", "content_block": block}:
+                pieces[event.get("index")] = []
+                blocks.append((block, pieces[event.get("index")]))
+            case {"type": "content_block_delta", "delta": {"text": str(said)}}:
+                pieces.setdefault(event.get("index"), []).append(said)
+            case {"type": "content_block_delta", "delta": {"partial_json": str(said)}}:
+                pieces.setdefault(event.get("index"), []).append(said)
+            case {"type": "message_delta", "delta": {"stop_reason": reason}}:
+                pass
+    whole = [
+        {
+            **block,
+            "text": f"{block.get('text') or ''}{''.join(said)}",
+            "input": "".join(said) or block.get("input"),
+        }
+        for block, said in blocks
+    ]
+    return _of_message({"content": whole, "stop_reason": reason})
+
+
+#: Path of an API → how its answers are read.
+APIS: Mapping[str, ClientApi] = {
+    "/chat/completions": ClientApi(lambda completion: completion, _of_chunks),
+    "/responses": ClientApi(_of_response, _of_response_events),
+    "/messages": ClientApi(_of_message, _of_message_events),
+}
