@@ -26,9 +26,9 @@ from groundwire.engine.models import (
     find_reader,
     verify,
 )
-from groundwire.engine.reader import Reader, n_threads
+from groundwire.engine.reader import Reader
 from groundwire.engine.scores import AnswerCalibration
-from groundwire.engine.settings import MAX_THREADS, check_for_embedded, is_number, require_whole
+from groundwire.engine.settings import check_for_embedded, is_number, n_threads, require_whole
 from groundwire.engine.shared import SharedResources
 from groundwire.errors import (
     DetectionError,
@@ -183,8 +183,7 @@ class Detector:
             SettingError: If a setting is outside its range, or not possible with the model.
             DetectionError: If a token classifier fails on a short trial text.
         """
-        if threads is not None:
-            require_whole("threads", threads, 1, MAX_THREADS, otherwise=", or None")
+        threads = n_threads(threads)
         if not is_number(cache_mb) or not 0 <= cache_mb < inf:
             raise SettingError("cache_mb", cache_mb, "0 or more megabytes")
         if not is_number(cache_ttl_s) or not cache_ttl_s > 0:
@@ -194,7 +193,6 @@ class Detector:
         manifest = None if compares else find_reader(model)
         if compares or manifest is not None:
             check_for_embedded(revision=revision, device=device, max_length=max_length)
-        threads = n_threads(threads)
         shared = SharedResources.of(threads, cache_mb=cache_mb, ttl_s=cache_ttl_s)
         backend: ScoringBackend
         if compares or manifest is not None:

@@ -138,6 +138,11 @@ BAD = {
         "RowError",
         "The id is a JSON array",
     ),
+    "an id above all floating-point numbers": (
+        {"id": 10**400, "sources": []},
+        "MissingColumnError",
+        "answer",
+    ),
     "half a surrogate pair": (
         b'{"sources": [], "answer": "\\ud800"}',
         "InvalidTextError",

@@ -229,6 +229,15 @@ def test_what_the_embedded_reader_cannot_judge_is_an_error_and_never_clean(
         guard.detect_spans("", RESPONSE)
 
 
+def test_letters_that_the_embedded_reader_does_not_know_are_an_error(
+    monkeypatch: pytest.MonkeyPatch, detector: Detector
+) -> None:
+    monkeypatch.setattr(Detector, "load", lambda: detector)
+    guard = ProductionGuard(DirectorConfig(span_detection_enabled=True, span_model="groundwire"))
+    with pytest.raises(DetectionError, match=r"not judged in full \(language\)"):
+        guard.detect_spans(CONTEXT, "The chef lives in 𒀀𒀁𒀂 and won.")
+
+
 def test_a_score_that_is_no_number_is_an_error() -> None:
     with pytest.raises(DetectionError, match="is not a number"):
         detector({"chef": float("nan")}).detect(CONTEXT, RESPONSE)

@@ -22,12 +22,13 @@ from groundwire.detection.values import EvidenceRef, Label, Outcome, Reason
 from groundwire.engine.cross_encoder import CrossEncoder
 from groundwire.engine.features import FEATURE_RULES
 from groundwire.engine.models import Manifest
-from groundwire.engine.reader import PREFETCHED_PASSAGES, Reader, n_threads
+from groundwire.engine.reader import PREFETCHED_PASSAGES, Reader
 from groundwire.engine.roles import RECALLED_SENTENCES, TextRole
 from groundwire.engine.runtime import KeysValues
 from groundwire.engine.scores import AnswerCalibration, SentenceCalibration
+from groundwire.engine.settings import n_threads
 from groundwire.engine.shared import SharedResources
-from groundwire.errors import ModelError, UnreadableError
+from groundwire.errors import ModelError, SettingError, UnreadableError
 from tests.engine.lookup import LookupGraph, looking_up
 
 Logits = NDArray[np.float32]
@@ -586,6 +587,8 @@ def load(manifest: Manifest, like: Reader) -> Reader:
 
 def test_threads_are_as_asked_or_one_for_each_processor() -> None:
     assert n_threads(3) == 3
+    with pytest.raises(SettingError, match="threads"):
+        n_threads(0)
     assert n_threads(None) >= 1
 
 

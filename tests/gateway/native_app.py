@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from groundwire import Detector, Pipeline
 from groundwire.config import Config, parse
 from groundwire.control.audit.log import AuditLog
-from groundwire.engine.reader import n_threads
+from groundwire.engine.settings import n_threads
 from groundwire.gateway.app import ERRORS
 from groundwire.gateway.http.caller import Caller
 from groundwire.gateway.http.problems import as_problem, problem_response

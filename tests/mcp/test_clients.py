@@ -51,6 +51,24 @@ def test_options_go_into_the_command_and_keys_never(
     assert "sk-secret" not in json.dumps(found)
 
 
+def test_a_key_of_the_configuration_is_not_sent_elsewhere(tmp_path: Path) -> None:
+    config = tmp_path / "groundwire.yaml"
+    config.write_text("verify: {base_url: 'https://example.com/v1', api_key: sk-file}")
+    command = ("mcp", "--print-config", "cursor", "--config", config, "--verifier", "openai")
+    result = invoke(*command, "--base-url", "https://llm.example/v1")
+    assert "groundwire.yaml:1 is for another server: not used." in result.stderr
+    own = json.loads(result.stdout)["mcpServers"]["groundwire"]
+    assert own["env"] == {"OPENAI_API_KEY": "${env:OPENAI_API_KEY}"}
+
+
+def test_settings_of_the_similarity_detector_reach_the_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GROUNDWIRE_SIMILARITY_THRESHOLD", "0.4")
+    own = printed("--print-config", "cursor")["mcpServers"]["groundwire"]
+    assert own["env"] == {"GROUNDWIRE_SIMILARITY_THRESHOLD": "0.4"}
+
+
 @pytest.mark.parametrize(
     ("name", "key"),
     [

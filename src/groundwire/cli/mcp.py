@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import click
 
 from groundwire.cli.check import refuse_options
-from groundwire.cli.config import environ_with, read_config
 from groundwire.cli.console import say
 from groundwire.cli.inputs import NAME, TEXT_FILE, in_url
 from groundwire.cli.options import command, given_options, given_settings, names_of, option
-from groundwire.cli.settings import read_variable, require, with_values
+from groundwire.cli.settings import read_variable, require
+from groundwire.cli.verify import read_settings
 from groundwire.text.files.reading import STDIN
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ STDIO, HTTP = "stdio", "streamable-http"
 ENDPOINT = "/mcp"
 
 #: Sections of a configuration that the server reads.
-_SECTIONS = ("verify", "detector", "explain")
+_SECTIONS = ("verify", "detector", "explain", "similarity")
 
 #: Hosts that mean all addresses of the machine.
 _EVERYWHERE = ("0.0.0.0", "::", "")
@@ -74,8 +74,8 @@ class ServerOptions:
     """The options of the tools: verifier, evidence and configuration.
 
     Attributes:
-        file: The configuration: its sections verify, detector and explain. Environment variables
-            override it, and options override both.
+        file: The configuration: its sections verify, detector, explain and similarity. Environment
+            variables override it, and options override both.
         verifier: The verifier of claims: local, openai or service. With the last two, claims and
             evidence can leave this machine.  [default: local]
         verifier_model: The model to ask, if an agent names none.
@@ -116,8 +116,7 @@ class ServerOptions:
         return words
 
     def _config(self, ctx: click.Context) -> "Config":
-        given = given_settings(self)
-        return with_values(read_config(ctx, self.file, environ=environ_with(given)), given)
+        return read_settings(ctx, self.file, given_settings(self))
 
     def environment(self, ctx: click.Context) -> tuple[dict[str, str], str | None]:
         """Return the environment variables that the server needs when a client starts it.

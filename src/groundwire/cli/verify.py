@@ -16,7 +16,7 @@ from groundwire.cli.settings import is_of_file, with_values
 from groundwire.cli.status import ExitStatus
 
 if TYPE_CHECKING:
-    from groundwire.config.tree import Verify
+    from groundwire.config.tree import Config
     from groundwire.verify.report import VerificationReport
 
 
@@ -132,7 +132,7 @@ def verify(
     files = [Path(file) for _, file in span]
     inputs.refuse_shared_stdin([answer_file, listed, config, *files])
     inputs.refuse_replacing(html, [answer_file, listed, config, *files])
-    settings = read_settings(ctx, config, given_settings(given))
+    settings = read_settings(ctx, config, given_settings(given)).verify
     from groundwire.render.verification import report_to_terminal
     from groundwire.verify.run import run
     from groundwire.verify.settings import arguments_of
@@ -156,8 +156,8 @@ def verify(
     ctx.exit(status_of(report))
 
 
-def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any]) -> "Verify":
-    """Return the settings in effect: options override the environment, which overrides a file.
+def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any]) -> "Config":
+    """Return the configuration: options override the environment, which overrides a file.
 
     If an option names another server than the configuration, an API key of the file is not used,
     and a warning is printed.
@@ -172,8 +172,8 @@ def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any
         # The key was given for another server, and must not be sent to this one.
         where = config.origins["verify.api_key"]
         click.echo(f"warning: the key at {where} is for another server: not used.", err=True)
-        return replace(changed.verify, api_key=None)
-    return changed.verify
+        return replace(changed, verify=replace(changed.verify, api_key=None))
+    return changed
 
 
 def status_of(report: "VerificationReport") -> ExitStatus:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 import numpy as np
 
 from groundwire.detection.example import read_sources
+from groundwire.detection.values import Reason
 from groundwire.engine.scores import TokenScores
 from groundwire.errors import DetectionError
 from groundwire.text.segment import segment
@@ -69,11 +70,11 @@ class EmbeddedReader:
         finally:
             reading.close()
         for place, claim in zip(segments, claims, strict=True):
-            if claim.reason is not None:
+            if claim.reason is not None or claim.n_unread:
                 raise DetectionError(
-                    f"Characters {place.start} to {place.end} of the answer were not judged "
-                    f"({claim.reason}). Detector.detect() returns what could be judged, with its "
-                    "coverage."
+                    f"Characters {place.start} to {place.end} of the answer were not judged in full"
+                    f" ({claim.reason or Reason.LANGUAGE}). Detector.detect() returns what could "
+                    "be judged, with its coverage."
                 )
         return TokenScores(
             np.concatenate([np.empty((0, 2), np.int32), *(claim.offsets for claim in claims)]),

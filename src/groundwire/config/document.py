@@ -140,6 +140,8 @@ class _Reader:
         if tag in _STRINGS:
             return text
         plain = text.replace("_", "").lower()
+        if tag == "tag:yaml.org,2002:bool" and plain not in ("true", "false"):
+            raise ConfigError([f"{place}: only YAML 1.1 reads {text!r} so. Write true or false."])
         try:
             if tag == "tag:yaml.org,2002:null":
                 return None

@@ -18,6 +18,7 @@ from typing import Any, TypedDict, Unpack
 
 import onnxruntime as ort
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidGraph, InvalidProtobuf
+from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NotSupported
 from tokenizers import Tokenizer
 
 from groundwire.engine.classifier import Classifier, Frame
@@ -229,7 +230,7 @@ def open_session(graph: Path, *, device: str, threads: int | None) -> ort.Infere
         providers.insert(0, ("CUDAExecutionProvider", {"device_id": index}))
     try:
         session = ort.InferenceSession(str(graph), options, providers=providers)
-    except (Fail, InvalidGraph, InvalidProtobuf) as error:
+    except (Fail, InvalidGraph, InvalidProtobuf, NotSupported) as error:
         raise ModelError(
             f"ONNX Runtime {ort.__version__} cannot open {graph}: {error}. Fetch the file again, "
             "or export the model again."

@@ -1,7 +1,6 @@
 """The reader, the default detector: a model in which claims attend to encoded passages."""
 
 import logging
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,6 +31,7 @@ from groundwire.engine.runtime import KeysValues, RawScores, ReaderGraph
 from groundwire.engine.scheduler import run_beside
 from groundwire.engine.scores import AnswerCalibration, ClaimScores, SentenceCalibration
 from groundwire.engine.sentence import ClaimPart, n_unknown_chars, parts_of, question_parts
+from groundwire.engine.settings import n_threads
 from groundwire.engine.shared import SharedResources
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.engine.work import Work
@@ -573,11 +573,3 @@ def _require_finite(scores: RawScores) -> None:
     # verdict.
     if not (np.isfinite(scores.pieces).all() and np.isfinite(scores.sentence).all()):
         raise DetectionError("The model's output is not a number.")
-
-
-def n_threads(threads: int | None) -> int:
-    """Return the number of threads; ``None`` means one for each processor this process may use."""
-    if threads is not None:
-        return threads
-    affinity = getattr(os, "sched_getaffinity", None)
-    return max(1, len(affinity(0)) if affinity else os.cpu_count() or 1)

@@ -1,5 +1,6 @@
 """Checks of settings; the error for a wrong value names the setting."""
 
+import os
 import warnings
 from numbers import Real
 
@@ -57,3 +58,22 @@ def check_for_embedded(*, revision: str | None, device: str, max_length: int | N
             DeviceWarning,
             stacklevel=3,
         )
+
+
+def n_threads(threads: int | None) -> int:
+    """Return the number of threads; ``None`` means one for each processor this process may use.
+
+    Raises:
+        SettingError: If the number is not from 1 to 256.
+    """
+    check_threads(threads)
+    if threads is not None:
+        return threads
+    affinity = getattr(os, "sched_getaffinity", None)
+    return max(1, len(affinity(0)) if affinity else os.cpu_count() or 1)
+
+
+def check_threads(threads: object) -> None:
+    """Raise a SettingError unless a number of threads is ``None`` or from 1 to 256."""
+    if threads is not None:
+        require_whole("threads", threads, 1, MAX_THREADS, otherwise=", or None")

@@ -11,7 +11,7 @@ from groundwire.detection.comparison.finding import Explanation
 from groundwire.detection.example import SourceLike, read_sources
 from groundwire.detection.values import Detection, Entailment, EvidenceRef, JsonRecord
 from groundwire.engine.models import find_reader, verify
-from groundwire.engine.settings import MAX_THREADS, check_for_embedded, require_whole
+from groundwire.engine.settings import check_for_embedded, check_threads
 from groundwire.errors import UnreadableError
 from groundwire.explain import explanations
 from groundwire.text.segment.characters import ALNUM
@@ -128,8 +128,7 @@ class Explainer:
                 ``train`` extra is not installed.
             SettingError: If a setting is not possible.
         """
-        if threads is not None:
-            require_whole("threads", threads, 1, MAX_THREADS, otherwise=", or None")
+        check_threads(threads)
         is_embedded = model is None or str(model) in EMBEDDED
         manifest = find_reader(None if is_embedded else model)
         judge: explanations.JudgeEntailment

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from groundwire.config import Config
 from groundwire.control.audit.configured import audit_log
 from groundwire.control.audit.log import AuditLog
-from groundwire.engine.reader import n_threads
+from groundwire.engine.settings import n_threads
 from groundwire.gateway.collectors import of_audit, of_cache
 from groundwire.gateway.http.background import Background
 from groundwire.gateway.metrics import Metrics

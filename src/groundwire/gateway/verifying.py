@@ -16,7 +16,7 @@ from typing import Any
 from groundwire.config import Config
 from groundwire.config.tree import Verify
 from groundwire.detector import Detector
-from groundwire.engine.reader import n_threads
+from groundwire.engine.settings import n_threads
 from groundwire.errors import ModelError
 from groundwire.verify.backends import LOCAL, opened
 from groundwire.verify.local import LocalVerifier

@@ -24,6 +24,10 @@ NUMBER, UNIT, DATE = ConflictKind.NUMBER, ConflictKind.UNIT, ConflictKind.DATE
          "The house has three bedrooms and two baths.", NUMBER, "four"),
         ("The Team plan costs $25 a month.",
          "The Team plan costs $12 a month. The Free plan has 3 projects.", NUMBER, "$25"),
+        ("The Team plan costs $25.",
+         "The Team plan costs $12 for 1 month. The Free plan has 3 projects.", NUMBER, "$25"),
+        ("Since 2 May 1990, the hotel has 1,203 more rooms than the annex.",
+         "Since 2 May 1990, the hotel has 1,200 more rooms than the annex.", NUMBER, "1,203"),
     ],
 )  # fmt: skip
 def test_a_value_in_whose_place_the_evidence_has_another_is_wrong(

@@ -58,8 +58,9 @@ class FoundRecord:
     def answer_key(self) -> tuple[object, ...]:
         """A value that is equal for all events about one answer, if their details were read."""
         detail = self.detail or {}
-        answer = detail.get("answer") or {}
-        return self.event["trace_id"], detail.get("index"), answer.get("hash")
+        answer = detail.get("answer")
+        hashed = answer.get("hash") if isinstance(answer, dict) else None
+        return self.event["trace_id"], detail.get("index"), hashed
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON data: the event's fields, ``chain``, ``has_detail`` and ``is_readable``."""

@@ -77,7 +77,8 @@ def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFind
         if match is Match.DERIVED and quantity.unit in _MONEY:
             # A match by numbers alone is not enough for money: 25 is 100 · 3 / 12, but "3 projects"
             # and "$12" do not make $25.
-            operands = [*quantities_in(claim), *_stated_by(lines)][:_MOST_OPERANDS]
+            others = (other for other in quantities_in(claim) if other != quantity)
+            operands = [*others, *_stated_by(lines)][:_MOST_OPERANDS]
             is_absent = not _is_worth(quantity, operands)
         if is_other or (is_absent and _is_replaced(claim, quantity, lines)):
             yield RuleFinding(quantity.start, quantity.end, _kind(quantity, match), is_other)
@@ -335,7 +336,8 @@ def _is_rate(claim: ComparedText, quantity: Quantity, own: Sequence[Quantity]) -
 
 def _is_sum(result: Quantity, parts: Sequence[Quantity]) -> bool:
     """Return whether a number is the sum of two, or of all, of the parts that have its unit."""
-    numbers = [part.number for part in parts if part.unit == result.unit and part.value]
+    # The number of a date or time is 0.
+    numbers = [part.number for part in parts if part.unit == result.unit and part.number]
     sums = [a + b for a, b in combinations(numbers, 2)]
     sums += [sum(numbers)] if len(numbers) > 1 else []
     return any(_is_close(each, result.number) for each in sums)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias
 from fastapi import APIRouter, Body, Request, Response
 
 from groundwire.detection.rows import as_row, row_id
-from groundwire.engine.reader import n_threads
+from groundwire.engine.settings import n_threads
 from groundwire.gateway.http.problems import Problem, as_problem
 from groundwire.gateway.http.streamed import Streamed
 from groundwire.gateway.middleware.state import caller, services
