@@ -123,6 +123,7 @@ def test_what_lets_nothing_pass_that_would_be_withheld_is_none(text: str) -> Non
     ("name", "expected"),
     [
         ("reader-bse", ["unknown_detector"]),
+        ("similarity:neural", []),
         ("reader-small", []),
         ("similarity:hash", []),
         ("KRLabsOrg/lettucedect-base-modernbert-en-v1", []),

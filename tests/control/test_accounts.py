@@ -9,6 +9,7 @@ from argon2 import PasswordHasher
 from sqlalchemy import select, update
 
 from groundwire.control.accounts import (
+    MAX_PASSWORD_CHARS,
     AccountRole,
     Accounts,
     Identity,
@@ -27,6 +28,16 @@ __all__ = ["migrated_file", "store", "store_url"]
 PASSWORD = "right horse battery"
 
 pytestmark = pytest.mark.asyncio
+
+
+async def test_a_text_that_begins_with_the_longest_password_is_not_the_password(
+    store: Store,
+) -> None:
+    accounts = Accounts(store, hasher=CHEAP)
+    longest = "a" * MAX_PASSWORD_CHARS
+    await accounts.save("Anna", role=AccountRole.ADMIN, password=longest)
+    assert await accounts.is_right("anna", longest)
+    assert not await accounts.is_right("anna", f"{longest}b")
 
 
 async def test_a_session_lasts_until_it_ends_or_the_account_changes(store: Store) -> None:

@@ -174,7 +174,8 @@ def _similarity_of(config: Config, own: Overrides | None) -> tuple[str, float]:
 def _unknown_detector(config: Config) -> Iterator[ConfigFinding]:
     """Find a detector's name that is neither known, nor a folder, nor the id of a hub model."""
     name = config.detector.name
-    if name not in DETECTORS and "/" not in name and not Path(name).is_dir():
+    known = (*DETECTORS, *EMBEDDERS)
+    if name not in known and "/" not in name and not Path(name).is_dir():
         message, where = str(UnknownModelError(name, DETECTORS)), _where(config, "detector.name")
         yield ConfigFinding(code="unknown_detector", where=where, message=message)
 

@@ -93,7 +93,7 @@ class Check:
         include_details: Whether the warning of the action body lists the findings.
         false_block_budget: A promise: a tenant's policy blocks at most this share of right answers.
             The console tells whether reviewers' labels show that the promise is kept; no check
-            enforces it. null: no promise.
+            enforces it; null: no promise.
     """
 
     preset: Annotated[str, one_of(("none", "strict"))] = "none"

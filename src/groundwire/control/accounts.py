@@ -225,7 +225,7 @@ class Accounts:
         async with self._store.reading() as connection:
             stored = await connection.scalar(select(accounts.c.password).where(_is(name)))
         is_right = await self._in_thread(
-            lambda: self._matches(stored or self._dummy_hash, password[:MAX_PASSWORD_CHARS])
+            lambda: self._matches(stored or self._dummy_hash, password[: MAX_PASSWORD_CHARS + 1])
         )
         return stored if is_right else None
 

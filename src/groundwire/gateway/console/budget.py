@@ -39,12 +39,12 @@ _MAX_TENANTS = 200
 #: overview waits for the new lines.
 _KEPT_S, _WAIT_S = 60, 0.02
 
-#: All pairs of label and severity that a finding can have. The explainer can lower the severity of
-#: a label, so all lower severities are possible too.
+#: All pairs of label and severity that a finding can have. The explainer may lower the severity of
+#: a label by one.
 _FINDINGS = tuple(
-    (label, severity)
+    (label, SEVERITY[label] - lower)
     for label in (Label.UNSUPPORTED, Label.CONTRADICTED)
-    for severity in range(SEVERITY[label] + 1)
+    for lower in (0, 1)
 )
 
 #: How far the labels support a budget → the overview's remark about the budget. For other values of
