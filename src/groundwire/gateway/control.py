@@ -297,8 +297,7 @@ class ControlPlane:
         async def change_and_record() -> tuple[_T, bool]:
             made = await work(self.registry)
             # The change is stored: if it cannot be read back now, the watcher reads it later.
-            with suppress(StoreError):
-                await self.watcher.refresh()
+            await self.watcher.refresh()
             return made, await self.audit.settle(events(made))
 
         # If the client leaves, the change is still completed and recorded.

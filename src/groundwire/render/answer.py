@@ -320,19 +320,33 @@ def find_shown(detection: Detection, words: str, *, nth: int = 1) -> tuple[int, 
     ``words`` are as a page shows them, without Markdown. White space is ignored. ``nth`` is the
     number of the occurrence to find, counted from 1.
     """
-    letters: list[Piece] = []
-    for piece in _laid_out(detection):
-        if isinstance(piece, Piece):
-            is_verbatim = len(piece.shown) == piece.end - piece.start
-            for at, letter in enumerate(piece.shown, piece.start):
-                place = (at, at + 1) if is_verbatim else (piece.start, piece.end)
-                letters += [] if letter.isspace() else [Piece(letter, *place)]
+    letters = [letter for letter in _letters(detection) if not letter.shown.isspace()]
     text, wanted, found = "".join(each.shown for each in letters), "".join(words.split()), -1
     for _ in range(nth if wanted else 0):
         found = text.find(wanted, found + 1)
         if found < 0:
             return None
     return (letters[found].start, letters[found + len(wanted) - 1].end) if wanted else None
+
+
+def shown_at(detection: Detection, start: int, end: int) -> str:
+    """Return the words in a range of an answer, as a page shows them, without Markdown."""
+    said, after = "", start
+    for each in _letters(detection):
+        if start <= each.start and each.end <= end:
+            has_space = any(map(str.isspace, detection.answer[after : each.start]))
+            said, after = f"{said}{' ' if has_space else ''}{each.shown}", each.end
+    return " ".join(said.split())
+
+
+def _letters(detection: Detection) -> Iterator[Piece]:
+    """Yield the letters of an answer that a page shows, with their places in the answer."""
+    for piece in _laid_out(detection):
+        if isinstance(piece, Piece):
+            is_verbatim = len(piece.shown) == piece.end - piece.start
+            for at, letter in enumerate(piece.shown, piece.start):
+                place = (at, at + 1) if is_verbatim else (piece.start, piece.end)
+                yield Piece(letter, *place)
 
 
 def _laid_out(detection: Detection) -> list[str | Piece]:

@@ -15,7 +15,7 @@ from groundwire.control.review.labels import QUEUE, Labels
 from groundwire.control.verdicts import Agreement, AnswerReview
 from groundwire.evaluation.datasets.files import NumberedAnswer, read_labelled
 from groundwire.evaluation.datasets.labelled import Known
-from groundwire.render.answer import find_shown
+from groundwire.render.answer import find_shown, shown_at
 from tests.cli.conftest import invoke
 from tests.fixed_judge import FixedJudge
 from tests.gateway.answers import checked, partial, unverified
@@ -322,3 +322,5 @@ def test_words_are_found_as_a_page_shows_them(
     assert found.detection is not None
     place = find_shown(found.detection, words, nth=nth)
     assert (None if place is None else answer[slice(*place)]) == expected
+    if place is not None:
+        assert shown_at(found.detection, *place) == words

@@ -19,7 +19,7 @@ from groundwire.gateway.admin import trail
 from groundwire.gateway.console.stored_answer import stored_view
 from groundwire.gateway.console.visit import HOME, Visit, screen
 from groundwire.gateway.http.problems import Problem
-from groundwire.render.answer import AnswerView, find_shown
+from groundwire.render.answer import AnswerView, find_shown, shown_at
 
 REVIEW = f"{HOME}/review"
 
@@ -179,7 +179,7 @@ def _words(view: AnswerView, place: tuple[int, int]) -> str:
 
     If the words also occur before, the number of the occurrence follows, such as ``#2``.
     """
-    words = " ".join(view.detection.answer[slice(*place)].split())
+    words = shown_at(view.detection, *place)
     nth = 1
     while find_shown(view.detection, words, nth=nth) not in (None, place):
         nth += 1

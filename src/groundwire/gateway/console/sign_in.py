@@ -182,7 +182,7 @@ async def _change_password(visit: Visit) -> Response:
 
 def _inside(after: str) -> str:
     """Return ``after`` if it is a path of the console, else the path of the first page."""
-    if not after.startswith(f"{HOME}/"):
+    if not after.startswith((f"{HOME}/", f"{HOME}?")):
         return HOME
     is_path = not any(urlsplit(after)[:2]) and after.isprintable() and "\\" not in after
     return after if is_path else HOME
