@@ -204,6 +204,15 @@ def test_a_stream_with_text_that_nobody_reads_is_partial(
     assert (spoken.marks_of(refused) or {})["code"] == "response_partially_checked"
 
 
+def test_a_sign_of_life_with_text_that_nobody_reads_makes_the_answer_partial(
+    running: dict[str, Gateway],
+) -> None:
+    events = RESPONSES.data(GOOD)
+    events.insert(4, {"type": "keepalive", "odd": ODD, "sequence_number": 4})
+    got = streamed(running["header"], RESPONSES, [named(each) for each in events])
+    assert (RESPONSES.marks_of(got) or {})["outcome"] == "partial"
+
+
 def inside(spoken: Spoken, place: str, odd: object) -> dict[str, Any]:
     """A body with a field that nobody knows."""
     said = spoken.body("".join(GOOD))
@@ -277,7 +286,11 @@ def test_an_error_of_the_upstream_is_the_upstreams_in_any_shape(
 
 @EACH
 @pytest.mark.parametrize(
-    "beside", [{"odd": ODD}, {"content": ODD}, {"choices": [{"message": {"content": ODD}}]}]
+    "beside",
+    [
+        *({"odd": ODD}, {"content": ODD}, {"output_text": ODD}),
+        {"choices": [{"message": {"content": ODD}}]},
+    ],
 )
 def test_text_beside_an_error_is_no_error(
     running: dict[str, Gateway], beside: dict[str, Any], spoken: Spoken

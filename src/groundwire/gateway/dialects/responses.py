@@ -71,7 +71,7 @@ class Responses:
 
     def is_error(self, data: object) -> bool:
         """Return whether a body has an error, and no answer beside the error."""
-        return is_error_body(data, fields.RESPONSE - {"output"})
+        return is_error_body(data, fields.RESPONSE - {"output", "output_text"})
 
     def with_warnings(self, data: Any, warnings: Sequence[str | None]) -> Mapping[str, Any]:  # noqa: ANN401
         """Return a body with each warning in a part at the start of the first message with content.
@@ -117,7 +117,7 @@ class _Reader(BlockReader):
         kind = str(data["type"])
         match kind:
             case "keepalive":
-                return block_event(data, Leaves.WITH_TEXT, known=only(data, EVENT))
+                return self._event(data, Leaves.WITH_TEXT, known=only(data, EVENT))
             case "error":
                 own = {key: data.get(key) for key in ("code", "message", "param", "error")}
                 known = only(data, (*EVENT, *own), **own)
