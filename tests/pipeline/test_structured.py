@@ -48,6 +48,15 @@ def statements(
     return [found.text[each.start : each.end] for each in found.statements]
 
 
+def test_a_remark_in_a_value_stands_in_the_raw_json_too() -> None:
+    remark = "Let me know if you have questions."
+    raw = json.dumps({"built": 1889, "note": remark})
+    found = check(raw, JSON).detection
+    assert found is not None
+    (aside,) = found.asides
+    assert (aside.text, raw[aside.start : aside.end]) == (remark, remark)
+
+
 @pytest.mark.parametrize("is_tool", [False, True])
 def test_a_finding_stands_at_the_value_in_the_raw_json(is_tool: bool) -> None:
     raw = (

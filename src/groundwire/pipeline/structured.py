@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from groundwire.detection.example import Source
-from groundwire.detection.values import Claim, Detection, Span
+from groundwire.detection.values import Aside, Claim, Detection, Span
 from groundwire.explain import Explanation
 from groundwire.pipeline import json_leaves
 from groundwire.pipeline.checked import Checked
@@ -150,11 +150,20 @@ class StructuredText:
             claims.append(replace(claim, start=start, end=end, text=text, spans=tuple(spans)))
         return replace(
             checked,
-            detection=replace(found, answer=self.raw, claims=tuple(claims)),
+            detection=replace(
+                found,
+                answer=self.raw,
+                claims=tuple(claims),
+                asides=tuple(self._aside(each) for each in found.asides),
+            ),
             explanations=self._placed([x for x in checked.explanations if x.start in kept]),
             dropped=self._placed(checked.dropped),
             pointers=tuple(pointer for _, pointer in sorted(kept.items())),
         )
+
+    def _aside(self, aside: Aside) -> Aside:
+        start, end = self._range(aside.start, aside.end)
+        return replace(aside, start=start, end=end, text=self.raw[start:end])
 
     def _placed(self, explanations: Sequence[Explanation]) -> tuple[Explanation, ...]:
         """Move explanations to the raw answer: convert their offsets in the checked text."""
