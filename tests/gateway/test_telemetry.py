@@ -96,6 +96,27 @@ def test_the_trace_of_a_client_goes_on_to_the_upstream_with_what_was_found(
     assert KEY not in said
 
 
+def test_a_key_in_place_of_a_model_is_in_no_trace(
+    running: Running, tmp_path: Path, detector: Detector
+) -> None:
+    with ScriptedUpstream() as upstream:
+        upstream.script(Script.json(completion(WRONG)))
+        own = Traced(running, tmp_path, upstream.url, detector)
+        own.ask({**chat_request(), "model": KEY})
+        own.spans()
+        spans = own.exporter.get_finished_spans()
+    assert len(spans) == 3
+    assert KEY not in "".join(each.to_json() for each in spans)
+
+
+def test_the_service_is_groundwire_unless_a_variable_names_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert new_provider().resource.attributes["service.name"] == "groundwire"
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "east")
+    assert new_provider().resource.attributes["service.name"] == "east"
+
+
 def test_without_a_trace_of_the_client_its_id_is_that_of_the_response(
     running: Running, tmp_path: Path, detector: Detector
 ) -> None:

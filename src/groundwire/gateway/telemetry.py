@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from groundwire import __version__
 from groundwire.config import Config
 from groundwire.config.upstreams import Upstream
+from groundwire.control.audit.quoted import MAX_NAME, Keeping, Quotes
 from groundwire.detection.values import Detection, Outcome, Score
 from groundwire.errors import needs_extra
 from groundwire.gateway.http.caller import OPEN
@@ -108,6 +109,8 @@ class Telemetry:
                 replaced by those of the new trace span.
         """
         operation = _OPERATIONS.get(ask.path.rstrip("/"))
+        # A client may send a key as the name of a model.
+        model = Quotes(Keeping(), max_chars=0).name((ask.model or "")[:MAX_NAME])
         attributes: dict[str, Any] = {
             "http.request.method": ask.method,
             "server.address": urlsplit(upstream.url).hostname or "",
@@ -115,9 +118,9 @@ class Telemetry:
         }
         if operation is not None:
             attributes |= {"gen_ai.operation.name": operation, "gen_ai.provider.name": "openai"}
-            attributes |= {"gen_ai.request.model": ask.model} if ask.model else {}
+            attributes |= {"gen_ai.request.model": model} if model else {}
         with self._tracer.start_as_current_span(
-            f"{operation or ask.method} {ask.model or upstream.name}",
+            f"{operation or ask.method} {model or upstream.name}",
             kind=self._trace.SpanKind.CLIENT,
             attributes=attributes,
             record_exception=False,
@@ -196,7 +199,7 @@ def new_provider() -> TracerProvider:
     The trace gets a random id if the request's id is not one that OpenTelemetry allows: 32
     hexadecimal digits in lower case that are not all zero.
     """
-    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.resources import OTELResourceDetector, Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 
@@ -209,7 +212,7 @@ def new_provider() -> TracerProvider:
     own = {"service.name": "groundwire", "service.version": __version__}
     # OpenTelemetry's environment variables take precedence over these values, so that each of
     # several gateways can have its own name.
-    resource = Resource(own).merge(Resource.create())
+    resource = Resource.create(own | dict(OTELResourceDetector().detect().attributes))
     return TracerProvider(resource=resource, id_generator=RequestIds())
 
 

@@ -19,6 +19,9 @@ MAX_CHARS = 100
 #: Number of hexadecimal digits of a hash: enough to recognise an equal text.
 HASH_DIGITS = 16
 
+#: Limit on the characters of a model's name that are read. Only the first 100 are recorded, but a
+#: secret that begins among them is recognised only as a whole.
+MAX_NAME = 1000
 _CUT = "..."
 
 

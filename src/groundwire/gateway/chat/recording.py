@@ -8,16 +8,13 @@ from typing import Any
 
 from groundwire.control.audit.event import AuditEvent, EventType
 from groundwire.control.audit.events import STREAMED, StreamSummary, response_events, summary_event
-from groundwire.control.audit.quoted import Keeping, Quotes
+from groundwire.control.audit.quoted import MAX_NAME, Keeping, Quotes
 from groundwire.gateway.http.refusals import RefusalCode, blocked, refused
 from groundwire.gateway.metrics import Mode
 from groundwire.gateway.services import Services
 from groundwire.pipeline import Checked, RequestContext
 from groundwire.policy.policy import Action
 
-#: Limit on the characters of a model's name that are read. Only the first 100 are recorded, but a
-#: secret that begins among them is recognised only as a whole.
-_MAX_NAME = 1000
 #: The value of ``source`` in audit events about answers that a client sent to be checked.
 NATIVE = "native"
 
@@ -64,7 +61,7 @@ class Recorder:
         """
         self._services, self._trace_id = services, trace_id
         self._keeping = Keeping.of(services.config.audit)
-        self._named_model = model[:_MAX_NAME]
+        self._named_model = model[:MAX_NAME]
         own = services.config.audit
         self._refuses = own.enabled and own.on_failure == "refuse"
         self.settles = own.enabled and own.durability == "before_response"
