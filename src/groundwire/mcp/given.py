@@ -81,8 +81,11 @@ def given(
         raise CallError(f"No span {missing[0][:60]!r} is held. {describe(known)}")
     chosen = known if arguments.use_held_spans else {sid: known[sid] for sid in wanted}
     found = Given(held=tuple(chosen.values()), passed=texts)
-    # read_spans numbers texts without an id by position; these ids must not clash either.
-    _refuse_clashes(set(ids_of(found.all)) - chosen.keys(), known)
+    # Texts without an id are numbered by position, even if read_spans refuses one of them. These
+    # ids must not clash either.
+    positions = range(len(chosen) + 1, len(found.all or ()) + 1)
+    ids = ids_of(found.all) or [f"s{position}" for position in positions]
+    _refuse_clashes(set(ids) - chosen.keys(), known)
     return found
 
 

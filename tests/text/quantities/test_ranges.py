@@ -15,6 +15,7 @@ from tests.text.quantities.stated import values
         ("between 2 and 3 million", [(2e6, None), (3e6, None)]),
         ("$5-10 million", [(5e6, "usd"), (1e7, "usd")]),
         ("$10-15", [(10.0, "usd"), (15.0, "usd")]),
+        ("$1 or 50 cents", [(1.0, "usd"), (0.5, "usd")]),
     ],
 )
 def test_the_ends_of_a_range_share_unit_and_magnitude(

@@ -21,6 +21,8 @@ from groundwire.text.quantities import QuantityKind, quantities
         ("0:0", 0.0),
         ("24:00", 0.0),
         ("nine o'clock", 9.0),
+        ("one o'clock", 1.0),
+        ("one p.m.", 13.0),
     ],
 )
 def test_a_time_is_its_minute_of_the_day(text: str, hours: float) -> None:

@@ -86,7 +86,7 @@ def _with_unit(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
     number = left.number
     if first.magnitude == 1.0 and first.raw < second.raw:
         number = first.raw * second.magnitude
-    unit = UNITS.get(right.name or "") if right.unit else None
+    unit = UNITS.get(right.name or "") if right.unit and left.unit is None else None
     if unit is None:
         quantity = replace(left, value=number, number=number)
     else:

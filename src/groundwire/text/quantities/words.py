@@ -85,10 +85,10 @@ def _read_count(text: str, start: int, words: list[re.Match[str]]) -> QuantityRe
     part = _PART.match(text, end) if number in (1.0, 2.0, 3.0, 4.0) else None
     if part is not None and (number > 1.0) == part[1].lower().endswith("s"):
         return read_amount(text, start, part.end(), number / _PARTS[part[1].lower()])
-    if number == 1.0 and _is_pronoun(text, end):
-        return QuantityReading(end)
     if hour := read_hour_in_words(text, start, end, number):
         return hour
+    if number == 1.0 and _is_pronoun(text, end):
+        return QuantityReading(end)
     return read_amount(text, start, end, number, is_spoken=True)
 
 
