@@ -105,6 +105,8 @@ def test_the_first_of_what_is_not_is_wrong(source: str) -> None:
          "It is the tallest tower in the county, and the second tallest in the land."),
         ("It is the tallest tower in the county.", "It is one of the widest towers there."),
         ("The forest is dense.", "It is one of the forests that are dense."),
+        ("He is one of the town's best-loved sons.", "He is one of the best-loved sons of Leeds."),
+        ("It is among China's largest firms.", "It is one of the largest firms of China."),
     ],
 )  # fmt: skip
 def test_other_ranks_are_left_alone(claim: str, source: str) -> None:

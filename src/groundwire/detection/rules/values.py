@@ -146,9 +146,13 @@ def _kind(quantity: Quantity, match: Match) -> ConflictKind:
 
 
 def _has_other_unit(quantity: Quantity, lines: Lines) -> bool:
-    """Return whether a line has the same number with another unit."""
+    """Return whether a line has the same number with another unit.
+
+    The "m" of a line may mean minutes, as in "failed 14m ago", or months.
+    """
+    same = (quantity.name, "m") if quantity.name in ("min", "month") else (quantity.name,)
     return any(
-        other.number == quantity.number and other.unit is not None and other.name != quantity.name
+        other.number == quantity.number and other.unit is not None and other.name not in same
         for other in _stated_by(lines)
     )
 
