@@ -38,7 +38,7 @@ _NO_SUPERLATIVE = words("""
 """)
 _RANKED = re.compile(
     r"\b(?:second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d+(?:nd|rd|th)"
-    r"|(?:one|some|two|three|many|any) of (?:the|its|his|her|their|[\w.]+['’]s?)|among (?:the|its|[\w.]+['’]s?)"
+    r"|(?:(?:one|some|two|three|many|any) of|among) (?:the|its|his|her|their|[\w.]+['’]s?)"
     r"|nearly the|almost the)[ -]+(?:[\w'’]+ ){0,2}$",
     re.IGNORECASE,
 )
