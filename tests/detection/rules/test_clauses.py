@@ -67,7 +67,13 @@ def test_a_condition_that_follows_opens_what_stands_before_it() -> None:
 def test_a_list_of_what_there_is_not_states_nothing() -> None:
     assert not clause("No towels").is_stated
     assert clause("No towels are given").is_stated
-    assert clause("Towels").is_stated
+    assert clause("Towels cost extra").is_stated
+
+
+def test_a_name_or_a_beginning_states_nothing() -> None:
+    assert not clause("Aaron Hernandez").is_stated
+    assert not clause("Using a large spoon").is_stated
+    assert clause("Smoking is allowed").is_stated
 
 
 def test_a_not_at_the_end_denies_what_stands_before_it() -> None:

@@ -44,6 +44,8 @@ def test_a_not_on_one_side_alone_is_wrong(claim: str, source: str, words: str) -
         ("The shop is not open in the winter months.", "The shop is closed in the winter months."),
         ("The pool is not heated in winter.", '{"pool heated in winter": "by gas"}'),
         ("The pool is not heated in winter.", "The sauna is heated; guests bring towels."),
+        ("Aaron Hernandez, the player, was in jail.", "Life was not easy for Aaron Hernandez."),
+        ("Using a large spoon, dip the eggs.", "Do not scratch the pan using a large spoon."),
     ],
 )
 def test_conditions_refusals_and_other_ways_to_say_it_are_left_alone(

@@ -106,12 +106,15 @@ class Clause:
     def is_stated(self) -> bool:
         """Whether the clause is a statement.
 
-        A clause is no statement if it begins with a negation and has no common verb such as "is" or
-        "have": "no towels".
+        Without a common verb such as "is" or "have", a clause is no statement if it has one or two
+        words ("Aaron Hernandez"), or begins with a negation ("no towels") or a word such as
+        "using".
         """
-        if not self.negations:
+        if self.lowers & _VERBAL:
             return True
-        return self.negations[0].start > self.all_words[0].start or bool(self.lowers & _VERBAL)
+        first = self.all_words[0]
+        is_fragment = first in self.negations or first.lower.endswith("ing")
+        return len(self.all_words) >= _STATEMENT and not is_fragment
 
     @property
     def is_elliptical(self) -> bool:
