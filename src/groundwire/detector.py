@@ -39,7 +39,7 @@ from groundwire.errors import (
 )
 from groundwire.stream import Filters, ScoringSession, Stream
 
-#: Default size of all caches of a detector together, in megabytes of 1,000,000 bytes.
+#: Default limit on the size of all caches of a detector together, in megabytes of 1,000,000 bytes.
 CACHE_MB = 128.0
 
 
@@ -52,7 +52,7 @@ class ScoringBackend(Protocol):
         operating_points: Name of an operating point → its threshold.
         score: Kind of the scores: probabilities or similarities.
         answers: Calibration that converts the highest P(not supported) in an answer to P(the answer
-            is hallucinated); ``None`` if there is none.
+            is hallucinated); ``None`` if the backend has no such calibration.
         work: Counts of what the model has read so far, by name; empty if nothing is counted.
     """
 
@@ -102,13 +102,14 @@ class Detector:
                 answer; with fewer, no span is reported. Must be 1 with the similarity detector,
                 which flags whole sentences.
             max_answer_chars: Limit on the characters of an answer; a longer answer is refused.
-            threads: How many answers of a batch are checked at a time; by default one for each
-                processor this process may use.
+            threads: How many answers of a batch are checked at a time, at least 1; by default one
+                for each processor this process may use.
             shared: Threads and caches that the backend uses; ``None`` if the backend needs none.
             owns_shared: Whether closing the detector closes ``shared``.
 
         Raises:
-            SettingError: If a setting is outside its range, or the backend does not support it.
+            SettingError: If the operating point or a limit is outside its range, or the backend
+                does not support it.
         """
         self._backend = backend
         require_whole("min_words", min_words, 0)
@@ -150,10 +151,10 @@ class Detector:
         Args:
             model: ``None`` or ``"reader"`` for the best installed reader, unless the environment
                 variable ``GROUNDWIRE_READER`` names another; ``"reader-small"``;
-                ``"reader-base"``; ``"similarity"`` to compare claims with sources by the package's
-                encoder, ``"similarity:hash"`` by hashed words; a folder with a token classifier, or
-                with a reader that ``groundwire train reader`` wrote; or the id of a token
-                classifier on the Hugging Face hub, such as
+                ``"reader-base"``; ``"similarity"`` or ``"similarity:neural"`` to compare claims
+                with sources by the package's encoder, ``"similarity:hash"`` by hashed words; a
+                folder with a token classifier, or with a reader that ``groundwire train reader``
+                wrote; or the id of a token classifier on the Hugging Face hub, such as
                 ``KRLabsOrg/lettucedect-base-modernbert-en-v1``.
             revision: Commit of a hub model, 40 hexadecimal digits.
             operating_point: ``precision``, ``balanced`` or ``recall``, or a threshold in (0, 1].
@@ -176,9 +177,9 @@ class Detector:
         Raises:
             UnknownModelError: If there is no such model.
             UnpinnedModelError: If a hub model has no pinned revision.
-            CorruptModelError: If a file in the model's manifest is missing or has another hash.
-            MissingExtraError: If the model has no ONNX graph or no ``tokenizer.json``, and the
-                ``train`` extra is not installed.
+            CorruptModelError: If a file in a manifest cannot be read, or has another hash.
+            MissingExtraError: If a missing ONNX graph or ``tokenizer.json`` has to be exported, and
+                the ``train`` extra is not installed.
             ModelError: If the model cannot be used for another reason.
             SettingError: If a setting is outside its range, or not possible with the model.
             DetectionError: If a token classifier fails on a short trial text.
@@ -200,7 +201,7 @@ class Detector:
         else:
             from groundwire.engine.token_classifier import TokenClassifierBackend
 
-            verify(find_model())  # its word tables serve to find the evidence to quote
+            verify(find_model())  # its word tables are used to find evidence to quote
             backend = TokenClassifierBackend.load(
                 name, revision=revision, device=device, threads=threads, max_length=max_length
             )
@@ -394,7 +395,7 @@ class Detector:
             return self._detect(checked, operating_point, tenant)
         except GroundwireError as error:
             return error
-        except Exception as error:  # noqa: BLE001 - an error in one example ends no other
+        except Exception as error:  # noqa: BLE001 - it must not end the whole batch
             failed = DetectionError(f"The check failed: {type(error).__name__}: {error}")
             failed.__cause__ = error
             return failed
@@ -443,7 +444,7 @@ class Detector:
             index_s=perf_counter() - started,
             source_ids=[source.id for source in sources],
             question=question,
-            # Readers and the package's encoder know only English; other models may know more
+            # Readers and the package's encoder know only English. Other models may know other
             # languages.
             reads_english_only=isinstance(backend, Reader) or backend.name == "similarity",
         )

@@ -1,16 +1,16 @@
-"""The exception classes of Groundwire. Some modules of Groundwire define further subclasses.
+"""The main exception classes of Groundwire; other modules define more.
 
 ::
 
     GroundwireError
     ├── InputError (ValueError)          an input is invalid
-    │   ├── EmptyAnswerError             the answer has no visible text
+    │   ├── EmptyAnswerError             the answer is empty or only white space
     │   ├── InvalidTextError             a text is not a str, or has lone surrogates
-    │   ├── InvalidSourceError           a source cannot be read, or two texts have the same id
+    │   ├── InvalidSourceError           a source is invalid
     │   ├── InvalidConversationError     a chat request or response has an invalid shape
     │   ├── LimitExceededError           an input exceeds the limit of a named setting
-    │   └── DatasetError                 a table of answers or questions is invalid
-    ├── SettingError (ValueError)        a setting is outside its range
+    │   └── DatasetError                 a table of answers or questions cannot be read
+    ├── SettingError (ValueError)        a setting is invalid or missing
     ├── ConfigError (ValueError)         a configuration is invalid; lists the problems
     ├── ModelError                       a model cannot be used
     │   ├── UnknownModelError            no model has this name
@@ -18,7 +18,7 @@
     │   ├── CorruptModelError            a file cannot be read, or is not the one in the manifest
     │   └── MissingExtraError (ImportError)   an optional dependency is not installed
     ├── GateError (RuntimeError)         the gate could not tell whether an answer needs a check
-    └── DetectionError (RuntimeError)    a check was due and failed
+    └── DetectionError (RuntimeError)    a check failed
         └── UnreadableError              claim or evidence has no words that the model can read
 """
 
@@ -33,7 +33,7 @@ _KINDS_OF_SOURCE = (
 
 
 class GroundwireError(Exception):
-    """Base class of Groundwire's own errors."""
+    """Base class of most of Groundwire's own errors."""
 
 
 class InputError(GroundwireError, ValueError):
@@ -41,7 +41,7 @@ class InputError(GroundwireError, ValueError):
 
 
 class EmptyAnswerError(InputError):
-    """The answer has no visible text to check."""
+    """The answer is empty or only white space."""
 
     def __str__(self) -> str:
         return (
@@ -119,7 +119,7 @@ class LimitExceededError(InputError):
 
 
 class DatasetError(InputError):
-    """A table of answers or questions has an invalid format, or one of its files is missing.
+    """A table of answers or questions cannot be read.
 
     ``line`` is the number of the invalid line, from 1; ``None`` if the problem is not in one line.
     """
@@ -140,7 +140,7 @@ class DatasetError(InputError):
 
 
 class SettingError(GroundwireError, ValueError):
-    """A setting has a value that is not possible, or lacks one that is needed."""
+    """A setting has a value that is not possible, or a required value is missing."""
 
     def __init__(self, setting: str, value: object, valid: str) -> None:
         super().__init__(setting, value, valid)
@@ -230,8 +230,8 @@ def needs_extra(what: str, extra: str) -> Iterator[None]:
     """Turn an ``ImportError`` in the block into the error that names the extra to install.
 
     Args:
-        what: The part of Groundwire that needs the imported packages: the subject of the message.
-        extra: Name of the extra that installs them.
+        what: What needs the packages, such as "Reading Parquet": the subject of the message.
+        extra: Name of the extra that installs the packages.
 
     Raises:
         MissingExtraError: If an import in the block fails.
@@ -260,7 +260,7 @@ class GateError(GroundwireError, RuntimeError):
 
 
 class DetectionError(GroundwireError, RuntimeError):
-    """A check failed; this is never reported as a passed check."""
+    """A check failed, so there is no verdict."""
 
 
 class UnreadableError(DetectionError):

@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixture ``grounded``, and its command-line option.
+"""The pytest plugin: fixtures for tests of LLM answers, and a command-line option.
 
 pytest imports this module at every start, so the module imports little.
 """
@@ -75,5 +75,5 @@ def groundwire_detector() -> Detects | None:
 
 @pytest.fixture(scope="session")
 def grounded(groundwire_detector: Detects | None) -> Grounded:
-    """The function ``grounded(answer, sources)``: ``assert_grounded`` with this detector."""
+    """The function ``assert_grounded``, with the detector of ``groundwire_detector``."""
     return partial(assert_grounded, detector=groundwire_detector)

@@ -1,4 +1,4 @@
-"""The command line. The module of a command is imported only when the command is called."""
+"""The command line. Its list of commands is shown without importing their modules."""
 
 import io
 import os

@@ -96,7 +96,7 @@ def _configured_files(config: "Config", store: StoreOptions) -> Sequence[Path]:
     The result is empty with ``--store``, or if the configured trail is in a database.
 
     Raises:
-        SettingError: If the configured trail is standard output.
+        SettingError: If the configured trail is standard output, and ``--store`` is not given.
     """
     path = config.audit.path
     if store.store is not None or path is None:

@@ -45,7 +45,7 @@ class Files:
             then writes the results to standard output, other commands to a temporary file.
         resume: Whether to continue the results in the output.
         force: Whether to replace the results in the output.
-        columns: The columns of the input that hold the fields of a row.
+        columns: For ``groundwire check --batch``, the columns that hold the fields of a row.
     """
 
     batch: Path
@@ -74,7 +74,7 @@ class InputRow:
         number: Number of the row, counted from 1; a header and blank lines are not counted.
         line: Number of the row's first line in the file; in a JSON array or Parquet, the same as
             ``number``.
-        id: Id of the row, if it has one.
+        id: Id of the row; ``None`` if there is none, or the id cannot be read.
         sha256: :func:`fingerprint` of the row's content in the file, and of the column mapping if
             the user named columns.
         content: The example to check, or the error of a row that cannot be read.
@@ -138,7 +138,7 @@ def _fingerprint(raw: bytes, columns: ColumnMapping) -> str:
 
 @dataclass(slots=True)
 class ResultsTally:
-    """Counts of the results in a file, with the detector and the rows that they belong to.
+    """Counts of the results in a file, with the detector and a hash of the rows.
 
     Attributes:
         outcomes: Outcome → number of rows.
@@ -219,7 +219,8 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
         GroundwireError: If the detector cannot be loaded.
     """
     tally = prepare_output(files)
-    # Steps that may fail come before the output is opened, so that a failure leaves no empty file.
+    # The detector and the first row come before the output is opened, so that an error in them
+    # leaves no empty file.
     detector = setup.load(choice)
     if files.output and tally.detector not in (None, detector.info):
         raise DifferentDetectorError(files.output, tally.detector, detector.info)
@@ -255,12 +256,13 @@ def check_file(setup: Setup, choice: DetectorChoice, files: Files) -> None:
 def examine_first(row: InputRow, files: Files) -> None:
     """Look in the first row for mistakes that probably all rows have, and report them once.
 
-    A note on standard error names columns with labels, which the check does not use. If the row has
-    no question, and no column with a usual name of the question, another note names up to ten other
-    columns that the check does not use.
+    A note on standard error names columns with labels, which the check does not use. If the row can
+    be read, but has no question and no column with a usual name of the question, another note names
+    up to ten other columns that the check does not use.
 
     Raises:
-        InputError: If the row lacks a column, or one of its sources is the name of a file.
+        InputError: If the row lacks a column that the check needs or ``--column`` names, or one of
+            its sources is the name of a file.
     """
     if isinstance(row.content, MissingColumnError):
         raise InputError(f"No row was checked. In the first one {row.content}")
@@ -335,7 +337,8 @@ def input_lines(path: Path, columns: ColumnMapping) -> Iterator[Line]:
     """Yield the raw rows of a file, or of JSON on standard input.
 
     Raises:
-        InputError: If the file is damaged, once the rows before the damage were yielded.
+        InputError: If the file has an invalid format. Also if the file breaks off; the rows before
+            the break are yielded first.
     """
     rows = table_lines(path, columns) if path != STDIN else json_lines(path)
     for number, content, values in rows:

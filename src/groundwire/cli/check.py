@@ -119,7 +119,7 @@ def check(
     of_batch = ("columns", "output", "resume", "force")
     of_answer = (*names_of(AnswerOptions), "html", "repairs")
     if conversation is not None:
-        # The file has a question, sources and an answer, so options for these are refused.
+        # A conversation has its own question, sources and answer, so options for these are refused.
         refuse_options(ctx, ("batch", *of_batch, *of_answer), "cannot be used with --conversation.")
         from groundwire.cli.conversation import check_conversation
 

@@ -93,10 +93,10 @@ def read_config(
 
 
 def environ_with(given: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the environment variables, and one more that names the verifier if an option names it.
+    """Return the environment variables, with the verifier of the options if they name a verifier.
 
     While the configuration is read, variables such as ``OPENAI_BASE_URL`` are ignored if the
-    verifier is local. So a verifier that an option names has to be known by then.
+    verifier is local. So the verifier of the options must already be known then.
     """
     chosen = given.get("verify.verifier")
     return os.environ | ({"GROUNDWIRE_VERIFY_VERIFIER": chosen} if chosen else {})

@@ -79,7 +79,7 @@ def _with_choice(config: "Config", choice: DetectorChoice, ctx: click.Context) -
 def _is_answer_missing(response: "CheckedResponse") -> bool:
     """Return whether a check was due and all answers are empty.
 
-    An answer with a tool call or a refusal is not empty.
+    An answer with a tool call, a refusal or a skipped part, such as sound, is not empty.
     """
     from groundwire.pipeline import CheckPath
     from groundwire.pipeline.conversation.response import AnswerKind

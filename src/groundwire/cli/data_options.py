@@ -21,7 +21,7 @@ _RIGHT = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataOptions:
-    """The options of all commands that judge a user's labelled answers.
+    """The options of commands that judge a user's labelled answers.
 
     Attributes:
         columns: The column that holds a field, if the column has none of the field's usual names;
@@ -47,6 +47,7 @@ class DataOptions:
             UsageError: If the name that ``--column`` gives for the column of labels suggests that
                 true means a right answer, and ``--label-means`` is not given; or if ``--column`` or
                 ``--label-means`` is given for data with slots.
+            SettingError: If a value of ``--column`` is not valid.
         """
         from groundwire.evaluation.datasets.choosing import choose
         from groundwire.evaluation.datasets.files import read_labelled

@@ -40,8 +40,8 @@ class DetectorChoice:
         revision: The commit of a hub model.
         threads: CPU threads to use.
         device: cpu or cuda:N, for models from a folder or the hub.
-        cache_mb: Size of all caches together, in megabytes; None for the default. Commands set it;
-            it is no option.
+        cache_mb: Limit on the size of all caches together, in megabytes; None for the default.
+            Commands set it; it is no option.
     """
 
     operating_point: str | float = option(

@@ -20,7 +20,8 @@ from groundwire.cli.status import ExitStatus
 from groundwire.detection.values import Outcome
 from groundwire.errors import GroundwireError
 
-#: Packages that checks of answers need. Each is imported, since an installed package can be broken.
+#: Packages of the base installation whose import is tried, since an installed package can be
+#: broken.
 PACKAGES = ("numpy", "onnxruntime", "tokenizers", "cachetools", "click", "rich")
 
 EXAMPLE_SOURCE = (

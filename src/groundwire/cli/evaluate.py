@@ -73,7 +73,7 @@ def status_of(found: "Evaluation") -> ExitStatus:
     """Return ``PASSED`` if all rows were read and checked, each at least in part, else ``FLAGGED``.
 
     Raises:
-        InputError: If there is nothing to score: each row failed, or has neither spans nor a label.
+        InputError: If there is nothing to score: no row that could be read has spans or a label.
     """
     if not found.scores["n_answers"]:
         counts = found.counts

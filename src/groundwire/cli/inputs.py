@@ -35,7 +35,7 @@ class FiniteRange(click.FloatRange):
 
 
 class NameType(click.ParamType):  # type: ignore[type-arg] # not generic in older versions of click
-    """Click type of a name. It refuses an empty one, which is often an unset shell variable."""
+    """Click type of a name. It refuses an empty name, which is often an unset shell variable."""
 
     name = "text"
 
@@ -85,6 +85,8 @@ def read_text_option(text: str | None, path: Path | None, option: str) -> str | 
 
     Raises:
         UsageError: If both are given, or the text is the name of a file.
+        InputError: If the file is no text in UTF-8.
+        OSError: If the file cannot be opened.
     """
     if text is not None and path is not None:
         raise click.UsageError(f"{option} and {option}-file exclude each other: give one of them.")

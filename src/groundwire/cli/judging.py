@@ -1,6 +1,6 @@
 """Judges labelled answers for commands that score a detector.
 
-The module has the options of these commands, writes the results file and shows the progress.
+The module has the options for the results file, writes this file and shows the progress.
 """
 
 import shlex
@@ -24,8 +24,8 @@ from groundwire.cli.progress import progress
 if TYPE_CHECKING:
     from groundwire.evaluation.datasets.files import AnyRow
 
-#: Size of all caches of the similarity detector together, in megabytes. Small caches are enough,
-#: since answers of one context are judged together.
+#: Limit on the size of all caches of the similarity detector together, in megabytes. Small caches
+#: are enough, since answers of one context are judged together.
 SIMILARITY_CACHE_MB = 4.0
 
 
@@ -93,7 +93,7 @@ def judge(
         count: Function that returns the number of rows; ``None`` if it is unknown.
 
     Raises:
-        InputError: If the output cannot be used.
+        InputError: If the output cannot be used, or the data cannot be read.
         GroundwireError: If the detector cannot be loaded.
     """
     from groundwire.engine.models import EMBEDDERS

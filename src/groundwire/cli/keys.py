@@ -44,7 +44,9 @@ class OwnerOptions:
     def read(self, ctx: click.Context) -> "Config":
         """Read the configuration in effect. If it cannot be used, the command ends.
 
-        Either ``--tenant`` or ``--admin`` must be given, and not both.
+        Raises:
+            UsageError: If neither or both of ``--tenant`` and ``--admin`` are given.
+            MissingExtraError: If the extra ``gateway`` is not installed.
         """
         if (self.tenant is None) == (self.role is None):
             raise click.UsageError("Say whose keys: --tenant ID, or --admin.")

@@ -38,7 +38,7 @@ class Labelled:
     choice: DetectorChoice
 
     def check(self, ctx: click.Context) -> None:
-        """Raise a UsageError unless the options go together.
+        """Raise a UsageError if the options contradict each other or ``--output`` cannot be used.
 
         Exactly one of ``--data`` and ``--results`` must be given. Options about judging need
         ``--data``.

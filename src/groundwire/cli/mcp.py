@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from groundwire.mcp.http import Access
     from groundwire.mcp.server import ToolServer
 
-#: Packages that the server needs beyond the base installation. ``mcp_types`` is missing if the
-#: installed version of ``mcp`` is 1, which is too old.
+#: Packages that the server needs beyond the base installation. Version 1 of ``mcp``, which is too
+#: old, does not bring ``mcp_types``.
 PACKAGES = ("anyio", "mcp", "mcp_types", "starlette", "uvicorn")
 
 #: Names of the clients that --print-config knows. They are here, so that --help need not import
@@ -36,7 +36,7 @@ STDIO, HTTP = "stdio", "streamable-http"
 #: Path in the URL of the server over HTTP.
 ENDPOINT = "/mcp"
 
-#: Sections of a configuration that the server reads.
+#: Sections of a configuration whose variables :meth:`ServerOptions.environment` returns.
 _SECTIONS = ("verify", "detector", "explain", "similarity")
 
 #: Hosts that mean all addresses of the machine.
@@ -119,13 +119,13 @@ class ServerOptions:
         return read_settings(ctx, self.file, given_settings(self))
 
     def environment(self, ctx: click.Context) -> tuple[dict[str, str], str | None]:
-        """Return the environment variables that the server needs when a client starts it.
+        """Return environment variables that a client must set when it starts the server.
 
         Returns:
-            A pair: the variables that hold no secret, with their values; and the name of the
-            variable that holds a secret, or ``None`` if the server needs no secret from a variable.
-            If the verifier is a service whose URL is not configured, the value of the URL's
-            variable is a placeholder.
+            A pair: the variables without a secret that give settings of the sections ``verify``,
+            ``detector`` and ``explain``, with their values; and the name of the variable that holds
+            a secret, or ``None`` if the server needs no secret from a variable. If the verifier is
+            a service whose URL is not configured, the value of the URL's variable is a placeholder.
         """
         from groundwire.config.tree import SETTINGS
         from groundwire.verify.backends import KEY_VARIABLE, URL_VARIABLES
@@ -259,7 +259,7 @@ def describe(backend: "Backend") -> list[str]:
 
 
 def started(backend: "Backend") -> "ToolServer":
-    """Begin the log, print the description of the server, and return the server with its tools."""
+    """Log to standard error, describe the server there, and return the server with its tools."""
     from groundwire.config.tree import Log
     from groundwire.gateway.logs import log_to_stderr
     from groundwire.mcp.server import ToolServer

@@ -37,7 +37,7 @@ class Questions:
     limit: int | None = option("--limit", "N", click.IntRange(min=1))
 
     def read(self) -> "Iterator[AnyQuestion]":
-        """Read the questions; with a limit, draw that many of them."""
+        """Read the questions; with a limit, draw at most that many of them."""
         from groundwire.evaluation.datasets.files import read_questions
         from groundwire.evaluation.datasets.mapping import ColumnMapping
         from groundwire.evaluation.measure.questions import drawn

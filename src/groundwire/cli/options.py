@@ -29,7 +29,7 @@ _EPILOG = re.compile(r"^(?:Examples?|Exit status)\b.*:\n.*", re.MULTILINE | re.D
 
 
 class SuggestingGroup(click.Group):
-    """A group of commands. The error for an unknown command suggests one with a similar name."""
+    """A group of commands. The error for an unknown command suggests a similar name, if any."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -13,7 +13,8 @@ from groundwire.text.screen import count_of
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
-#: Minimum number of seconds between two lines of progress; a last line is printed without delay.
+#: Minimum number of seconds between two lines of progress. A line that is marked as the last is
+#: printed without delay.
 LINE_EVERY_S = 10.0
 
 #: While a check reads sources of at least this many characters, a terminal shows the elapsed time.

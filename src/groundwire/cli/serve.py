@@ -116,10 +116,11 @@ def serve(ctx: click.Context, /, *, options: ServeOptions) -> None:
 
 
 def with_upstream(config: "Config", given: dict[str, Any]) -> "Config":
-    """Apply options to a configuration; they override its settings and those of a named preset.
+    """Apply options, and the preset that an option names, to a configuration.
 
-    An upstream in the options replaces the configured ones. A key in the configuration file that
-    is for another URL is then dropped, with a warning.
+    The preset overrides the configuration, and other options override both. An upstream in the
+    options replaces the configured upstreams. If ``upstream.api_key`` in the configuration file is
+    for another URL, this key is then dropped, with a warning.
     """
     from groundwire.config.tree import PRESETS
 

@@ -1,4 +1,4 @@
-"""Helps commands with their configuration: options that override it, secrets, and extras."""
+"""Applies options to a configuration, reads secrets, and checks that extras are installed."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from groundwire.config import Config
     from groundwire.config.kinds import Secret
 
-#: Packages that the gateway needs beyond the base installation.
+#: Import names of the packages without which the gateway cannot run; the extra ``gateway``
+#: installs them.
 PACKAGES = (
     *("aiohttp", "aiosqlite", "alembic", "argon2", "asyncpg", "fastapi", "httptools", "msgspec"),
     *("prometheus_client", "sqlalchemy", "starlette", "uvicorn"),
@@ -114,7 +115,7 @@ class StoreOptions:
     store: object = option("--store", "URL", setting="store.url")
 
     def read(self, ctx: click.Context) -> "Config":
-        """Read the configuration in effect. If it cannot be used, the command ends.
+        """Read the configuration in effect; end the command if the configuration has errors.
 
         Raises:
             MissingExtraError: If the extra ``gateway`` is not installed.

@@ -1,4 +1,4 @@
-"""Lets commands read and change the database, and records what they did in the audit trail."""
+"""Lets commands work on the database, and write audit events about the work."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -63,8 +63,8 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
     from groundwire.control.audit.redact import Redaction
     from groundwire.control.store.opening import existing_store
 
-    # Keys and redaction for the audit trail are prepared before the change: if that fails, no
-    # change is made.
+    # Keys and redaction for the audit trail are prepared before ``work`` runs, so that nothing is
+    # changed if the preparation fails.
     keys = () if events is None else _signing_keys(config)
     redact = Redaction.of(config.audit.redact).apply
     async with existing_store(config) as store:
@@ -75,7 +75,7 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
         done = await work(store)
         made = ControlEvents(actor=COMMAND_LINE, trace_id="", redact=redact)
         found = () if events is None else events(done, made)
-        if audit is None or not found:  # without events, no chain of audit records is begun
+        if audit is None or not found:
             return StoreChange(done)
         await audit.open()
         await audit.write(*found)
@@ -83,10 +83,10 @@ async def _done(config: "Config", work: _Work[_T], events: _Events[_T] | None) -
 
 
 def _signing_keys(config: "Config") -> Sequence[bytes]:
-    """Return the gateways' keys of the audit trail: first the key that signs, then earlier keys.
+    """Return the keys of the audit trail: first the key that signs, then earlier keys.
 
-    The result is empty if nothing will be recorded. No key is made, because a record that is signed
-    with a new key would look forged.
+    The result is empty if nothing will be recorded. If there is no key, an error is raised. No key
+    is made, because a record that is signed with a new key would look forged.
     """
     if not config.audit.enabled:
         return ()

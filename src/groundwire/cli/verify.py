@@ -119,7 +119,7 @@ def verify(
     Exit status:
         0  each claim passed
         1  a claim was flagged, or there were more than --max-claims
-        2  the answer or a claim of it could not be verified, or the command was wrong
+        2  the answer, a claim or a citation could not be verified, or the command was wrong
     """
     if answer is None and answer_file is None:
         raise click.UsageError(

@@ -111,7 +111,7 @@ def _checked(
     if api is None:
         return response
     given = {**(asked.get("body") or {}), **(asked["options"].get("extra_json") or {})}
-    # For arguments that the caller left out, the clients pass placeholders, which are dropped here.
+    # Drop the placeholders that the clients pass for arguments that the caller left out.
     kinds = (str, int, float, list, tuple, Mapping)
     body = {key: value for key, value in given.items() if isinstance(value, kinds)}
     ended = partial(judge, body, api.of_events)

@@ -26,13 +26,17 @@ class DirectorConfig:
 
     Attributes:
         span_detection_enabled: Whether responses can be checked.
-        span_model: Hub id or folder of a token classifier; ``groundwire`` is the embedded reader.
+        span_model: Hub id or folder of a token classifier; ``groundwire`` means the embedded
+            reader.
         span_model_revision: Commit of a hub model; empty for the commit in
             :data:`groundwire.engine.checkpoints.PINS`.
         span_token_threshold: A word piece with this P(hallucinated) or more is flagged; in [0, 1].
         span_min_tokens: An answer is hallucinated if at least this many word pieces are flagged.
         span_max_length: Limit on the word pieces of one pass, special tokens included; at least 16.
         span_device: Number of the CUDA device, or -1 for the CPU.
+
+    Raises:
+        SettingError: If a number is outside its range.
     """
 
     span_detection_enabled: bool = False
@@ -118,7 +122,7 @@ def merge_flagged_spans(
 
 
 class HallucinationSpanDetector:
-    """Flags the stretches of a response that its context does not support."""
+    """Flags the parts of a response that its context does not support."""
 
     def __init__(
         self,
@@ -166,10 +170,10 @@ class HallucinationSpanDetector:
         min_tokens: int = 1,
         max_length: int = 1024,
     ) -> Self:
-        """Load a token classifier, or the embedded reader under the name ``groundwire``.
+        """Load a token classifier or the embedded reader, and make a detector of the model.
 
         Args:
-            model_id: Hub id or folder of a token classifier. ``groundwire`` and ``reader`` are the
+            model_id: Hub id or folder of a token classifier. ``groundwire`` and ``reader`` mean the
                 embedded reader, for which revision, device and max_length are ignored.
             revision: Commit of a hub model; ``None`` or empty for the commit in
                 :data:`groundwire.engine.checkpoints.PINS`.

@@ -21,8 +21,8 @@ def groundedness_metric(
     """Return a metric: the share of a prediction's statements that the sources support.
 
     The sources are a field of the prediction or the example. If neither has such a field, the
-    observations of ``ReAct`` in the prediction are the sources. A prediction that was not checked
-    has the score 0, since DSPy has no missing scores.
+    sources are the results of tools (``observation_0``...) that the agent ``ReAct`` puts into the
+    prediction. A prediction that was not checked has the score 0, since DSPy has no missing scores.
 
     Args:
         answer: The field of the answer; by default ``answer``, ``response``...
@@ -41,8 +41,9 @@ def groundedness_metric(
     ) -> float | bool | Prediction:
         """Return the score of a prediction.
 
-        If an optimizer collects demonstrations (it gives ``trace``), return whether ``pred``
-        passes. For the optimizer GEPA (it gives ``pred_name``), add the reason as feedback.
+        With ``pred_name``, which the optimizer GEPA gives, return the score and the reason as
+        feedback. Otherwise, with ``trace``, which optimizers give when they collect demonstrations,
+        return whether ``pred`` passes.
         """
         predicted, given = pred.toDict(), gold.toDict()
         evidence = value_of({**given, **predicted}, "sources", sources)

@@ -20,18 +20,18 @@ EMBEDDED = ("groundwire", "reader")
 
 @runtime_checkable
 class ReadsAnswers(Protocol):
-    """A model that returns P(not supported) of each word piece of an answer."""
+    """A model that returns P(not supported) of the word pieces of an answer."""
 
     def read(self, context: str, question: str | None, answer: str) -> TokenScores:
-        """Judge all of an answer; if a part of it cannot be judged, raise an error."""
+        """Judge an answer against a context."""
         ...
 
 
 class EmbeddedReader:
     """The embedded reader with the method ``read``, to be used in place of a loaded checkpoint.
 
-    It judges all of an answer, or raises an error. The results that are copied from other detectors
-    cannot say that a part was not checked.
+    If a claim of the answer cannot be judged, an error is raised, because the results of other
+    detectors have no place for claims that were not judged.
     """
 
     def __init__(self, detector: "Detector", *, threshold: float) -> None:
@@ -54,7 +54,8 @@ class EmbeddedReader:
         """Judge an answer against several texts of evidence.
 
         Raises:
-            DetectionError: If the texts are empty, or a part of the answer could not be judged.
+            DetectionError: If the evidence has no text, or a claim of the answer could not be
+                judged.
         """
         segments = segment(answer)
         reading = self._judge.open(

@@ -36,7 +36,7 @@ class _Component:
 
 @component
 class GroundednessChecker(_Component):
-    """Divides replies into supported ones, unsupported ones, and ones that were not checked."""
+    """Divides replies into three lists: supported, unsupported and not checked."""
 
     @component.output_types(
         passed=list[ChatMessage],

@@ -19,11 +19,12 @@ METADATA = "groundwire"
 
 
 class GroundednessMiddleware(AgentMiddleware):
-    """Checks each final answer of an agent against the evidence that the model was given.
+    """Checks the answers of an agent against the evidence that the model was given.
 
-    Results of tools are evidence, and so is information in the system prompt and in the user's
-    messages. The answer gets its verdict in ``response_metadata["groundwire"]``. Put this
-    middleware last in the list, so that it sees what other middleware adds to the request.
+    An answer is a message that has text and calls no tool. Results of tools are evidence, and so is
+    information in the system prompt and in the user's messages. The answer gets its verdict in
+    ``response_metadata["groundwire"]``. Put this middleware last in the list, so that it sees what
+    other middleware adds to the request.
     """
 
     def __init__(

@@ -67,12 +67,12 @@ class HallucinationDetector:
         Args:
             method: ``transformer``. Other methods of LettuceDetect are not available.
             model_path: Hub id or folder of a token classifier. ``None``, ``groundwire`` and
-                ``reader`` are the embedded reader, for which revision, max_length and device are
+                ``reader`` mean the embedded reader, for which revision, max_length and device are
                 ignored.
             revision: Commit of a hub model, 40 hexadecimal digits.
             max_length: Limit on the word pieces of one pass; a longer context is read in parts.
             device: ``cpu``, ``cuda`` or ``cuda:N``, as a text or an object such as
-                ``torch.device``; ``None`` is the CPU.
+                ``torch.device``; ``None`` means the CPU.
             lang: ``en``. Other languages are not available.
 
         Raises:

@@ -24,7 +24,7 @@ class Groundedness(Scorer):
     ``unknown`` means that the output was not checked. The evidence is the sources of the row
     (``context``, ``contexts``, ``documents``... in the outputs or the inputs) and the outputs of
     retrievers and tools in its trace. Without any of these, evidence is looked for in the messages
-    of its inputs. The output is a text, or has one as ``answer``, ``response``, ``output`` or
+    of the inputs. The output is a text, or has one as ``answer``, ``response``, ``output`` or
     ``actual_output``.
 
     Attributes:

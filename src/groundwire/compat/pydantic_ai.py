@@ -56,8 +56,8 @@ def groundedness_validator(
 def _messages(messages: Sequence[ModelMessage]) -> Iterator[dict[str, Any]]:
     """Yield the input of the model as messages of a chat.
 
-    The model's own messages are left out: they are no evidence. Errors that ask the model for
-    another output are left out too, since they quote its outputs.
+    What the model itself wrote is left out, since it is no evidence. Errors that ask the model to
+    try again are left out too, since they quote what the model wrote.
     """
     for message in messages:
         if isinstance(message, ModelRequest) and message.instructions:

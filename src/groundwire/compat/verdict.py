@@ -15,11 +15,11 @@ from groundwire.pipeline import Checked, Pipeline
 from groundwire.pipeline.lazy import Lazy
 from groundwire.render.descriptions import OUTCOMES, describe_reasons
 
-#: The pipeline of all :class:`Checks` without one of their own; it has the default configuration.
+#: The pipeline with the default configuration, for :class:`Checks` that are given no pipeline.
 _DEFAULT = Lazy(Pipeline.load)
 
-#: The sources of an answer: texts, or documents such as those of LangChain, LlamaIndex and
-#: Haystack; ``None`` if there are none.
+#: The sources of an answer, such as texts, or documents of LangChain, LlamaIndex or Haystack;
+#: ``None`` if there are no sources.
 Sources: TypeAlias = Iterable[SourceLike] | None
 
 _PASSED = {Outcome.GROUNDED: True, Outcome.HALLUCINATED: False}
@@ -34,7 +34,7 @@ class HostVerdict:
 
     Attributes:
         checked: The full result.
-        problem: Reason why the answer or its evidence could not be read; empty if both were read.
+        problem: Error message if the answer or its evidence could not be read, else empty.
     """
 
     checked: Checked
@@ -118,9 +118,10 @@ class HostVerdict:
 
 
 def value_of(data: object, field: str, key: str | None = None) -> Any:  # noqa: ANN401
-    """Return the value of a field of a row, found by ``key`` or else by a usual key of the field.
+    """Return the value of a field of a row; ``None`` if the data is no row, or lacks the field.
 
-    ``None`` if the row lacks the field, or the data is not a row (a dictionary).
+    A row is a dictionary. The field is looked up by ``key``, or by the usual keys of the field if
+    ``key`` is ``None``.
     """
     if not isinstance(data, dict):
         return None

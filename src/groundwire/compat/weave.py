@@ -14,7 +14,7 @@ class Groundedness(weave.Scorer):
     """Scores whether the evidence of a row supports the output of a model.
 
     The evidence is the sources (``context``, ``contexts``, ``documents``...) in the output or, if
-    it has none, in the row. The output is a text, or has one as ``answer``, ``response``,
+    the output has none, in the row. The output is a text, or has one as ``answer``, ``response``,
     ``output`` or ``actual_output``. An output that was not checked has ``None`` as ``passed`` and
     ``score``.
     """

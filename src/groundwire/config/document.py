@@ -1,7 +1,7 @@
 """Reads a YAML document into parts, each with its line number.
 
-The language is YAML 1.2. YAML tags do not create Python objects, so a file cannot run code. ``yes``
-and ``on`` are read as texts here.
+YAML tags do not create Python objects, so a file cannot run code. ``yes`` and ``on`` are read as
+texts, as YAML 1.2 says, unless the file states an older version of YAML.
 """
 
 from dataclasses import dataclass
@@ -71,9 +71,8 @@ def read_document(text: str, name: str) -> DocumentTable:
         name: The name of the file, for messages.
 
     Raises:
-        ConfigError: If the text is not YAML or not a mapping, repeats a key, has a list or mapping
-            as a key, has a single value with an unknown tag, has an alias inside the part that the
-            alias stands for, is too large, or is nested too deeply.
+        ConfigError: If the text is not YAML, is not a mapping, or has a part that is refused, such
+            as a repeated key.
     """
     empty = DocumentTable((), LinePlace(name, 1))
     if not text:
@@ -131,7 +130,7 @@ class _Reader:
                 raise ConfigError([f"{place}: {key.value!r} stands here again, after {first}."])
             part = self.read(value, above)
             if isinstance(part, Scalar) and part.value is None:
-                part = Scalar(None, place)  # the place of the key: an empty value has no place
+                part = Scalar(None, place)  # an empty value has no line of its own
             entries[key.value] = DocumentEntry(key.value, place, part)
         return list(entries.values())
 

@@ -9,8 +9,8 @@ from groundwire.config.document import DocumentEntry, DocumentTable, LinePlace, 
 from groundwire.config.kinds import Kind, KindError, Secret
 from groundwire.text.spelling import guess
 
-# ``_USER`` matches user and password in a URL, and ``_QUERY`` its query and fragment. Messages show
-# ``***`` in their place.
+# Parts of URLs that may have secrets, so messages show ``***`` in place of them. ``_USER`` matches
+# user and password, ``_QUERY`` matches query and fragment.
 _USER = re.compile(r"//[^\s'\"]*@")
 _QUERY = re.compile(r"(//[^\s'\"?#]*[?#])[^\s'\"]+")
 
@@ -58,7 +58,7 @@ def describe_unknown(what: str, word: str, known: Collection[str]) -> str:
 
 
 def describe_wrong(name: str, raw: object, error: KindError) -> str:
-    """Return the message about a wrong value: a similar valid one, if any, and what is valid."""
+    """Return the message about a wrong value: a similar valid value, if any, and what is valid."""
     return f"{name} = {describe_refused(raw, error)}"
 
 
@@ -102,8 +102,8 @@ def read_fields(
 
     Returns:
         The values by Groundwire's names of the fields; fields that are not given are left out.
-        ``None`` if ``part`` is no table, a required field is missing, or a field is unknown, wrong,
-        or given under two names with different values; these errors are added to ``problems``.
+        ``None`` if there is an error, such as an unknown field or a required field that is missing;
+        all errors are added to ``problems``.
     """
     fields = list(fields)
     n_before = len(problems.errors)

@@ -38,8 +38,8 @@ class ConfigWarning(UserWarning):
     """The warning that the library gives for a finding about a configuration."""
 
 
-#: Similarity detector → the lowest threshold at which it flags most right answers, and the
-#: percentage of right answers that it flags at the threshold 0.7; see ``docs/similarity.md``.
+#: Similarity detector → the threshold from which on it flags so many right answers that a warning
+#: is due, and the percentage of right answers that it flags at 0.7; see ``docs/similarity.md``.
 _FLAGS_MOST = {"similarity:hash": (0.5, 99), "similarity": (0.7, 86)}
 
 
@@ -67,8 +67,7 @@ def findings(
 def _refusing_most(config: Config, tenants: Mapping[str, Overrides]) -> Iterator[ConfigFinding]:
     """Find policies that withhold nearly every answer, right or wrong.
 
-    For example, with the embedder ``hash``, hardly any right sentence reaches DVARA's threshold of
-    0.7.
+    For example, with the embedder ``hash``, hardly any right sentence reaches the threshold 0.7.
     """
     plugins = {f"decisions.{each.name}": each.plugin for each in config.decisions if each.plugin}
     policies: dict[str, HallucinationPlugin | None] = {"check.action": None, **plugins}
@@ -94,7 +93,7 @@ def _refuses_most(
 
     The policy is that of a tenant with the settings ``own``; ``None`` means a tenant without
     settings. ``plugins`` has the policies of those decisions (rules in the configuration) that may
-    apply to a request; ``None`` among them stands for no decision.
+    apply to a request; ``None`` among them means no decision.
     """
     policy = resolve(config.policy, plugins=plugins, tenant=own)
     action = decide(policy, Outcome.HALLUCINATED, label=Label.UNSUPPORTED)
@@ -103,7 +102,7 @@ def _refuses_most(
     try:
         detector, threshold = _similarity_of(config, own)
     except ConfigError:
-        return ""  # the error is reported when the detector is loaded
+        return ""  # other code reports this error
     least, share = _FLAGS_MOST.get(detector, (2.0, 0))
     if threshold < least:
         return ""
@@ -184,7 +183,7 @@ def _high_thresholds(config: Config) -> Iterator[ConfigFinding]:
     """Find thresholds that were probably chosen for another detector.
 
     The probabilities of the reader, the default detector, are calibrated and so lower than those of
-    HaluGate's detector. With a threshold for HaluGate's detector, the reader finds little.
+    many other detectors. With a threshold for such a detector, the reader finds little.
     """
     threshold, name = config.detector.operating_point, config.detector.name
     if isinstance(threshold, str) or name in EMBEDDERS:
@@ -192,7 +191,7 @@ def _high_thresholds(config: Config) -> Iterator[ConfigFinding]:
     try:
         manifest = find_reader(name)
     except ModelError:
-        return  # the error is reported when the reader is loaded
+        return  # loading the reader raises the same error
     if manifest is None or "precision" not in manifest.operating_points:
         return
     points = manifest.operating_points

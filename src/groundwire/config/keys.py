@@ -47,7 +47,7 @@ def hash_of(configured: Secret) -> str:
 
 
 def shared_key(keys: Mapping[str, tuple[Secret, ...]]) -> tuple[str, str] | None:
-    """Return the ids of two tenants that have the same key; ``None`` if there are none."""
+    """Return the ids of two tenants that have the same key; ``None`` if no tenants share a key."""
     owners: dict[str, str] = {}
     for tenant, own in keys.items():
         for each in own:

@@ -21,7 +21,8 @@ _MAX_WHOLE = 2**53  # larger whole numbers are not exact in all readers of JSON
 _NO_URL = re.compile(r"[^\x21-\x7e]")
 _NULLS = ("null", "~")
 
-#: Additional keys in JSON Schemas, from which messages are made; :meth:`Kind.schema` removes them.
+#: Additional keys in JSON Schemas, from which messages are made. :meth:`Kind.schema` removes them,
+#: except from the schema of a list's items.
 _PRIVATE = ("legal", "aliases")
 
 
@@ -61,7 +62,7 @@ class Secret:
 
 
 class Kind:
-    """The type of a setting: it reads and checks values from YAML or environment variables."""
+    """The type of a setting, which reads and checks the setting's values."""
 
     def __init__(self, type_: Any) -> None:  # noqa: ANN401 - any annotation
         self.type = type_

@@ -26,7 +26,7 @@ class Format(StrEnum):
 
 
 def same(value: Any) -> Any:  # noqa: ANN401 - whatever the setting takes
-    """Return a value unchanged, for settings that another system writes just as Groundwire does."""
+    """Return a value unchanged: the conversion for values that are already Groundwire's."""
     return value
 
 
@@ -44,8 +44,9 @@ class Alias:
         name: The name in a file; empty if the alias has only a variable.
         path: Groundwire's name of the setting.
         variable: The environment variable; empty if there is none.
-        is_shared: Whether other programs read the variable too, such as ``OPENAI_API_KEY``. Such a
-            variable is used only if the setting has no other value and the verifier is not local.
+        is_shared: Whether other programs read the variable too, such as ``OPENAI_API_KEY``. Then
+            the variable is used only if the verifier is not ``local``, and neither the file nor
+            another variable sets the setting.
         conversion: Converts the value to Groundwire's.
     """
 
@@ -76,7 +77,7 @@ DEFAULTS: Mapping[Format, Mapping[str, Any]] = {
     Format.HALUGATE: {"gate.bypass_evidence": False},  # HaluGate always asks its gate
 }
 
-#: The section of DVARA's file with the settings of its grounding guardrail.
+#: The section with the settings of the grounding guardrail in a file of DVARA, another gateway.
 DVARA = "dvara.llm-gateway.guardrail.grounding"
 
 #: The section in which some versions of HaluGate have their settings.
@@ -113,7 +114,7 @@ def _read_span_device(raw: Any) -> str:  # noqa: ANN401
 
 
 def _embedded(theirs: str, ours: str) -> Conversion:
-    """Return a conversion that replaces ``theirs``, a model of HaluGate, by the embedded ``ours``.
+    """Return a conversion that replaces the name ``theirs`` of a HaluGate model by ``ours``.
 
     The conversion refuses the names of HaluGate's other models.
     """

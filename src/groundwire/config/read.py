@@ -31,7 +31,7 @@ class SettingOrigin:
     Attributes:
         source: The place in words, such as ``default``, ``groundwire.yaml:3`` or a variable's name.
         name: The name in the file, if it is another system's name; else empty.
-        format: The system whose name for the setting was used.
+        format: The system whose name for the setting was used, or whose default the value is.
     """
 
     source: str = "default"
@@ -57,13 +57,15 @@ class Config(Sections):
     """The whole configuration: all settings, signals, decisions, tenants and upstreams.
 
     Attributes:
-        listed: The upstreams (LLM servers) that the file lists, in its order.
-        signals: The rules of the signals that decisions depend on.
+        listed: The upstreams (LLM servers) that the file lists, in its order; empty if a variable
+            sets ``upstream.url``.
+        signals: The rules of signals, on which decisions can depend.
         decisions: The decision rules, in the order of the file.
         tenants: The settings of tenants, by id.
-        tenant_keys: The keys of tenants, by id.
+        tenant_keys: The keys of tenants, by the tenant's id.
         origins: The origin of each setting, and of each signal, decision, tenant and upstream that
             the file has, by its full name, such as ``check.action`` or ``signals.keywords.NAME``.
+            Empty if the configuration was not read with :func:`load` or :func:`parse`.
         formats: The systems whose names the file uses, and DVARA if a variable of DVARA is set.
         warnings: Warnings about values that were accepted.
     """
@@ -81,7 +83,7 @@ class Config(Sections):
 
     @property
     def policy(self) -> Policy:
-        """The policy of requests for which neither a decision nor a tenant has other settings."""
+        """The policy of a request before settings of decisions, tenants and the request apply."""
         own = {x.name: getattr(self.check, x.name) for x in fields(Policy) if x.name != "explain"}
         return Policy(**own, explain=self.explain.enabled)
 
@@ -121,7 +123,7 @@ class Config(Sections):
 def load(path: Path | None = None, *, environ: Mapping[str, str] | None = None) -> Config:
     """Read the configuration from a file and from environment variables, which take precedence.
 
-    Variables that other programs read too, such as ``OPENAI_API_KEY``, never replace a value.
+    Variables that other programs read too, such as ``OPENAI_API_KEY``, replace only defaults.
 
     Args:
         path: The file; ``None``: there is no file.
@@ -130,7 +132,7 @@ def load(path: Path | None = None, *, environ: Mapping[str, str] | None = None) 
     Raises:
         ConfigError: If the file is not a YAML mapping in UTF-8; if a name or a value in the file or
             the variables is wrong; or if settings conflict, or one that others need is missing.
-        OSError: If the file cannot be opened.
+        OSError: If the file cannot be read.
     """
     if path is None:
         return parse("", name="", environ=environ)
@@ -210,7 +212,8 @@ def _tables() -> dict[str, dict[str, None]]:
 
 #: Table in a file, a path with dots (the whole file: an empty path) → the names in it, in order.
 _TABLES = _tables()
-#: Matches the ends of variables that Kubernetes sets for services; see :func:`_is_service_link`.
+#: Matches the ends of some variables that Kubernetes sets for services: see
+#: :func:`_is_service_link`.
 _SERVICE_LINK = re.compile(
     r"_SERVICE_PORT_\w+$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$"
 )
@@ -294,7 +297,7 @@ class _Reader:
     def read_environment(self, environ: Mapping[str, str]) -> None:
         """Read the environment variables, whose values replace those of the file.
 
-        Variables that other programs read too (:attr:`.Alias.is_shared`) never replace a value.
+        Variables that other programs read too (:attr:`.Alias.is_shared`) replace only defaults.
         """
         file, self.found = self.found, {}
         shared = []
@@ -330,8 +333,8 @@ class _Reader:
     def choose_upstreams(self) -> None:
         """Drop the listed upstreams if a variable sets ``upstream.url``.
 
-        Add an error if the file itself has both a list and ``upstream.url``, or if there is a list,
-        and ``upstream.api_key`` is set without ``upstream.url``.
+        Otherwise, add an error if the file has both a list and ``upstream.url``, or if there is a
+        list and ``upstream.api_key`` is set without ``upstream.url``.
         """
         if not self.upstreams:
             return
@@ -422,7 +425,7 @@ def _relaxed(key: str) -> str:
 
 
 def _is_service_link(variable: str, text: str) -> bool:
-    """Return whether a variable is one that Kubernetes sets for a service, and no setting.
+    """Return whether a variable looks like one that Kubernetes sets for a service.
 
     For example, Kubernetes sets GROUNDWIRE_GATEWAY_PORT=tcp://10.0.0.1:8080 for a service named
     groundwire-gateway.

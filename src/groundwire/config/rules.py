@@ -144,7 +144,7 @@ class RuleReader:
         self._read_list(LEGACY_KEYS[entry.key], entry.part, where=entry.key)
 
     def read_decisions(self, entry: DocumentEntry) -> tuple[Decision, ...]:
-        """Read the list ``decisions``; the signals that decisions name must be read before it."""
+        """Read the list ``decisions``, after the signals that the decisions name."""
         decisions = []
         for part in items_of(entry.part, where="decisions", problems=self.problems):
             decision = self._decision(part)
@@ -153,7 +153,7 @@ class RuleReader:
         return tuple(decisions)
 
     def rules(self) -> SignalRules:
-        """Return the rules of all signals.
+        """Return the rules of signals: those that the configuration defines, and built-in ones.
 
         Languages, and domains other than "general", that decisions name without a definition get
         built-in rules. "general" means that no other domain applies, so it needs no rule.
@@ -262,8 +262,8 @@ class RuleReader:
         if values is None:
             return None
         type_, name = values["type"], values["name"]
-        # A signal whose rule is ``None`` is known too: an error in its definition is already
-        # reported, and must not be followed by the error that the signal is unknown.
+        # A signal whose rule is ``None`` is known, too. If the cause is an error in its definition,
+        # a second error, that the signal is unknown, would mislead.
         known = list(dict.fromkeys([*self._rules[type_], *_BUILT_IN.get(type_, ())]))
         text = name.value if isinstance(name, Scalar) else ""
         if text not in known:

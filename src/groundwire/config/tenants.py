@@ -1,4 +1,7 @@
-"""Reads the settings of tenants. A wrong value is an error; under DVARA's names, only a warning."""
+"""Reads the settings of tenants.
+
+A wrong value is an error. Under the names of DVARA, another gateway, it is only a warning.
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -99,7 +102,7 @@ def overrides_from_metadata(metadata: Mapping[str, object]) -> tuple[Overrides, 
     warnings: list[str] = []
     for name, raw in metadata.items():
         if not str(name).startswith("grounding."):
-            continue  # a setting of another product
+            continue  # not a setting of Groundwire
         if name not in METADATA:
             warnings.append(
                 f"{name!r} cannot be set per tenant and is ignored. Known: {', '.join(METADATA)}."

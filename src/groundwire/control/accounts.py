@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 
 MIN_PASSWORD_CHARS, MAX_PASSWORD_CHARS = 12, 200
 
-#: Time from the sign-in to the end of a session.
+#: Time from the sign-in until a session expires.
 SESSION = timedelta(hours=12)
 
 #: Limit on the passwords that are hashed or checked at the same time: each takes 64 MiB of memory.
@@ -216,7 +216,7 @@ class Accounts:
     async def is_right(self, name: str, password: str) -> bool:
         """Return whether a text is the password of an account.
 
-        An unknown name takes as long as a wrong password, so the time reveals no names.
+        If the name is unknown, another hash is checked, so that the time does not reveal this.
         """
         return await self._verified(name, password) is not None
 
@@ -242,9 +242,10 @@ class Accounts:
             return None if row is None else (_account(row), await _begin(connection, name))
 
     async def sign_in_as(self, identity: Identity, role: AccountRole) -> tuple[SavedAccount, str]:
-        """Begin a session for a person whom a provider has identified; return account and token.
+        """Begin a session for a person whom a provider has identified.
 
-        The first sign-in makes an account. If the role has changed, earlier sessions end.
+        The first sign-in makes an account. If the role has changed, earlier sessions end. Return
+        the saved account and the token of the session.
         """
         is_theirs = _is_of(identity)
         values = {"name": identity.account, "password": "", "created_at": now(), "role": role}
@@ -289,7 +290,7 @@ class Accounts:
     def _dummy_hash(self) -> str:
         """A hash to check a password against if the account is unknown or has no password.
 
-        The check then takes as long as for any other account.
+        The check then takes about as long as for any other account.
         """
         return self._hasher.hash(secrets.token_urlsafe(32))
 

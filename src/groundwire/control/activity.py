@@ -1,7 +1,7 @@
 """Counts answers, and the durations of checks, in the store.
 
 The audit trail has no event for most grounded answers, so the share of each outcome cannot be read
-from it. All processes add their counts to the same rows.
+from the trail. All processes add their counts to the same rows.
 """
 
 import asyncio

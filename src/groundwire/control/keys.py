@@ -1,6 +1,6 @@
-"""The API keys of tenants and of the admin plane; only hashes of the keys are stored.
+"""The API keys of tenants and of the admin plane; the database has only hashes of the keys.
 
-A key that a gateway makes has 32 random bytes, so its SHA-256 needs neither salt nor stretching.
+A key that Groundwire makes has 32 random bytes, so nobody can guess the key from its SHA-256.
 """
 
 import re
@@ -8,13 +8,13 @@ import secrets
 from dataclasses import dataclass
 from enum import StrEnum
 
-#: The first characters of a tenant's key that a gateway made. A configured key may begin with other
-#: characters.
+#: The first characters of a tenant's key that Groundwire made. A configured key may begin with
+#: other characters.
 PREFIX = "gw_"
-#: The first characters of an admin key that a gateway made.
+#: The first characters of an admin key that Groundwire made.
 ADMIN_PREFIX = "gwa_"
 
-#: Matches a key that a gateway made, anywhere in a text except right after a letter or digit. The
+#: Matches a key that Groundwire made, anywhere in a text except right after a letter or digit. The
 #: key may be cut: 20 of the 43 characters after the prefix are enough.
 _MADE_HERE = re.compile(r"(?<![A-Za-z0-9])(gwa?_)[A-Za-z0-9_-]{20,}")
 
@@ -55,17 +55,17 @@ class AdminKey:
 
 
 def is_made_here(key: bytes) -> bool:
-    """Return whether a text begins like a key that a gateway makes."""
+    """Return whether a text begins like a key that Groundwire makes."""
     return key.startswith((PREFIX.encode(), ADMIN_PREFIX.encode()))
 
 
 def holds_key(text: str) -> bool:
-    """Return whether a text contains something like a key that a gateway made."""
+    """Return whether a text contains something like a key that Groundwire made."""
     return _MADE_HERE.search(text) is not None
 
 
 def hide_keys(text: str) -> str:
-    """Return a text in which ``gw_***`` or ``gwa_***`` replaces keys that a gateway made."""
+    """Return a text in which ``gw_***`` or ``gwa_***`` replaces keys that Groundwire made."""
     return _MADE_HERE.sub(r"\1***", text)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from cachetools import LRUCache
 
 #: Seconds after an audit event about the use of a key from an address, during which further uses of
-#: this key from this address make no event.
+#: this key from this address make no event, unless the earlier use was forgotten meanwhile.
 LOGIN_S = 3600.0
 
 #: Shortest time, in seconds, between two events about failed logins from one address. Only the last
@@ -15,7 +15,8 @@ FAILURE_S = 60.0
 #: Limit on the pairs of key and address that are remembered, and on the addresses of failed logins.
 _MAX_SEEN = 1000
 
-#: Stands for all further addresses of failed logins, once :data:`_MAX_SEEN` are remembered.
+#: The text in place of the address of a failed login, if the address is not remembered and
+#: :data:`_MAX_SEEN` addresses are remembered already.
 OTHERS = "others"
 
 
@@ -28,7 +29,7 @@ class _Failures:
 
 
 class Logins:
-    """Remembers uses of keys and failed logins; callers pass the time ``now`` in seconds."""
+    """Remembers uses of keys and failed logins. Callers pass the time ``now``, in seconds."""
 
     def __init__(self) -> None:
         self._uses: LRUCache[tuple[str, str], float] = LRUCache(_MAX_SEEN)
@@ -62,10 +63,11 @@ class Logins:
         return True
 
     def due(self, *, now: float) -> tuple[tuple[str, int], ...]:
-        """Return the addresses whose failed logins are due to be recorded, and their numbers.
+        """Return the addresses about which an event is due, with their numbers of failed logins.
 
-        Failures since the last event about an address are due :data:`FAILURE_S` seconds after that
-        event. Each failure is returned only once. If ``now`` is infinite, all failures are due.
+        Failed logins since the last event about an address are due :data:`FAILURE_S` seconds after
+        this event. The number counts only failed logins that were not recorded or returned before.
+        If ``now`` is infinite, all these failed logins are due.
         """
         over = [
             (address, each)

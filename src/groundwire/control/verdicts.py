@@ -13,7 +13,7 @@ from groundwire.detection.values import Label
 
 
 class ReviewVerdict(StrEnum):
-    """A reviewer's verdict: whether the detector was right about a stretch of an answer."""
+    """A reviewer's verdict: whether the detector was right about a stretch (part) of an answer."""
 
     RIGHT = "right"  # a finding, and the sources do not support the stretch
     WRONG = "wrong"  # a finding, but the sources support the stretch: a false alarm

@@ -57,7 +57,7 @@ def closest_lines(
         budget: Limit on the word pieces of lines, titles, headings and separators together.
 
     Returns:
-        An excerpt of each passage with chosen lines, in the order of the evidence. The first line
+        An excerpt of each passage with chosen lines, in the order of the evidence. The best line
         is chosen even if it exceeds the budget, so that there is an excerpt if any passage has a
         line. A line that is longer than the budget is cut.
     """

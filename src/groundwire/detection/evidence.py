@@ -1,8 +1,8 @@
 """Makes evidence from sources: cuts them into passages, and selects passages for each claim.
 
-All passages are indexed, but a claim is read only with the best-ranked passages. The order of the
-sources does not matter: passages are sorted by the hash of their content, equal passages count
-once, and word weights come from a shipped table, not from the request.
+All passages are indexed; the default model reads a claim only with the best-ranked passages. The
+order of the sources does not matter: passages are sorted by the hash of their content, equal
+passages count once, and word weights come from a shipped table, not from the request.
 """
 
 from collections import Counter
@@ -20,23 +20,23 @@ from groundwire.detection.values import EvidenceRef, Reason
 #: Default budget of :meth:`Evidence.select`: limit on the word pieces of passages, special tokens
 #: included, that the model reads with a claim in one reading.
 SELECTED_PIECES = 1024
-#: A claim that the model doubts is read a second time, with the next best passages. The numbers are
-#: the lowest shares of the best passage's score at which a passage is read: the first number in the
-#: first reading, the second number in the second reading. The second number is higher, because the
-#: second reading can only clear a claim.
+#: Lowest score at which the model reads a passage with a claim, as a share of the best passage's
+#: score, in a first and in a second reading. A claim that the model doubts has a second reading,
+#: with the next best passages. The second floor is higher, because the second reading can only
+#: lower the doubt.
 FIRST_FLOOR, SECOND_FLOOR = 0.5, 0.6
-#: No passage of a source is read if the source's best passage scores less than this share of the
-#: best score of all passages. Sources on another subject mostly score less.
+#: The model reads no passage of a source if the source's best passage scores less than this share
+#: of the best score of all passages. Sources on another subject mostly score less.
 SOURCE_FLOOR = 0.75
 # BM25 (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019) with a fixed mean length:
 # a mean over the request would let one source change the ranks of another source's passages.
 _K1, _B, _MEAN_PIECES = 1.2, 0.4, 200.0
 _COSINE_WEIGHT = 0.15
 # Lowest weight at which a line is quoted. The weight of a line is the summed IDF of the word pieces
-# that it shares with the claim. A line of lower weight shares only words such as "the". If all
-# lines weigh less, the best of them is quoted.
+# that it shares with the claim. A line of lower weight shares only words such as "the", and is
+# quoted only if there is no better line.
 _LEAST_QUOTED = 1.0
-# Weight of a word of the question or the previous claim; a word of the claim itself has 1.
+# Weight of a word of the question or the previous claim. A word of the claim itself has weight 1.
 _CONTEXT_WEIGHT = 0.6
 
 
@@ -66,7 +66,7 @@ class WordWeights:
     def mean(self, ids: NDArray[np.int32]) -> NDArray[np.float32]:
         """Embed a text as the weighted mean of its word pieces, shape ``(128,)``.
 
-        The mean is scaled to length 1. It is zero if no word piece has a weight.
+        The mean is scaled to length 1. For a text without word pieces, it is zero.
         """
         total = self.scales[ids].astype(np.float64) @ self.vectors[ids].astype(np.float64)
         length = float(np.sqrt(total @ total))
@@ -118,7 +118,7 @@ class Evidence:
     ) -> "Evidence":
         """Cut sources into passages and index them; equal sources count once.
 
-        ``cut`` cuts one source, as :func:`.passages.cut_source` does; it may use a cache.
+        ``cut`` cuts one source, as :func:`.passages.cut_source` does, perhaps with a cache.
         """
         by_key: dict[bytes, tuple[Passage, Source]] = {}
         offered_chars = indexed_chars = 0
@@ -296,14 +296,15 @@ class Query:
 class LexicalIndex:
     """Inverted index: which word piece occurs in which passage, and how often.
 
-    A posting is one word piece in one passage: an element of ``ids``, ``passages`` and ``gains``.
+    A posting is one word piece in one passage. ``ids``, ``passages`` and ``gains`` have an item for
+    each posting.
     """
 
     n_passages: int
     idf: NDArray[np.float32]
     ids: NDArray[np.int64]  # id of each posting's word piece, ascending
     passages: NDArray[np.intp]  # index of the passage of each posting
-    gains: NDArray[np.float64]  # BM25's saturated count of each posting, in [0, 2.2)
+    gains: NDArray[np.float64]  # BM25's saturated count of each posting, in (0, 2.2)
 
     @classmethod
     def of(cls, passages: Sequence[Passage], idf: NDArray[np.float32]) -> "LexicalIndex":
@@ -320,8 +321,8 @@ class LexicalIndex:
     def scores(self, ids: NDArray[np.int32], weights: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return each passage's BM25 score, divided by the total weight of the query.
 
-        The score is about 1 for a passage of mean length that has every word piece of the query
-        once. ``ids`` are the distinct word pieces of the query.
+        The score is 1 for a passage of 200 word pieces that has every word piece of the query once.
+        ``ids`` are the distinct word pieces of the query.
         """
         wanted = self.idf[ids].astype(np.float64) * weights
         scores = np.zeros(self.n_passages)

@@ -16,7 +16,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _SHOWN_CHARS = 80
 
 #: Keys under which a document can have its text. If a document has several of these keys, the first
-#: whose text is not blank is used, or else the first with any text.
+#: whose text is not blank is used, or else the first with a blank text.
 TEXT_KEYS = ("text", "page_content", "content", "snippet")
 
 #: A mapping without a text under any of :data:`TEXT_KEYS` causes a warning if it has a text of at
@@ -55,15 +55,15 @@ class Source:
 
         Args:
             value: A text, a :class:`Source`, a document, or JSON data. A document is a mapping with
-                a text under one of :data:`TEXT_KEYS`, a LangChain ``Document``, a LlamaIndex node
-                or a Haystack ``Document``, alone or in a pair with its score. Of a document, only
-                text, id, title and the fields in ``metadata`` are used. Any other mapping or list
-                is taken as JSON data and written out; offsets then count in :attr:`text`. If such a
-                mapping has a text of several words, a :class:`SourceWarning` names the keys that a
-                document can have.
+                a text under one of :data:`TEXT_KEYS`, or an object with a text, such as a LangChain
+                or Haystack ``Document`` or a LlamaIndex node. It may be in a pair with its score,
+                ``(document, score)``. Of a document, only text, id, title and the fields in
+                ``metadata`` are used. Any other mapping or list is taken as JSON data and written
+                out; offsets then count in :attr:`text`. If such a mapping has a text of several
+                words, a :class:`SourceWarning` names the keys that a document can have.
             index: Position of the source among the sources, for the error message.
-            metadata: Names of metadata fields of a document that are evidence as well. Each is
-                written on a line of its own before the text of the document.
+            metadata: Names of metadata fields of a document that are evidence as well. Each field
+                that the document has is written on a line of its own before the document's text.
 
         Raises:
             InvalidSourceError: If the value is of no accepted kind, or is data that cannot be
@@ -142,7 +142,7 @@ def text_of(document: object) -> str | None:
     >>> text_of({"page_content": "It is 330 m tall.", "metadata": {"page": 12}})
     'It is 330 m tall.'
     """
-    # For some LlamaIndex nodes, reading ``text`` raises an error; ``get_content`` never does.
+    # For some LlamaIndex nodes, reading ``text`` raises an error, so ``get_content`` is called.
     if callable(get_content := getattr(document, "get_content", None)):
         found = [get_content()]
     else:
@@ -196,7 +196,7 @@ class Example:
         """Build an example; its sources may be of any kind that :meth:`Source.of` accepts.
 
         Raises:
-            EmptyAnswerError: If the answer has no visible text.
+            EmptyAnswerError: If the answer is empty or only white space.
             InvalidTextError: If a text is not a ``str``, or has a lone surrogate.
             InvalidSourceError: If the sources or one of them cannot be read, or two different texts
                 have the same id.
@@ -229,10 +229,11 @@ def read_sources(sources: Iterable[SourceLike]) -> tuple[Source, ...]:
 
 
 def as_list(sources: object) -> Iterable[Any]:
-    """Return sources as an iterable; a single source may be given without a list.
+    """Return sources as an iterable; a single text, mapping or document becomes a list of one.
 
     Raises:
-        InvalidSourceError: If ``sources`` is neither a source nor iterable, or is bytes.
+        InvalidSourceError: If ``sources`` is neither a source nor iterable, or is ``bytes`` or a
+            ``bytearray``.
     """
     if isinstance(sources, str | Source | Mapping) or text_of(sources) is not None:
         return [sources]

@@ -45,6 +45,10 @@ class WordPieces(Protocol):
 class PassageLine:
     """A line of a passage: a sentence, a data field or a table row.
 
+    A line that is too long for one passage is in several passages. ``start``, ``end`` and
+    ``reading`` are then those of the whole line, and the passage has only a part of its word
+    pieces.
+
     Attributes:
         start: Offset of the first character in the source's text.
         end: Offset after the last character.
@@ -60,7 +64,7 @@ class PassageLine:
 
 @dataclass(frozen=True, eq=False)  # no slots: cached_property needs a __dict__
 class Passage:
-    """A piece of a source that the model reads in one pass.
+    """A part of a source that the model reads in one pass.
 
     Attributes:
         key: Hash of the content, 16 bytes.
@@ -123,7 +127,7 @@ class Passage:
 
     @cached_property
     def line_pieces(self) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """The distinct word pieces of each line: an array of line numbers, and one of ids."""
+        """The distinct word pieces of each line: an array of line numbers and an array of ids."""
         bounds = np.append(self.line_starts, len(self.ids))
         lines = np.repeat(np.arange(len(self.lines)), np.diff(bounds))
         ids = self.ids[bounds[0] :].astype(np.int64)

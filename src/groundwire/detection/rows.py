@@ -26,7 +26,7 @@ ROW_KEYS: Mapping[str, tuple[str, ...]] = {
 }
 _SHOWN_KEYS, _SHOWN_CHARS = 10, 40
 
-#: Type of the id of a row; ``None`` for a row without one.
+#: Type of the id of a row; ``None`` for a row without an id.
 RowId: TypeAlias = str | int | float | None
 
 
@@ -35,7 +35,7 @@ class RowError(InputError):
 
 
 class MissingColumnError(RowError):
-    """A row lacks the column of its answer, of its sources or of its question."""
+    """A row lacks a required column, such as the column of the answer."""
 
 
 class ConstantError(ValueError):
@@ -46,7 +46,8 @@ def parse_row(text: str) -> Mapping[str, Any]:
     """Parse the JSON text of a row.
 
     Raises:
-        RowError: If the text is not a JSON object.
+        RowError: If the text is not a JSON object, is nested too deeply, or has a number of too
+            many digits.
     """
     try:
         data = json.loads(text, parse_constant=refuse_constant)
@@ -73,7 +74,7 @@ def as_row(data: object) -> Mapping[str, Any]:
 
 
 def row_id(data: Mapping[str, Any], key: str = "id") -> RowId:
-    """Read the id of a row from the field ``key``, ignoring case; ``None`` if the row has no id.
+    """Read the id of a row under the key that :func:`find_key` finds; ``None`` without an id.
 
     Raises:
         RowError: If the id is neither a text, nor a finite number, nor ``null``.
@@ -143,7 +144,8 @@ def key_of(data: Mapping[str, Any], field: str) -> str | None:
 def find_key(data: Collection[str], wanted: Collection[str]) -> str | None:
     """Return the first of the wanted keys that a row has, as the row spells it; ``None`` if none.
 
-    If no key of the row is equal to a wanted key, case is ignored, and a space is read as ``_``.
+    If no key of the row is equal to a wanted key, the keys of the row are compared in lower case,
+    without outer white space, and with ``_`` in place of each space.
     """
     exact = next((key for key in wanted if key in data), None)
     if exact is not None:

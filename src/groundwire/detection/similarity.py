@@ -1,7 +1,7 @@
 """Compares claims with sources by the rule of the grounding guardrail of DVARA, an LLM gateway.
 
-Claims of at least five words are compared. A claim whose cosine to its nearest source is below the
-threshold is ungrounded. ``engine/embedder.py`` makes the vectors.
+Claims of at least five words are compared. A claim whose cosine to the nearest source, or line of a
+source, is below the threshold is ungrounded. ``engine/embedder.py`` makes the vectors.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,8 @@ from groundwire.detection.values import Detection, Outcome, Reason, Score
 
 #: A claim of fewer words than this is not compared. Words are separated by white space.
 MIN_WORDS = 5
-#: Default threshold of DVARA, for the ``hash`` embedder. Other embedders need other thresholds.
+#: DVARA's default threshold. The ``hash`` embedder is used with it; the ``neural`` embedder has
+#: thresholds of its own.
 THRESHOLD = 0.7
 
 
@@ -35,8 +36,8 @@ def nearest(claim: NDArray[np.float32], sources: NDArray[np.float32]) -> tuple[f
         sources: The vectors of the sources, shape ``(n, d)``, at least one.
 
     Returns:
-        The cosine to this source, in [-1, 1], rounded to six decimals, or NaN; and the index of the
-        source. Of equally near sources, the first is found.
+        The cosine to the nearest source, in [-1, 1], rounded to six decimals, and the index of this
+        source. Of equally near sources, the first is found. The cosine is NaN if a vector has NaN.
     """
     # Multiply row by row and in double precision: the rounding of a matrix product may depend on
     # the position of a row, and the order of the sources must not change the result.
@@ -84,8 +85,8 @@ def confidence(similarities: Sequence[float], threshold: float) -> float:
 def without_short(detection: Detection) -> Detection:
     """Apply DVARA's rule that sentences too short to be compared do not count.
 
-    A partial detection of the similarity detector becomes grounded if such sentences, or text
-    without claims, are the only reason why it is partial.
+    A partial detection of the similarity detector becomes grounded if such sentences, or an answer
+    without claims, are the only reason why the detection is partial.
     """
     if detection.outcome is not Outcome.PARTIAL or detection.detector.score is not Score.SIMILARITY:
         return detection

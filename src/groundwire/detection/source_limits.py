@@ -62,7 +62,8 @@ def limit_by(
 ) -> Limited[_T]:
     """Leave out sources that are too long, and then all after the first ``max_sources``.
 
-    ``n_chars`` returns the number of characters of a source. A limit of 0 or less keeps all.
+    ``n_chars`` returns the number of characters of a source. With a limit of 0 or less, there is no
+    limit.
     """
     given = list(sources)
     fitting = [each for each in given if max_source_chars <= 0 or n_chars(each) <= max_source_chars]

@@ -1,4 +1,4 @@
-"""Finds the spans of an answer that are not supported, from the scores of its word pieces."""
+"""Finds the spans of an answer that are not supported, from scores of its word pieces (tokens)."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from groundwire.errors import DetectionError, SettingError
 
-# ``_WORD`` matches a word in Latin, Greek or Cyrillic script, or a number: "21,000", "Élodie's".
+# Digits, and letters of the Latin, Greek and Cyrillic scripts, for a set in a regular expression.
 _LETTER = (
     "0-9A-Za-z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f"
     "\u0300-\u052f\u1e00-\u1fff"  # accents, Greek and Cyrillic; more Latin and Greek letters
 )
+# Matches a word or a number, such as "Élodie's" or "21,000".
 _WORD = re.compile(rf"[{_LETTER}]+(?:[.,:/][0-9][{_LETTER}]*|['’][{_LETTER}]+)*")
 
 Offsets: TypeAlias = NDArray[np.integer] | Sequence[tuple[int, int]]
@@ -23,8 +24,9 @@ Scores: TypeAlias = NDArray[np.floating] | Sequence[float]
 
 
 class FlaggedSpan(NamedTuple):
-    """A flagged stretch ``answer[start:end]``; ``score`` is the highest score of its word pieces.
+    """A flagged part ``answer[start:end]`` with its score.
 
+    The score is the highest score of the word pieces; 1 for a claim that is flagged as a whole.
     This is a named tuple, because making a frozen dataclass takes twice as long.
     """
 
@@ -35,7 +37,7 @@ class FlaggedSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """The result of applying a threshold to the scores of an answer.
+    """The result of applying a threshold to the scores of a text's word pieces.
 
     Attributes:
         spans: Runs of flagged word pieces, in the order of the word pieces.
@@ -60,7 +62,7 @@ def reduce_tokens(
         offsets: Half-open character ranges in ``text``, shape ``(n, 2)``, ascending by start. An
             empty range marks a word piece of no width.
         scores: P(not supported) of each word piece, shape ``(n,)``, in [0, 1].
-        text: The answer.
+        text: The text, such as the answer.
         threshold: Threshold in (0, 1].
         allow_zero: Whether the threshold may be 0, which flags every word piece with a width.
 
@@ -84,8 +86,9 @@ def reduce_tokens(
         )
     if not len(values):
         return Reduction((), 0, 0.0)
-    # Unlike argmax() and take(), these calls do not let another thread go first.
-    max_score = float(values.max())  # NaN if any score is
+    # On short arrays, ``max`` and masks keep the interpreter lock. ``argmax`` and ``take`` release
+    # the lock, and this thread would then have to wait for others.
+    max_score = float(values.max())  # NaN if any score is NaN
     if max_score != max_score:
         raise DetectionError(
             f"The score of word piece {np.isnan(values).argmax()} is not a number, so this answer "
@@ -138,7 +141,7 @@ def whole_words(
 ) -> tuple[FlaggedSpan, ...]:
     """Widen spans to whole words and numbers, and join spans with only white space between them.
 
-    A word piece alone may mean nothing to a reader, such as "000" of "21,000". Only numbers and
+    A word piece alone, such as "000" of "21,000", may mean nothing to the user. Only numbers and
     words in Latin, Greek or Cyrillic script are completed.
 
     >>> whole_words([FlaggedSpan(3, 6, 0.9)], "21,000 km")

@@ -37,15 +37,14 @@ class Reason(StrEnum):
     """The reason why something was not checked, or not read in full.
 
     Detectors set none of ``dropped_long``, ``dropped_over_cap``, ``answer_over_limit``,
-    ``unread_evidence``, ``unread_answer`` and ``cut_off``. These come from the code around a
-    detector, such as the pipeline or the gateway.
+    ``unread_evidence``, ``unread_answer`` and ``cut_off``.
     """
 
-    NO_EVIDENCE = "no_evidence"  # there is nothing to check against
-    NO_CLAIM = "no_claim"  # the answer has text, such as "[1]" or "!!!", but no statement
+    NO_EVIDENCE = "no_evidence"  # no evidence that the detector can read
+    NO_CLAIM = "no_claim"  # the answer has neither claims nor asides: "[1]", "!!!"
     LANGUAGE = "language"  # a script or language that the model cannot read well
-    TOO_SHORT = "too_short"  # a claim of fewer words than the detector compares
-    UNRELATED = "unrelated"  # a claim that shares no word with the evidence
+    TOO_SHORT = "too_short"  # a claim with too few words for the similarity detector
+    UNRELATED = "unrelated"  # a claim that shares no content word with the sources
     DROPPED_LONG = "dropped_long"  # a source over the length limit
     DROPPED_OVER_CAP = "dropped_over_cap"  # sources beyond the number allowed
     ANSWER_OVER_LIMIT = "answer_over_limit"
@@ -57,31 +56,31 @@ class Reason(StrEnum):
 
 
 class AsideKind(StrEnum):
-    """The kind of an aside: a part of the answer that claims nothing and is not checked."""
+    """The kind of an aside: a part of the answer that claims nothing."""
 
     HEADING = "heading"
     INTRO = "intro"  # "Here is what the docs say:"
     TABLE_HEADER = "table_header"
     CODE = "code"  # a line of code that claims nothing, such as an import
     GREETING = "greeting"
-    CLOSING = "closing"  # "I hope this helps!", and the signature
-    SOURCES = "sources"  # a list of the sources that were given
-    # The model finds no claim in the text ("Good luck with your project!"), or the text only says
-    # that the sources lack something. In a verification, a "Yes" or "No" alone is a remark too.
+    CLOSING = "closing"  # "I hope this helps!", or a signature
+    SOURCES = "sources"  # a line of a list of the sources
+    # A text in which the model finds no claim ("Good luck with your project!"), or that only says
+    # that the sources lack something. In ``groundwire.verify``, also a "Yes" or "No" alone.
     REMARK = "remark"
 
 
 class Score(StrEnum):
     """The kind of a detector's scores, which decides how its threshold is applied."""
 
-    PROBABILITY = "probability"  # calibrated P(not supported): flagged at or above the threshold
-    SIMILARITY = "similarity"  # cosine to the nearest source: flagged below the threshold
+    PROBABILITY = "probability"  # P(not supported): flagged at or above the threshold
+    SIMILARITY = "similarity"  # cosine to the nearest source or line: flagged below the threshold
 
 
 #: Reasons for missing parts that the counts of characters do not show.
 _WITHOUT_CHARACTERS = frozenset({Reason.UNREAD_EVIDENCE, Reason.UNREAD_ANSWER, Reason.CUT_OFF})
 
-#: Names of the operating points. Each stands for a threshold; a detector may lack some of them.
+#: Names of the operating points. Each names a threshold; a detector may lack some of them.
 OPERATING_POINTS = ("precision", "balanced", "recall")
 
 #: Severity of a label, from 0 (supported) to 4 (contradicted).
@@ -92,9 +91,10 @@ _SUM_TOLERANCE = 1e-3
 
 
 class FrozenMapping(Mapping[K, V]):
-    """A mapping that cannot be changed, equal to a ``dict`` of the same items, and hashable.
+    """A mapping that cannot be changed, equal to a ``dict`` of the same items.
 
-    It copies the items. Unlike a :class:`types.MappingProxyType` it can be pickled and copied.
+    It is hashable if its values are. Unlike a :class:`types.MappingProxyType`, it can be pickled
+    and copied.
     """
 
     def __init__(self, items: Mapping[K, V]) -> None:
@@ -110,7 +110,7 @@ class FrozenMapping(Mapping[K, V]):
         return len(self._items)
 
     def __hash__(self) -> int:
-        return hash(frozenset(self._items.items()))  # order does not matter, as in equality
+        return hash(frozenset(self._items.items()))  # order does not matter, as in ``==``
 
     def __repr__(self) -> str:
         return repr(self._items)
@@ -132,7 +132,7 @@ def fields_as_data(record: Any) -> dict[str, Any]:  # noqa: ANN401 - a dataclass
 
 
 def as_data(value: Any) -> Any:  # noqa: ANN401 - JSON
-    """Turn a value into JSON data: enums into texts, tuples into lists, records into objects."""
+    """Turn a value into JSON data: tuples into lists, mappings and dataclasses into objects."""
     if isinstance(value, str):
         return str(value)
     if value is None or isinstance(value, int | float):
@@ -147,7 +147,7 @@ def as_data(value: Any) -> Any:  # noqa: ANN401 - JSON
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceRef(JsonRecord):
-    """A stretch of a source that a claim was compared with.
+    """A part of a source that is quoted as evidence.
 
     ``source.text[start:end] == text`` for the source named ``source_id``.
     """
@@ -196,7 +196,7 @@ class Entailment(JsonRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span(JsonRecord):
-    """A stretch of the answer that its sources do not support.
+    """A part of the answer that its sources do not support.
 
     Attributes:
         start: Offset of the first character in the answer, in Python characters.
@@ -206,12 +206,12 @@ class Span(JsonRecord):
         label: ``unsupported`` (the evidence does not say so) or ``contradicted`` (it says
             otherwise).
         probability: P(not supported) of the most doubtful word piece, in [0, 1]; ``None`` with a
-            similarity detector. With a reader (Groundwire's own kind of model), the probability is
-            calibrated. It then depends on the threshold: a claim that reaches the threshold may be
-            read again with other passages, and then the lower score of each word piece counts.
-        similarity: Cosine of the claim to the nearest source, in [-1, 1]; ``None`` unless the
-            detector is a similarity detector.
-        severity: Severity of the label: 2 for unsupported, 4 for contradicted.
+            similarity detector. It may depend on the threshold: a claim that reaches the threshold
+            may be read again with other passages.
+        similarity: Cosine of the claim to the nearest source or line, in [-1, 1]; ``None`` unless
+            the detector is a similarity detector.
+        severity: Severity, from 0 to 4: 2 for unsupported and 4 for contradicted, unless an
+            explanation of the span changes it.
         conflict: Kind of the conflict that a rule found in the span, such as ``number``; ``None``
             if only the model flagged the span.
         evidence: The evidence of the span's claim, best match first.
@@ -242,13 +242,13 @@ class Claim:
         label: ``supported``, ``unsupported``, ``contradicted``, or ``unchecked`` with a reason.
         probability: P(not supported) of the most doubtful word piece of the claim, in [0, 1], as
             for a span. ``None`` if the claim was not judged, or with a similarity detector.
-        similarity: Cosine to the nearest source, in [-1, 1]; ``None`` if the claim was not
-            compared.
+        similarity: Cosine to the nearest source or line, in [-1, 1]; ``None`` if the similarity
+            detector did not compare the claim.
         citations: The source ids that the claim cites, such as ``("S0", "S2")``, in order, each
             once.
-        spans: The unsupported stretches of the claim, in reading order, disjoint.
-        evidence: The stretches of the sources that match the claim best, among those that the
-            claim was read with.
+        spans: The parts of the claim that are not supported, in reading order, disjoint.
+        evidence: The parts of the sources that match the claim best, among those that the claim was
+            read with, best match first.
         reason: Reason why the claim is unchecked; ``None`` if it was checked.
         entailment: The detector's verdict on the claim as a whole; ``None`` if the claim was not
             judged, or if the detector does not judge whole claims.
@@ -294,14 +294,16 @@ class Aside(JsonRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """How much of the evidence and the answer was read. Equal sources count once.
+    """How much of the evidence and the answer was read.
 
     Attributes:
-        offered_chars: Characters of evidence that the caller gave.
+        offered_chars: Characters of evidence that the caller gave. Equal sources count once, but
+            sources that were left out count each time.
         indexed_chars: Of these, characters that were indexed, so that every claim could be read
             with them.
-        attended_chars: Of these, characters that at least one claim was read with. The others are
-            no gap in the check: a claim is read only with the passages that rank highest for it.
+        attended_chars: Of these, characters that at least one claim was read with. The other
+            characters are no gap in the check: a claim may be read only with the passages that
+            match it best.
         answer_chars: Characters of the answer's claims, without white space. In an answer with
             neither claims nor asides, all characters but outer white space.
         read_chars: Characters of the claims that were judged, without white space and without the
@@ -339,10 +341,10 @@ class Coverage:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all evidence was indexed, and all of the answer was judged.
+        """Whether all of ``offered_chars`` was indexed, and all of ``answer_chars`` was judged.
 
-        It is also false if something that is not counted in characters was left out, such as an
-        image.
+        The value is false if anything without characters was left out, such as an image, and if the
+        answer breaks off.
         """
         return (
             self.indexed_chars == self.offered_chars
@@ -356,7 +358,7 @@ class Coverage:
         return self.offered_chars > 0 or Reason.UNREAD_EVIDENCE in self.reasons
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the shares, the character counts behind them, and the reasons as JSON data."""
+        """Return the shares, the counts of characters and the reasons as JSON data."""
         shares = {"indexed": self.indexed, "attended": self.attended, "answer": self.answer}
         return shares | fields_as_data(self)
 
@@ -416,17 +418,20 @@ class Detection:
 
     @property
     def similarity(self) -> float | None:
-        """Mean similarity of the claims that were compared; ``None`` if no claim was."""
+        """Mean similarity of the claims that were compared; ``None`` if none was compared."""
         found = [claim.similarity for claim in self.claims if claim.similarity is not None]
         return round(sum(found) / len(found), 6) if found else None
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """The unsupported stretches of the answer: sorted, disjoint, trimmed."""
+        """The parts of the answer that are not supported: sorted, disjoint, trimmed."""
         return tuple(span for claim in self.claims for span in claim.spans)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the detection as JSON data; its schema is ``schemas/detection.schema.json``."""
+        """Return the detection as JSON data, without the answer.
+
+        The schema of the data is ``schemas/detection.schema.json``.
+        """
         names = "outcome probability similarity spans claims asides coverage detector timings_ms"
         return {name: as_data(getattr(self, name)) for name in names.split()}
 

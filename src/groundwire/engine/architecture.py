@@ -6,8 +6,8 @@ from dataclasses import dataclass
 #: Size of BERT's uncased vocabulary. All readers use the ids of this vocabulary, even if their base
 #: model has other ids.
 VOCABULARY = 30_522
-#: Number of position embeddings: 256 to 511 are for the sentence that is checked, 0 to 255 for all
-#: other texts.
+#: Number of position embeddings. In a reader's graph, 256 to 511 are for the sentence that is
+#: checked, 0 to 255 for all other texts.
 POSITIONS = 512
 
 
@@ -51,13 +51,14 @@ class Architecture:
         Manifests of weights up to version 0.2 have no such key; their sizes are those of MiniLM.
 
         Raises:
-            TypeError: If a size is missing or unknown.
+            TypeError: If a size is missing, or a key is not the name of a size.
         """
         stated = raw.get("architecture")
         return cls(**stated) if isinstance(stated, dict) else MINILM
 
 
-#: all-MiniLM-L6-v2, the base of ``reader-small``: 10.6 million weights without embedding tables.
+#: Sizes of readers based on all-MiniLM-L6-v2, such as ``reader-small``: 10.6 million weights
+#: without embedding tables.
 MINILM = Architecture(
     layers=6,
     width=384,
@@ -67,7 +68,7 @@ MINILM = Architecture(
     norm_epsilon=1e-12,
     recalls=True,
 )
-#: all-mpnet-base-v2: 85.1 million weights without embedding tables.
+#: Sizes of models based on all-mpnet-base-v2: 85.1 million weights without embedding tables.
 MPNET = Architecture(
     layers=12, width=768, heads=12, inner=3072, has_relative_bias=True, norm_epsilon=1e-5
 )

@@ -55,7 +55,7 @@ class ByteCache(Generic[V]):
         """Make an empty cache.
 
         Args:
-            max_bytes: Limit on the sum of the values' ``nbytes``; with 0, nothing is kept.
+            max_bytes: Limit on the sum of the values' ``nbytes``.
             ttl_s: Seconds after which an entry expires.
             timer: Function that returns the time in seconds.
         """

@@ -84,7 +84,7 @@ class CheckpointOptions(TypedDict, total=False):
     Attributes:
         revision: The commit of a hub model, 40 hexadecimal digits; not needed for models in
             :data:`PINS`. A branch or a tag is refused, since it can move. Ignored for a folder.
-        device: ``cpu`` (default), ``cuda`` or ``cuda:1``. Without CUDA, the model runs on the CPU,
+        device: ``cpu`` (default), ``cuda`` or ``cuda:N``. Without CUDA, the model runs on the CPU,
             with a warning.
         threads: CPU threads of one pass; ``None`` leaves the number to ONNX Runtime.
         max_length: Limit on the word pieces of one pass, at least 16; :data:`MAX_LENGTH` if
@@ -102,7 +102,7 @@ class CheckpointOptions(TypedDict, total=False):
 
 
 def load_checkpoint(model: str | Path, **options: Unpack[CheckpointOptions]) -> TokenClassifier:
-    """Load a Hugging Face token classifier as a detector.
+    """Load a Hugging Face token classifier, and try it on a short text.
 
     Args:
         model: A local folder, or a hub id such as ``KRLabsOrg/lettucedect-base-modernbert-en-v1``.
@@ -116,8 +116,9 @@ def load_checkpoint(model: str | Path, **options: Unpack[CheckpointOptions]) -> 
         SettingError: If an option has an invalid value.
         MissingExtraError: If a missing ONNX graph or ``tokenizer.json`` has to be exported, and
             the ``train`` extra is not installed.
-        ModelError: If the model cannot be fetched or opened, or is not a token classifier.
-        DetectionError: If the model fails on a short trial text.
+        ModelError: If the model cannot be fetched or opened, is not a token classifier, or has
+            files that do not fit together.
+        DetectionError: If the model fails on the short text.
     """
     classifier = TokenClassifier(open_checkpoint(model, TOKENS, **options))
     classifier.read("a", None, "a")  # a graph that does not fit the configuration fails here
@@ -136,8 +137,8 @@ def open_checkpoint(
 ) -> Classifier:
     """Fetch and open a checkpoint for a task.
 
-    The options are those of :class:`CheckpointOptions`, and other errors are as in
-    :func:`load_checkpoint`.
+    The options are those of :class:`CheckpointOptions`. Errors about the name, the revision, an
+    option or an extra are those of :func:`load_checkpoint`.
 
     Raises:
         ModelError: If the checkpoint cannot be fetched or opened, or was trained for another task.
@@ -182,7 +183,7 @@ def require_device(device: str) -> None:
     """Check the name of a device.
 
     Raises:
-        SettingError: If the name is neither ``cpu`` nor ``cuda`` nor ``cuda:N``.
+        SettingError: If the name is not ``cpu``, ``cuda`` or ``cuda:N``.
     """
     if not _DEVICE.fullmatch(device):
         raise SettingError("device", device, "cpu, cuda or cuda:N")
@@ -217,7 +218,7 @@ def open_session(graph: Path, *, device: str, threads: int | None) -> ort.Infere
     """Open a graph on a device, or on the CPU with a warning if the device cannot be used.
 
     Raises:
-        ModelError: If ONNX Runtime cannot open the file.
+        ModelError: If the file is damaged, or is not a valid graph.
     """
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads or 0
@@ -247,7 +248,7 @@ def open_session(graph: Path, *, device: str, threads: int | None) -> ort.Infere
 
 
 def _fetch(model: str, commit: str, cache_dir: Path | None) -> Path:
-    """Fetch the files of a hub model, with weights only if graph or tokenizer must be exported."""
+    """Fetch the files of a hub model; weights only if it lacks a graph or ``tokenizer.json``."""
     # The import takes 200 ms, and only hub models need it.
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
@@ -334,7 +335,7 @@ def _longest(
             positions -= int(config.get("pad_token_id") or 0) + 1
         limits.append(positions)
     stated = tokenizer_config.get("model_max_length")
-    if isinstance(stated, int) and stated >= _SHORTEST:  # about 10**30 means no limit
+    if isinstance(stated, int) and stated >= _SHORTEST:
         limits.append(stated)
     return min(limits)
 

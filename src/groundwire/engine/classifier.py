@@ -170,7 +170,10 @@ class Classifier:
 
 
 def shares_of(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the softmax over the last axis; a logit of +inf or NaN makes its whole row NaN."""
+    """Return the softmax over the last axis.
+
+    A row with a logit of +inf or NaN, or with no logit but -inf, becomes NaN.
+    """
     with np.errstate(invalid="ignore"):
         exponents = np.exp(logits - logits.max(axis=-1, keepdims=True))
         shares: NDArray[np.float32] = exponents / exponents.sum(axis=-1, keepdims=True)
@@ -178,7 +181,10 @@ def shares_of(logits: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _token_text(token: object) -> str | None:
-    """Read a token of ``tokenizer_config.json``: a string, or an object with its ``content``."""
+    """Read a token of ``tokenizer_config.json``: a string, or an object with its ``content``.
+
+    The result is ``None`` if the token is neither.
+    """
     if isinstance(token, Mapping):
         token = token.get("content")
     return token if isinstance(token, str) else None

@@ -1,9 +1,9 @@
 """The cross-encoder: it reads a claim and the closest lines of its evidence in one sequence.
 
-In the reader, passages do not attend to the claim, so one encoding of a passage serves
-all claims. In a cross-encoder, claim and evidence attend to each other in every layer. So a
-cross-encoder is better at who did what, negation and neighbouring values, but it reads the evidence
-again for each claim.
+In a reader's own graph, passages do not attend to the claim, so a passage is encoded once for all
+claims. In a cross-encoder, claim and evidence attend to each other in every layer. So a
+cross-encoder judges some claims better, such as those with a negation, but it must read the
+evidence again for each claim.
 """
 
 from collections.abc import Mapping, Sequence
@@ -67,13 +67,13 @@ class CrossEncoder(Graph):
         lines: Sequence[NDArray[np.int32]],
         pieces: WordPieces,
     ) -> list[NDArray[np.float32]]:
-        """Compute hidden states of word pieces; each piece attends to the claim and all lines.
+        """Compute hidden states of word pieces; each piece attends to all of the input.
 
         Args:
             claim: Word pieces of the claim, shape ``(n,)``; n is at least 1.
             question: Word pieces of the question; may be empty.
-            lines: Word pieces of each line of evidence. Claim, question and lines may have at most
-                480 word pieces together.
+            lines: Word pieces of each line of evidence. The input may have at most 512 word pieces,
+                with the special tokens.
             pieces: The tokenizer, for its special tokens.
 
         Returns:

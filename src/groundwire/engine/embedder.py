@@ -82,7 +82,7 @@ class NeuralEmbedder:
 
         The vector of a text does not depend on the other texts. A text of more than 254 word pieces
         is read in windows. Its vector is then the mean of the windows' vectors, weighted by their
-        numbers of word pieces and scaled to length 1. For a text without word pieces, it is zero.
+        numbers of word pieces and scaled to length 1. A text without word pieces has zeros.
         """
         rows = np.zeros((len(texts), _DIMENSION), np.float32)
         for row, ids in zip(rows, self.pieces.encode_ids(texts), strict=True):

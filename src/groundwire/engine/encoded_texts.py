@@ -29,7 +29,8 @@ class EncodedTexts:
     ) -> None:
         """Prepare to encode texts.
 
-        ``namespace`` is the first part of each cache key, so that tenants do not share entries.
+        ``namespace`` names the tenant and the model. It is part of each cache key, so that tenants
+        do not share entries.
         """
         self._graph, self._pieces, self._namespace = graph, pieces, namespace
         self._shared, self._counter = shared, counter

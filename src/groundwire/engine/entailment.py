@@ -1,7 +1,7 @@
-"""Published NLI models, which decide whether a premise entails or contradicts a hypothesis.
+"""Published models for natural language inference (NLI).
 
-The premise is the evidence, the hypothesis a claim. Texts that do not fit into one pass are read in
-windows.
+An NLI model decides whether a premise entails or contradicts a hypothesis. The premise is the
+evidence, the hypothesis a claim. Texts that do not fit into one pass are read in windows.
 """
 
 import re
@@ -67,7 +67,7 @@ class EntailmentModel:
     """
 
     def __init__(self, model: str | Path, **options: Unpack[CheckpointOptions]) -> None:
-        """Load a checkpoint; arguments and errors are as in :func:`.load_checkpoint`."""
+        """Load an NLI checkpoint; arguments and errors are as in :func:`.load_checkpoint`."""
         self._classifier = opened = open_checkpoint(model, NLI, **options)
         self.name, self.revision, self.max_length = opened.name, opened.revision, opened.max_length
         self.judge("a", "a")  # a trial: a graph that does not fit its configuration fails here

@@ -16,23 +16,23 @@ TOLERANCE = 1e-4
 _TRACED = 24
 # Lengths in word pieces of the sequences on which the graph is compared with PyTorch's model.
 _COMPARED = (7, 61)
-# Weights with more bytes than this are written to a file of their own, beside the graph: one file
-# may have at most 2 GB.
+# Weights with more bytes than this in total are written to a file beside the graph, because a graph
+# file may have at most 2 GB.
 _ONE_FILE_BYTES = 2**30
 
 
 def export_classifier(folder: Path, target: Path, *, architecture: str, what: str) -> None:
     """Write ``model.onnx`` and ``tokenizer.json`` of a checkpoint.
 
-    The graph takes ``input_ids`` and ``attention_mask``, and ``token_type_ids`` if the model has
-    several token types, all of shape ``(1, tokens)``, int64. It gives ``logits``, float32, of shape
+    The graph may take ``input_ids``, ``attention_mask`` and, if the model has several token types,
+    ``token_type_ids``, all of shape ``(1, tokens)``, int64. It gives ``logits``, float32, of shape
     ``(1, tokens, classes)`` for a token classifier and ``(1, classes)`` for a sequence classifier.
     The output of the graph is compared with PyTorch's.
 
     Args:
         folder: A folder that ``save_pretrained`` wrote, with safetensors weights. No code in it is
             run.
-        target: An existing folder, to which both files are written.
+        target: An existing folder, to which the files are written.
         architecture: End of the model's class name, such as ``ForTokenClassification``.
         what: The kind of model, for messages, such as ``a token classifier``.
 
@@ -111,7 +111,7 @@ def export_classifier(folder: Path, target: Path, *, architecture: str, what: st
 
 
 def _inputs(names: Sequence[str], length: int) -> dict[str, NDArray[np.int64]]:
-    """Make the model's inputs, for random word pieces with two token types."""
+    """Make the inputs ``names`` of a model: random word pieces, with the token types 0 and 1."""
     ids = np.random.default_rng(length).integers(5, 100, (1, length))
     types = (np.arange(length) >= length // 2).astype(np.int64)[None]
     given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}

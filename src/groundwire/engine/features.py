@@ -15,10 +15,11 @@ from groundwire.text.quantities import QuantityIndex, quantities
 
 #: Number of features of a word piece.
 N_FEATURES = 6
-#: Number of codes of one feature. Feature 0 has the codes 0 to 23, feature 1 the codes 24 to 47...
+#: Number of codes of one feature. Feature 0 has the codes 0 to 23, feature 1 the codes 24 to 47,
+#: and so on.
 CODES = 24
-#: Codes of a word piece that is compared with nothing, such as the tokens [CLS] and [SEP] of a
-#: claim: the first code of each feature.
+#: Codes of a word piece that is compared with nothing, such as the token [CLS] of a claim: the
+#: first code of each feature.
 NEUTRAL = tuple(range(0, N_FEATURES * CODES, CODES))
 #: Number of rows of the table of embeddings. The last row is zero, for pieces without features.
 TABLE_ROWS = N_FEATURES * CODES + 1
@@ -59,8 +60,8 @@ def match_features(
         passages: The passages to compare the claim with.
         question_ids: Word pieces of the question.
         idf: Inverse document frequency of each word piece, shape ``(vocabulary,)``.
-        unknown_id: The piece of all words outside the vocabulary. It matches nothing, since two
-            such words may differ.
+        unknown_id: The piece of all words outside the vocabulary. It matches no piece of the
+            evidence or the question, since two such words may differ.
 
     Returns:
         Codes of shape ``(n, 6)``, one column for each feature. To the codes below, column ``k``
@@ -68,8 +69,8 @@ def match_features(
 
         0. The length of the longest run of pieces around this piece that the evidence has word for
            word; lengths above 23 count as 23. Runs end at the ends of lines and passages.
-        1. Where the piece occurs: 1 in a passage, 2 in the question, 4 in a breadcrumb (title and
-           headings of a passage), added up.
+        1. Where the piece occurs: 1 in a line of a passage, 2 in the question, 4 in a breadcrumb
+           (title and headings of a passage), added up.
         2. The kind of piece: 1 with a digit, 2 capitalised, 3 punctuation, 0 any other.
         3. How the evidence agrees with the quantity that the piece belongs to
            (:class:`.quantities.Match`); 0 for a piece in no quantity.

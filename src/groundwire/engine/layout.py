@@ -20,7 +20,7 @@ def row_of(
     cls_id: int,
     sep_id: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Build ``[CLS] claim [SEP] question [SEP] excerpt [SEP] excerpt [SEP]``.
+    """Build the input ``[CLS] claim [SEP] question [SEP] excerpt [SEP] excerpt [SEP]``.
 
     There may be any number of excerpts. Without a question, ``question [SEP]`` is left out.
 

@@ -38,8 +38,8 @@ class CrossWeights:
 
     Attributes:
         pieces: Weight of the logits of each word piece.
-        claim: Weight of the logits of the whole claim, which are added to those of each word piece:
-            a cross-encoder is better at finding wrong claims than at finding wrong words.
+        claim: Weight of the logits of the claim, or part of a claim, as a whole. These logits are
+            added to the logits of each word piece.
     """
 
     pieces: float = 1.0
@@ -53,7 +53,8 @@ class PartScores:
     Attributes:
         logits: Logits of each word piece: supported, unsupported, contradicted; shape ``(n, 3)``.
         sentence: Logits of the part as a whole, for the same labels, shape ``(3,)``.
-        chosen: Indices of the passages that the part was read with.
+        chosen: Indices of the passages that the part was read with; after :meth:`mixed_with`, those
+            that the reader's own graph read.
     """
 
     logits: NDArray[np.float32]
@@ -71,7 +72,7 @@ class PartScores:
         return float(_doubts(self.logits).max())
 
     def piecewise_best(self, other: "PartScores") -> "PartScores":
-        """Take the better supported of two scores, for each word piece and for the whole part."""
+        """Take the better supported of two scores, for each word piece and for the part itself."""
         is_better = (_doubts(other.logits) < _doubts(self.logits))[:, None]
         return PartScores(
             np.where(is_better, other.logits, self.logits),
@@ -80,9 +81,10 @@ class PartScores:
         )
 
     def mixed_with(self, scores: RawScores | None, weights: CrossWeights) -> "PartScores":
-        """Add a cross-encoder's logits of the same part (a product of experts), if there are any.
+        """Add a cross-encoder's weighted logits of the same part to those of each word piece.
 
-        The logits of the part as a whole are then those of the cross-encoder alone.
+        The logits of the part as a whole are replaced by those of the cross-encoder. If ``scores``
+        is ``None``, nothing changes.
         """
         if scores is None:
             return self
@@ -97,7 +99,7 @@ class PartScores:
 def least_supported(parts: Sequence[PartScores]) -> NDArray[np.float32]:
     """Return the logits of the part that is least supported as a whole, shape ``(3,)``.
 
-    A claim is only supported if all its parts are.
+    A claim is supported only if all its parts are.
     """
     return min(parts, key=lambda part: part.support).sentence
 

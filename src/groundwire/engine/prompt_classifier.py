@@ -1,6 +1,7 @@
-"""Published gates: sequence classifiers that decide whether the answer to a prompt needs a check.
+"""Gates that are sequence classifiers: they decide whether the answer to a prompt needs a check.
 
-An example is Sentinel, the gate of HaluGate. ``groundwire train gate --base`` trains others.
+An example is Sentinel, the gate of HaluGate. ``groundwire train gate --base`` trains gates of this
+kind.
 """
 
 import re
@@ -21,7 +22,7 @@ _NOT_NEEDED = re.compile("(needs)?nofactcheck(needed)?")
 def needed_label(config: Mapping[str, Any]) -> tuple[int, ...]:
     """Find the class of prompts that need a check, by the names of the classes in ``id2label``.
 
-    Only the letters of a name count, in upper or lower case.
+    Only the letters A to Z of a name count, in upper or lower case.
 
     Args:
         config: The data of a model's ``config.json``.
@@ -57,7 +58,11 @@ class PromptClassifier:
     """
 
     def __init__(self, model: str | Path, **options: Unpack[CheckpointOptions]) -> None:
-        """Load a checkpoint; arguments and errors are as in :func:`.load_checkpoint`."""
+        """Load a sequence classifier; arguments are as in :func:`.load_checkpoint`.
+
+        The errors are the same too. ModelError is also raised if the model is not a sequence
+        classifier, or its classes are not those of a gate.
+        """
         self._classifier = opened = open_checkpoint(model, PROMPTS, **options)
         self.name, self.revision, self._frame = opened.name, opened.revision, opened.frame
         self._room = opened.max_length - len(self._frame.before) - len(self._frame.after)

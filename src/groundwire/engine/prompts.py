@@ -31,8 +31,8 @@ _VIEWS = (5.0, 1.5, 3.0, 3.0, 3.0)
 N_VIEWS = len(_VIEWS)
 #: Number of linear maps of a head; see :class:`PromptHead`.
 N_MAPS = 3
-#: Weights of the three kinds of counted features: words, parts of words, and cues with the other
-#: features that :func:`_marks` names.
+#: Weights of the three kinds of counted features: words, parts of words, and the features that
+#: :func:`_marks` names.
 _WORDS, _PARTS, _CUES = 2.0, 2.0, 3.0
 #: Pairs of cues (words that hint at the kind of request) are counted only in prompts with fewer
 #: different cues than this.
@@ -54,9 +54,10 @@ class PromptFeatures:
         views: Weight of the embedding in each view, shape ``(5,)``; see :func:`_view_weights`.
         places: Indices of the components that counted features are hashed to, each once, ascending,
             in ``[0, N_HASHED)``.
-        values: Values of these components: counts of words and runs of words, of parts of words,
-            and of cues and the like (:func:`_marks`), added up. A count above 2 is taken as 2, and
-            the counts of each of the three kinds are scaled to a vector of fixed length.
+        values: Values of these components. Three kinds of features are counted: words and runs of
+            words, parts of words, and the features of :func:`_marks`. A count above 2 is taken as
+            2. The counts of each kind are scaled to a vector of fixed length, and the three vectors
+            are added.
     """
 
     views: Floats
@@ -65,10 +66,7 @@ class PromptFeatures:
 
 
 def prompt_features(text: str) -> PromptFeatures:
-    """Compute the features of a prompt, except its embedding.
-
-    Cues are words that hint at the kind of request, such as "who".
-    """
+    """Compute the features of a prompt, except its embedding."""
     folded = plain(text.strip())
     if len(folded) > 2 * EDGE_CHARS:
         folded = f"{folded[:EDGE_CHARS]} \n {folded[-EDGE_CHARS:]}"
@@ -96,13 +94,15 @@ def _view_weights(found: list[str], text: str, placed: list[tuple[int, str]]) ->
     """Return the embedding's weight in each of five views; 0 in views that the prompt is not in.
 
     A view is a class of prompts for which a head has parameters of its own. A prompt can be in
-    several views. The views are, in this order:
+    several views. The language is guessed (:func:`.cues.language`). The views are, in this order:
 
     0. All English prompts.
-    1. Prompts in other languages, since the encoder was trained on English.
+    1. Prompts in other languages.
     2. English prompts with a question mark at the end.
-    3. English prompts that ask to write something.
-    4. English prompts that ask to explain something.
+    3. English prompts with a cue of ``_MAKES`` in the first three words: they ask for a text, such
+       as a poem or a translation.
+    4. English prompts with a cue of ``_EXPLAINS`` in the first three words: they ask, for example,
+       for an explanation or a list.
     """
     if language(found) != "en":
         return np.array([0, _VIEWS[1], 0, 0, 0], np.float32)
@@ -137,7 +137,8 @@ def _word_runs(found: list[str]) -> list[int]:
 def _word_parts(found: list[str]) -> list[int]:
     """Return hashes of word parts: 3 to 5 characters, counting ``<`` and ``>`` at a word's ends.
 
-    In scripts without spaces between words, the parts have 1 to 3 characters and no such marks.
+    If a word has a Chinese or Japanese character, its parts have 1 to 3 characters, without ``<``
+    and ``>``.
     """
     every: list[int] = []
     for word in found:
@@ -148,7 +149,7 @@ def _word_parts(found: list[str]) -> list[int]:
 
 
 def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> Iterator[str]:
-    """Yield names of features: of a prompt's cues, pairs of cues, first and last words, and form.
+    """Yield the names of features: cues, pairs of cues, first and last words, and a prompt's form.
 
     ``found`` has the words of the prompt, ``placed`` its cues, each with the index of its first
     word. The form of a prompt is, for example, its length and its number of line breaks.
@@ -162,8 +163,8 @@ def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> It
         yield from (f"qq:{a}|{b}" for a, b in combinations(names, 2))
     numbers = min(sum(word.isdigit() for word in found), 8).bit_length()
     quotes = any(mark in text for mark in _QUOTES)
-    # Cues mean more together with numbers or quotation marks: "how many" beside two numbers asks
-    # for a sum.
+    # A cue may mean something else beside numbers or quotation marks: "how many" beside two numbers
+    # may ask for a sum.
     yield from (f"qn:{cue}|{numbers}" for cue in names)
     yield from (f"qu:{cue}|{quotes}" for cue in names)
     if found:
@@ -180,10 +181,10 @@ def _marks(text: str, found: list[str], placed: Iterable[tuple[int, str]]) -> It
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PromptHead:
-    """The map from a prompt's embedding and features to P(needs a check), calibrated.
+    """The map from a prompt's embedding and features to the calibrated log-odds of "needs a check".
 
-    A head has three linear maps. The first is trained on hard prompts as people write them, the
-    second on prompts of public data sets. The third decides how much the first two count.
+    A head has three linear maps. The first two give log-odds, and the third decides how much each
+    of the two counts (:func:`blended`).
 
     Attributes:
         views: Weights of the embedding for each map and view, shape ``(3, 5, 384)``.
@@ -205,16 +206,18 @@ class PromptHead:
 
         Raises:
             OSError: If the file cannot be read.
+            EOFError: If the file is empty.
             zipfile.BadZipFile: If the file is damaged.
+            zlib.error: If the compressed weights are damaged.
             KeyError: If weights are missing.
-            ValueError: If the weights have wrong shapes, or belong to another version of the
-                features.
+            ValueError: If the file is not a zip file, or the weights have wrong shapes or belong to
+                another version of the features.
         """
         with np.load(path, allow_pickle=False) as file:
             views, hashed, offsets = (
                 file[name].astype(np.float32) for name in ("views", "hashed", "offsets")
             )
-            # The weights of one feature lie side by side, so a prompt touches little memory.
+            # The weights of one feature lie side by side, so little memory is read for a prompt.
             hashed = np.asfortranarray(hashed)
             head = cls(views, hashed, offsets, float(file["scale"]), float(file["offset"]))
             rules = int(file["rules"])
@@ -250,6 +253,6 @@ class PromptHead:
 
 
 def blended(near: Values, far: Values, switch: Values) -> Values:
-    """Blend two logits of a head; the sigmoid of the third, ``switch``, is ``near``'s share."""
+    """Blend two logits of a head: the share of ``near`` is the sigmoid of the logit ``switch``."""
     share = 1 / (1 + np.exp(-np.clip(switch, -30, 30)))
     return share * near + (1 - share) * far

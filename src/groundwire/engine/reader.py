@@ -44,13 +44,13 @@ log = logging.getLogger(__name__)
 
 #: Limit on the passages that ReaderSession.prefetch encodes before claims select them.
 PREFETCHED_PASSAGES = 32
-# Limit on the word pieces of evidence that a cross-encoder reads in ReaderSession.score_whole.
+# Budget of word pieces of evidence that a cross-encoder reads in ReaderSession.score_whole.
 _ENTAILMENT_PIECES = 400
-# A remark is a text that claims nothing. ReaderSession.is_remark requires of each part of a remark
-# that PartScores.doubt < _REMARK_DOUBT - least_odds(text), besides a condition on its support.
+# A remark is a text that claims nothing. In each part of a remark, the sum of PartScores.doubt and
+# least_odds(text) must be less than this.
 _REMARK_DOUBT = 1.0
 
-#: A part of a claim, and up to three parts of claims that stand before this part in the answer.
+#: A part of a claim, and the last parts of claims before it in the answer, at most three.
 _Unit: TypeAlias = tuple[ClaimPart, tuple[ClaimPart, ...]]
 
 
@@ -67,15 +67,15 @@ class Reader:
             ``None`` if the model has no such map.
         graph: The model's graph.
         pieces: The model's tokenizer.
-        words: Weights of words, for ranking passages.
+        words: Weights and vectors of word pieces.
         shared: Threads and caches.
-        sentences: Maps logits of a claim, read with selected passages, to probabilities.
-        lines: Maps logits of a claim, read with a few lines and nothing else, to probabilities.
+        sentences: Maps logits of a claim of an answer to probabilities.
+        lines: The same map for a claim that is read with a few lines of evidence and nothing else.
         cross: The cross-encoder; ``None`` if the model has none.
         cross_weights: Weights with which the cross-encoder's logits are added to the reader's.
         knows_remarks: Whether the cross-encoder was trained to distinguish claims from remarks,
             which claim nothing.
-        counter: Counts texts, claims and word pieces that were read.
+        counter: Counts what the models read.
         finds_conflicts: Whether rules are applied to claims.
     """
 
@@ -104,6 +104,7 @@ class Reader:
         Raises:
             ModelError: If the weights were trained on another version of the match features, the
                 cross-encoder was fitted to another reader, or a graph cannot be opened.
+            TypeError: If a key of the sizes or of a calibration is missing or unknown.
         """
         rules = manifest.raw.get("feature_rules")
         if rules != FEATURE_RULES:
@@ -147,14 +148,14 @@ class Reader:
     def uncached(self) -> "Reader":
         """Return this reader without caches.
 
-        If tenants share a cache, the time that a call takes can show one tenant which texts another
-        tenant has sent.
+        :meth:`entailment` caches the texts of all tenants under the same keys. So the time that a
+        call takes could show one tenant which texts another tenant has sent.
         """
         return replace(self, shared=self.shared.with_caches(ByteCache(0), ByteCache(0)))
 
     @property
     def work(self) -> dict[str, int]:
-        """Counts of texts, claims and word pieces that were read so far."""
+        """Counts of what the models have read so far, by name."""
         return self.counter.counts()
 
     def open(
@@ -162,8 +163,9 @@ class Reader:
     ) -> "ReaderSession":
         """Begin the check of an answer: index the sources of its request.
 
-        A claim with a word piece whose P(not supported) is ``threshold`` or more is read again with
-        the passages that match next best, if there are any. ``tenant`` is part of the cache keys.
+        If P(not supported) of a word piece is ``threshold`` or more, its claim (or, of a long
+        claim, its part) is read again with other passages (:attr:`.Selection.second`), if there are
+        any. ``tenant`` is part of the cache keys.
         """
         cut = partial(self.shared.cut, pieces=self.pieces, owner=(tenant, self.revision))
         evidence = Evidence.of(sources, cut, self.words)
@@ -174,7 +176,7 @@ class Reader:
 
         Raises:
             UnreadableError: If the claim or the lines have no words that the model can read.
-            DetectionError: If the model failed.
+            DetectionError: If the model's output is not a number.
         """
         return self.lines.entailment(self.sentence_logits(hypothesis, evidence))
 
@@ -252,7 +254,7 @@ class ReaderSession:
             if len(self._question_ids)
             else range(len(self.evidence.passages))
         )
-        # At most half of the cache is filled, so that passages do not push one another out.
+        # At most half of the cache is filled, so that no passage removes another from the cache.
         passage_bytes = self._reader.graph.sizes.bytes_per_piece * (PASSAGE_PIECES + 2)
         room = self._reader.shared.cache.stats.max_bytes // (2 * passage_bytes)
         self._reads_ahead = True
@@ -271,7 +273,7 @@ class ReaderSession:
         return not self._closed.is_set()
 
     def close(self) -> None:
-        """Stop encoding passages in the background."""
+        """Begin no more encoding in the background; encoding that has begun is finished."""
         self._closed.set()
 
     def read(self, answer: str, segments: Sequence[Segment]) -> list[ClaimScores]:
@@ -296,7 +298,9 @@ class ReaderSession:
             self._texts.encode(TextRole.HISTORY, part.ids)
 
     def score_whole(self, claim: str) -> NDArray[np.float32]:
-        """Score a claim as a whole with all of the evidence, which must be short.
+        """Score a claim as a whole; the evidence must be short, since no passages are selected.
+
+        If the reader has a cross-encoder, it alone scores the claim, and reads the closest lines.
 
         Returns:
             Logits of supported, unsupported and contradicted, shape ``(3,)``; of a claim in several
@@ -304,7 +308,7 @@ class ReaderSession:
 
         Raises:
             UnreadableError: If the claim or the evidence has no words that the model can read.
-            DetectionError: If the model failed.
+            DetectionError: If the model's output is not a number.
         """
         parts = []
         if claim.strip() and is_readable(claim):
@@ -325,9 +329,10 @@ class ReaderSession:
         )
 
     def is_remark(self, text: str) -> bool:
-        """Return whether a text claims nothing; the session must have no evidence.
+        """Return whether a text is a remark, which claims nothing.
 
-        The cross-encoder was trained to score a remark without evidence as supported, and a claim
+        The session must have no evidence, and the reader's ``knows_remarks`` must be true. Its
+        cross-encoder was then trained to score a remark without evidence as supported, and a claim
         without evidence as unsupported.
         """
         least = least_odds(text)
@@ -342,7 +347,7 @@ class ReaderSession:
         )
 
     def _cross_encoder_scores(self, part: ClaimPart, chosen: Sequence[int]) -> PartScores:
-        """Score a part of a claim with the cross-encoder alone, by lines of ``chosen`` passages."""
+        """Score a part of a claim with the cross-encoder and the closest lines of passages."""
         features = self._features(part, chosen)
         scores = self._read_with_lines(
             part, Query.of(part.ids), chosen, features, budget=_ENTAILMENT_PIECES
@@ -367,9 +372,9 @@ class ReaderSession:
         selections = [self.evidence.select(each) for each in queries]
         before = units[0][1][-1].text if units[0][1] else ""
         prepared = list(map(self._prepare, units, queries, selections))
-        # The rules run in another thread beside the model, which does not need their findings. They
-        # begin only now, because they would slow the preparation down: it needs the interpreter
-        # lock too, unlike the model.
+        # The rules may run in another thread while this thread runs the model. They begin only
+        # after the preparation, which they would slow down: rules and preparation both hold the
+        # interpreter lock, and the model releases it.
         find_conflicts = run_beside(
             self._reader.shared.workers,
             partial(self._findings, units[0][0], query, selections, before),
@@ -405,10 +410,10 @@ class ReaderSession:
     ) -> RuleFindings:
         """Apply the rules to a claim; the findings have offsets in the answer.
 
-        The rules read the passages of ``first`` and ``second`` of each selection even if the model
+        The rules use the passages of ``first`` and ``second`` of each selection even if the model
         reads only ``first``: a value that ``first`` lacks may be in ``second``. If all passages
-        together have at most :data:`.SELECTED_PIECES` word pieces, the rules read all of them. If
-        the reader's ``finds_conflicts`` is false, no rule is applied.
+        together have at most :data:`.SELECTED_PIECES` word pieces, special tokens included, the
+        rules use all of them. If the reader's ``finds_conflicts`` is false, no rule is applied.
         """
         if not self._reader.finds_conflicts:
             return RuleFindings()
@@ -453,8 +458,9 @@ class ReaderSession:
     ) -> tuple[PartScores, tuple[NDArray[np.float32], ...]]:
         """Score a part of a claim with the passages of ``selection.first``.
 
-        If the part may be unsupported, it is also read with ``selection.second``. If there is a
-        cross-encoder, it reads the closest lines of both sets of passages at once.
+        If P(not supported) of a word piece reaches the threshold, the part is also read with
+        ``selection.second``, unless this is empty. If there is a cross-encoder, it reads the
+        closest lines of both sets of passages at once.
 
         Returns:
             The scores of all models together, and the logits for ``ClaimScores.logits``.
@@ -468,8 +474,8 @@ class ReaderSession:
         scores = self._read_with_passages(part, selection.first, prepared.past, features)
         mixed = scores.mixed_with(crossed, weights)
         if selection.second and self._is_doubted(mixed):
-            # The better scores count: if only one of the two readings includes the passage with the
-            # evidence, a true claim is scored as unsupported in the other.
+            # The better scores count: the passage that supports a claim may be in only one of the
+            # two readings.
             self._reader.counter.add(second_looks=1)
             past = self._past(selection.second, prepared.context)
             features = self._features(part, selection.second)
@@ -514,8 +520,8 @@ class ReaderSession:
     ) -> RawScores | None:
         """Score a part of a claim with the cross-encoder and the closest lines of some passages.
 
-        ``budget`` limits the word pieces of the lines together, as in :func:`.closest_lines`. The
-        result is ``None`` if the reader has no cross-encoder.
+        ``budget`` is the budget of word pieces of :func:`.closest_lines`. The result is ``None`` if
+        the reader has no cross-encoder.
         """
         reader = self._reader
         if reader.cross is None:
@@ -555,7 +561,8 @@ class _PreparedPart:
         part: The part.
         query: The query of the part.
         selection: The passages to read the part with.
-        context: Keys and values of the question and of earlier claims.
+        context: Keys and values of the question and, if :attr:`.Architecture.recalls` is true, of
+            the parts of claims before this part.
         past: Keys and values of the passages ``selection.first`` and of ``context``.
         features: Match features of the part for the passages ``selection.first``.
     """

@@ -6,7 +6,7 @@ from enum import IntEnum
 #: the positions 0 to 255.
 SENTENCE_START = 256
 #: Limit on the earlier sentences of the answer that a sentence attends to, in readers for which
-#: :attr:`.architecture.Architecture.recalls` is true.
+#: :attr:`.architecture.Architecture.recalls` is true. Parts of a long sentence count separately.
 RECALLED_SENTENCES = 3
 
 
@@ -16,7 +16,7 @@ class TextRole(IntEnum):
     SOURCE = 0
     ANSWER = 1  # the sentence that is checked
     QUESTION = 2  # the user's question, which is never evidence
-    HISTORY = 3  # an earlier sentence of the answer, read alone
+    HISTORY = 3  # an earlier sentence of the answer
 
 
 N_ROLES = len(TextRole)

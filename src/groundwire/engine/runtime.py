@@ -16,7 +16,7 @@ from groundwire.errors import ModelError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeysValues:
-    """Attention keys and values of a text that was read, for other texts to attend to.
+    """Attention keys and values of one or several encoded texts, for other texts to attend to.
 
     Attributes:
         keys: Keys by layer and head, shape ``(layers, heads, n, head width)``, float16.
@@ -54,10 +54,10 @@ class RawScores:
 
 
 class Graph:
-    """A graph in a session of ONNX Runtime, which all threads share."""
+    """A model's graph, opened in ONNX Runtime; safe to share between threads."""
 
     def __init__(self, path: Path, *, threads: int) -> None:
-        """Open an ``.onnx`` file on the CPU; ``threads`` is how many threads one call may use.
+        """Open an ``.onnx`` file on the CPU; one call of the model may use ``threads`` threads.
 
         Raises:
             ModelError: If ONNX Runtime cannot open the file.

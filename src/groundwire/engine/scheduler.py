@@ -18,9 +18,9 @@ T = TypeVar("T")
 class Turns:
     """Limits how many threads run a model at a time.
 
-    Threads wait in two queues: one for answers, and one for sources that are read ahead, which is
-    served only while the first is empty. During a turn, a thread must not wait for another turn, or
-    for a thread that may be waiting for a turn: both could then wait for each other forever.
+    Threads wait in two queues: one for answers, and one for sources that are read ahead. The second
+    queue is served only while the first is empty. During a turn, a thread must not wait for another
+    turn, or for a thread that may be waiting for a turn: the two could wait for each other forever.
     """
 
     def __init__(self, n_turns: int) -> None:
@@ -47,10 +47,13 @@ class Turns:
         return self._turn(self._sources)
 
     def ahead(self, job: Callable[[], None]) -> None:
-        """Run a job in the background; the job itself has to call :meth:`source`.
+        """Run a job in the background; to run a model, the job has to call :meth:`source`.
 
         Jobs begin in the order given. An error in a job is ignored: whoever needs the result
         computes it again.
+
+        Raises:
+            RuntimeError: If the scheduler is closed.
         """
         self._background.submit(job)
 
@@ -104,6 +107,7 @@ def run_beside(workers: ThreadPoolExecutor, job: Callable[[], T]) -> Callable[[]
     """
     with suppress(RuntimeError):  # the pool takes no jobs once it is shut down
         future = workers.submit(job)
-        # Never wait for a job that no worker has begun: all workers may be waiting for this thread.
+        # A job that no worker has begun is run here. If all workers waited for jobs that none of
+        # them has begun, they would wait forever.
         return lambda: job() if future.cancel() else future.result()
     return job

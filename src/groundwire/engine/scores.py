@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from groundwire.detection.rules import Conflict
 from groundwire.detection.values import Entailment, EvidenceRef, Label, Reason
 
-#: Highest P(not supported) that settled words keep. Words are settled if, by a rule, they plainly
-#: follow from the evidence.
+#: P(not supported) of settled words is lowered to at most this. Words are settled if, by a rule,
+#: they plainly follow from the evidence.
 SETTLED_PROBABILITY = 0.1
-#: If the model gives words this P(not supported) or more, no rule settles them (lowers the
-#: probability), because four fifths of the words with so high a probability were wrong.
+#: Settled words stay as they are if the model gives one of them this P(not supported) or more: four
+#: fifths of the words with so high a probability were wrong.
 SETTLED_BELOW = 0.65
 
 _COLUMNS = {Label.SUPPORTED: 0, Label.UNSUPPORTED: 1, Label.CONTRADICTED: 2}
@@ -54,7 +54,7 @@ class SentenceCalibration:
         """Map logits ``(3,)`` of supported, unsupported and contradicted to probabilities.
 
         Raises:
-            ValueError: If a logit is NaN or +inf.
+            ValueError: If a logit is NaN or +inf, or all logits are -inf.
         """
         moved = self.scale * logits.astype(np.float64)
         moved += (0.0, self.unsupported, self.contradicted)
@@ -98,10 +98,11 @@ class ClaimScores:
         offsets: Half-open character ranges of the word pieces in the answer, shape ``(n, 2)``,
             int32.
         labels: Probabilities of supported, unsupported and contradicted for each word piece, shape
-            ``(n, 3)``, float32. They are the model's own until :meth:`with_rules` is applied.
+            ``(n, 3)``, float32. The findings of rules count only in the result of
+            :meth:`with_rules`.
         evidence: Parts of the sources that match the claim best, best match first.
         reason: Why the claim was not judged, and so has no scores; ``None`` if it was judged.
-        n_unread: Letters and digits of a judged claim that the model could not read.
+        n_unread: Number of letters and digits of a judged claim that the model could not read.
         similarity: Cosine to the nearest text of the sources, in [-1, 1]; ``None`` unless the
             similarity detector compared the claim.
         entailment: Probabilities of the claim as a whole; ``None`` if the claim was not judged, or
@@ -109,11 +110,13 @@ class ClaimScores:
         conflicts: Conflicts with the evidence that rules find, with offsets in the answer;
             :meth:`with_rules` drops those that do not count.
         settled: Ranges of the answer, ``[start, end)``, that plainly follow from the evidence, such
-            as a sum of two numbers of the evidence; :meth:`with_rules` drops them.
-        is_line: Whether the claim is a line of the evidence, word for word.
+            as a sum of two numbers of the evidence. Empty in the result of :meth:`with_rules`.
+        is_line: Whether the claim is equal to a line of the evidence. Citations, emphasis, and
+            outer white space and full stops do not count.
         logits: Logits before calibration, on which calibration is fitted, each of shape ``(n, 3)``:
             those of the reader, and with a cross-encoder also the cross-encoder's logits of each
-            piece and of the whole claim. Empty if the claim was not judged, or not by the reader.
+            piece and, repeated for each piece, of the claim or part of a claim as a whole. Empty if
+            the claim was not judged, or not by the reader.
         is_remark: Function that returns whether the claim is only a remark, which claims nothing;
             ``None`` if the detector cannot tell.
     """
@@ -158,8 +161,8 @@ class ClaimScores:
         """Return the model's scores, changed by the findings of the rules.
 
         A conflict counts if the model's highest P(not supported) of its word pieces reaches the
-        conflict's floor. P(not supported) of these pieces is then raised to the conflict's own
-        probability or to :func:`combined_probability`, whichever is higher, and the raised pieces
+        conflict's floor. P(not supported) of these pieces is then raised to at least the conflict's
+        own probability or :func:`combined_probability`, whichever is higher, and the raised pieces
         get the conflict's label. Pieces of a settled range that are in no conflict get at most
         :data:`SETTLED_PROBABILITY`, unless the model gives a piece of the range
         :data:`SETTLED_BELOW` or more.
@@ -171,7 +174,7 @@ class ClaimScores:
         for conflict in sorted(self.conflicts, key=lambda found: (found.start, found.end)):
             touched = self._touched(conflict)
             is_free &= ~touched
-            # ``highest`` comes from the model alone: a probability that another rule has raised
+            # ``highest`` is the model's own probability: a probability that another rule has raised
             # does not show what the model finds.
             highest = self.highest(conflict)
             if highest >= np.float32(conflict.floor):
@@ -192,8 +195,8 @@ class ClaimScores:
         return (self.offsets[:, 0] < conflict.end) & (self.offsets[:, 1] > conflict.start)
 
 
-#: Maps the model's P(not supported) to one that combines model and rule. The map is linear in
-#: log-odds, as is the calibration of answers, whose class it uses.
+#: Maps the model's P(not supported) to the P(not supported) of model and rule together. The map is
+#: linear in log-odds, so it has the class of the calibration of answers.
 _COMBINED = AnswerCalibration(scale=0.82, offset=0.92)
 
 
@@ -201,7 +204,7 @@ def combined_probability(doubt: float) -> float:
     """Return P(not supported) of words that a rule finds wrong.
 
     ``doubt`` is the model's highest P(not supported) of these words. For a doubt of 0.73, the
-    result is 0.85. The map is fitted on the 187 conflicts that count in the validation answers.
+    result is 0.85.
     """
     return _COMBINED.probability(doubt)
 

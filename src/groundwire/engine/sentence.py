@@ -35,8 +35,8 @@ class ClaimPart:
         """Character ranges of the word pieces in the answer, shape ``(n, 2)``."""
         starts, ends = self.offsets.T
         starts_there = self.places[np.minimum(starts, len(self.places) - 1)]
-        # A range ends one after the position of its last character. That of the next character
-        # would be wrong, since it may lie behind a mark of emphasis.
+        # A range ends one after the position of its last character. The position of the next
+        # character would be wrong if a mark of emphasis is between the two characters.
         ends_there = np.where(ends > starts, self.places[np.maximum(ends, 1) - 1] + 1, starts_there)
         return np.stack([starts_there, ends_there], axis=1).astype(np.int32)
 

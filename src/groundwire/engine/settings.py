@@ -11,20 +11,20 @@ MAX_THREADS = 256
 
 
 def is_number(value: object) -> bool:
-    """Return whether a value is a number; ``True`` and ``False`` are not numbers here."""
+    """Return whether a value is a real number; ``True`` and ``False`` are not numbers here."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def require_whole(
     name: str, value: object, low: int, high: int | None = None, *, otherwise: str = ""
 ) -> None:
-    """Check that a setting is a whole number from ``low`` to ``high``, both included.
+    """Check that a setting is an ``int`` from ``low`` to ``high``, both included, and no ``bool``.
 
     Without ``high`` there is no upper limit. ``otherwise`` is only for the message of the error: it
     names other values that the caller accepts.
 
     Raises:
-        SettingError: If the value is not such a number.
+        SettingError: If the value has another type or is outside this range.
     """
     if (
         not isinstance(value, int)
@@ -37,9 +37,10 @@ def require_whole(
 
 
 def check_for_embedded(*, revision: str | None, device: str, max_length: int | None) -> None:
-    """Check settings for a model that this package contains; such a model runs only on the CPU.
+    """Check settings for a detector, gate or explainer that is not a loaded checkpoint.
 
-    A device other than ``cpu`` has no effect, and gives a :class:`.DeviceWarning`.
+    Its model runs only on the CPU. A device other than ``cpu`` has no effect, and gives a
+    :class:`.DeviceWarning`.
 
     Raises:
         SettingError: If a revision or a maximum length is given, or the device has no valid name.

@@ -24,10 +24,10 @@ class SharedResources:
     Attributes:
         threads: Limit on the texts that models read at a time.
         workers: Threads that read claims and passages in parallel.
-        turns: Scheduler that limits how many models run at a time.
+        turns: Scheduler that limits how many threads run a model at a time.
         cache: Encoded texts: attention keys and values for the reader, vectors for the similarity
-            detector. Each key has the tenant and the model, so that no tenant and no model gets an
-            entry of another.
+            detector. Each key has the tenant and the model, so tenants and models do not share
+            entries.
         sources: Sources that were cut into passages. Their keys have the tenant and the model too.
     """
 
@@ -85,7 +85,7 @@ class SharedResources:
     def read(self, key: Hashable, compute: Callable[[], V]) -> V:
         """Return the value of a text, such as its vector; compute the value if it is not cached.
 
-        The computation goes before those of texts that are read ahead (:meth:`.Turns.answer`).
+        The computation comes before texts that are read ahead (:meth:`.Turns.answer`).
         """
 
         def on_turn() -> V:
@@ -101,7 +101,7 @@ class SharedResources:
         """Compute and cache the value of a text before the check of an answer asks for it.
 
         The result is ``None`` if the value is cached or being computed, or if ``is_wanted`` returns
-        false when a model is free for the text.
+        false when the turn of this computation comes.
         """
         if not self.cache.lacks(key):
             return None
@@ -111,7 +111,7 @@ class SharedResources:
             return self.cache.read_ahead(key, compute) if is_wanted() else None
 
     def close(self) -> None:
-        """Take no more work, drop background work that has not begun, and finish all other work."""
+        """Stop the threads: drop background jobs that have not begun, and finish all other jobs."""
         self.is_closed = True
         self.turns.close()
         self.workers.shutdown()

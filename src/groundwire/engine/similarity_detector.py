@@ -41,13 +41,13 @@ _VECTOR_BYTES = 4 * HASH_DIMENSION
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimilarityBackend:
-    """The backend of the similarity detector: an embedder, a tokenizer to cut sources, and caches.
+    """The backend of the similarity detector: an embedder with tokenizer, threads and caches.
 
     Attributes:
         name: Name of the detector in options and results.
         operating_points: Thresholds by name; a claim with a lower cosine is not grounded.
         embedder: Turns texts into vectors.
-        pieces: The tokenizer that cuts sources.
+        pieces: The tokenizer, with which sources are cut into passages.
         words: Weights of words, by which passages are indexed.
         shared: Threads that embed texts, and caches of vectors and of sources.
         whole_lines: A source with more lines than this is compared line by line.
@@ -132,11 +132,11 @@ class SimilarityBackend:
 
 @dataclass(frozen=True, slots=True)
 class ComparedUnit:
-    """A text to compare claims with: a source, or a line of one.
+    """A text to compare claims with: a source, or a line of a source.
 
     Attributes:
         text: The text that is embedded.
-        place: Where the text is in the sources.
+        place: The range of the source that the text comes from.
     """
 
     text: str
@@ -146,8 +146,8 @@ class ComparedUnit:
 def _units(cuts: Sequence[tuple[Source, CutSource]], whole_lines: int) -> list[ComparedUnit]:
     """Collect the texts to compare claims with, each once, from the first source that has it.
 
-    A source with few lines, all of them readable, is one text. Of other sources, each readable line
-    is a text.
+    A source with at most ``whole_lines`` lines, all of them readable, is one text. Of other
+    sources, each readable line is a text.
     """
     units: dict[str, ComparedUnit] = {}
     for source, found in cuts:

@@ -29,7 +29,7 @@ class Pieces:
 
 
 class WordPieces:
-    """The tokenizer of a model that this package contains; safe to share between threads."""
+    """The tokenizer of a BERT model, read from a file; safe to share between threads."""
 
     def __init__(self, path: Path) -> None:
         """Read a ``tokenizer.json``."""
@@ -49,8 +49,8 @@ class WordPieces:
         return Pieces(np.array(found.ids, np.int32), offsets)
 
     def encode_ids(self, texts: Sequence[str]) -> list[NDArray[np.int32]]:
-        """Return the ids of the word pieces of each text; faster than :meth:`encode`."""
-        if len(texts) == 1:  # the batch would hand even one text to another thread
+        """Return the ids of each text's word pieces; for many texts faster than :meth:`encode`."""
+        if len(texts) == 1:  # a batch would hand the text to another thread
             return [self.encode(texts[0]).ids]
         blocks = (list(texts[start : start + _BLOCK]) for start in range(0, len(texts), _BLOCK))
         return [

@@ -1,7 +1,7 @@
 """Published token classifiers, which read context, question and answer in one sequence.
 
-The models of LettuceDetect, HaluGate and Director-AI read the context and after it the whole
-answer, in one pass. Contexts and answers that do not fit into one pass are read in windows.
+The models of LettuceDetect, HaluGate and Director-AI are examples. Contexts and answers that do not
+fit into one pass of the model are read in windows.
 """
 
 import re
@@ -16,7 +16,7 @@ from groundwire.engine.classifier import Classifier, shares_of
 from groundwire.engine.scores import TokenScores
 from groundwire.errors import ModelError
 
-#: Word pieces by which neighbouring windows usually overlap; small windows overlap less.
+#: Number of word pieces by which neighbouring windows usually overlap; small windows overlap less.
 OVERLAP = 64
 #: Lowest share of a window that is kept for the context, unless the whole context needs less. An
 #: answer that does not fit into the rest of a window is cut into several windows.
@@ -24,8 +24,8 @@ CONTEXT_SHARE = 1 / 3
 #: Limit on the question, as a share of a pass; of a longer question, the middle is left out.
 QUESTION_SHARE = 1 / 4
 
-# Match names of classes that mean "supported", and names that mean "not supported". The names are
-# in lower case, without characters other than letters and digits.
+# Match names of classes that mean "supported", and names that mean "not supported". Before they are
+# matched, names are put in lower case, and only their letters and digits are kept.
 _SUPPORTED = re.compile(
     "o|supported|entailed|entailment|faithful|factual|grounded|consistent|correct|clean|truthful"
     "|(no|not|non)hallucinat(ed|ion)"
@@ -164,9 +164,10 @@ class TokenClassifier:
         return len(self._classifier.ids(text))
 
     def context_room(self, question: str | None, answer: str) -> int:
-        """Return how many word pieces of context fit in one pass beside question and answer, uncut.
+        """Return how many word pieces of context fit in one pass beside question and answer.
 
-        The number is zero or negative if question and answer fill the pass.
+        Question and answer are not shortened for this. The number is zero or negative if they fill
+        the pass.
         """
         n_question = self.count(question) if question and question.strip() else 0
         return self._room(n_question) - self.count(answer)

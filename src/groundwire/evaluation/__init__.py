@@ -1,1 +1,1 @@
-"""Evaluation of detectors on labelled answers: datasets, scores, reports, benchmarks, tuning."""
+"""Evaluation of detectors on labelled answers, and of language models on questions."""

@@ -23,7 +23,7 @@ class ComparedAnswer:
         row: Number of the answer's row in the data.
         id: Id of the answer, as in :attr:`.judged_row.JudgedRow.id`.
         task: The kind of question.
-        context_id: Id of the answer's sources; answers to the same sources share it.
+        context_id: Id of the answer's context, as in :attr:`.judged_row.JudgedRow.context_id`.
         is_hallucinated: Whether the answer is hallucinated, by its label; false without a label.
         is_flagged: Whether the detector marked anything in the answer.
         probability: The highest doubt about a claim of the answer, in [0, 1]; answers are ranked

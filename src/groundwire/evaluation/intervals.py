@@ -6,10 +6,9 @@ https://doi.org/10.1214/aos/1176344552; for clusters Field & Welsh 2007,
 https://doi.org/10.1111/j.1467-9868.2007.00593.x). Resampling answers one by one would give
 intervals that are too narrow.
 
-If all contexts have the same score, all resamples have this score too, and the bootstrap interval
-would have no width. A share that is 0 or 1 therefore gets Wilson's interval; each context in which
-the share is defined counts as one trial. If any other score is the same in all resamples, it gets
-no interval.
+If all resamples have the same score, the bootstrap interval would have no width. A share that is 0
+or 1 therefore gets Wilson's interval; each context in which the share is defined counts as one
+trial. If any other score is the same in all resamples, it gets no interval.
 
 With few contexts, bootstrap intervals are too narrow. In simulations, 95 % intervals from
 two contexts contained the true score in half of the cases, from five contexts in 80 to 85 %, from
@@ -48,7 +47,7 @@ class ScoreInterval:
     Attributes:
         value: The score, without resampling.
         low: Lower end; ``nan`` if the score has no interval.
-        high: Upper end; ``nan`` where ``low`` is.
+        high: Upper end; ``nan`` if ``low`` is ``nan``.
     """
 
     value: float
@@ -64,7 +63,7 @@ class Bootstrap:
         of_answer: Number of the context of each answer, from 0 in order of appearance, shape
             ``(n,)``.
         contexts: Hash of the contexts of all answers, in order. Two plans are equal if this hash,
-            ``n_resamples`` and ``seed`` are.
+            ``n_resamples`` and ``seed`` are equal.
         n_resamples: Number of resamples; each draws as many contexts as the data have.
         seed: Seed of the draws.
     """

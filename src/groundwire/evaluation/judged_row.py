@@ -95,8 +95,8 @@ class JudgedRow(JsonRecord):
         id: Id of the answer. Ids are unique among the rows that could be read, except in the output
             of ``check --batch``.
         task: The kind of question.
-        context_id: Id of the sources; answers to the same sources share it. Empty if the row could
-            not be read. In a row of ``check --batch``, a hash of the input row.
+        context_id: Id of the sources, by which answers are grouped. Empty if the row could not be
+            read. In a row of ``check --batch``, a hash of the input row.
         columns: Further columns of the row in the data, by name.
         question: The question; ``None`` without one.
         answer: The text of the answer; empty if the row could not be read. In a row of
@@ -105,7 +105,8 @@ class JudgedRow(JsonRecord):
             data.
         known: How much of the answer is labelled: a :class:`.datasets.labelled.Known`.
         hallucinated: Whether the answer is hallucinated, by its label; ``None`` without a label.
-        gold: ``start``, ``end``, ``label`` and ``kind`` of each stretch that people marked.
+        gold: ``start``, ``end``, ``label`` and ``kind`` of each part of the answer that is labelled
+            as hallucinated.
         detection: The detection as :meth:`groundwire.Detection.to_dict` writes it; ``None`` if the
             row could not be read or its check raised an error.
         error: ``type`` and ``message`` of the error, if the row could not be read or its check

@@ -1,4 +1,4 @@
-"""Judges blocks of labelled answers and makes rows of results."""
+"""Judges blocks of answers and makes rows of results."""
 
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
@@ -10,15 +10,16 @@ from groundwire.evaluation.datasets.files import AnyRow, FailedRow, NumberedAnsw
 from groundwire.evaluation.datasets.labelled import Known
 from groundwire.evaluation.judged_row import JudgedRow
 
-#: Rows that are processed together: one call of the detector judges all those that could be read.
+#: A block: rows whose answers one call of the detector judges. It may have rows that could not be
+#: read, which are not judged.
 Block = Sequence[AnyRow]
 
 
 def judge_block(detector: AnyDetector, block: Block) -> Iterator[JudgedRow]:
     """Judge the rows of a block and yield their results.
 
-    Rows that could not be read come first. Answers to the same context follow one another, so that
-    the detector reads the sources of this context once.
+    Rows that could not be read come first. Answers with the same context id follow one another, so
+    that a detector with a cache need not read the same sources again.
     """
     yield from (failed_row(row) for row in block if isinstance(row, FailedRow))
     numbered = [row for row in block if isinstance(row, NumberedAnswer)]

@@ -1,6 +1,6 @@
 """A language model at an endpoint for chat completions, called with OpenAI's official client.
 
-Error messages never quote the endpoint's own messages, which may contain the key or the sources.
+Error messages quote only single words of a reply: longer texts may contain the key or the sources.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ KEY_VARIABLE, URL_VARIABLE = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 NO_KEY = "none"
 
 #: Kinds of failures after which a run ends, because further calls would fail too. The status 403
-#: is an exception: see :meth:`LanguageModel.ask`.
+#: is of such a kind, but does not end the run: see :meth:`LanguageModel.ask`.
 _FINAL = (FailureKind.AUTHENTICATION, FailureKind.BUDGET_EXCEEDED, FailureKind.NOT_FOUND)
 
 
@@ -46,8 +46,8 @@ class ModelReply:
         finish_reason: Reason why the text ended, as the endpoint says it, such as ``length`` if
             the text was cut off at the limit of tokens. Empty if the endpoint gives no reason, or
             a reason that is not a plain word.
-        prompt_tokens: Number of tokens that the model read; 0 if the endpoint gives no number.
-        completion_tokens: Number of tokens that the model wrote; 0 if the endpoint gives no number.
+        prompt_tokens: Number of tokens read; 0 if the endpoint gives no valid number.
+        completion_tokens: Number of tokens written; 0 if the endpoint gives no valid number.
     """
 
     answer: str
@@ -133,7 +133,9 @@ class LanguageModel(ChatClient):
         )
 
     def ask(self, body: Mapping[str, Any]) -> ModelReply:
-        """Send a request and return the reply; after temporary failures the request is repeated.
+        """Send a request and return the reply.
+
+        After a temporary failure the request is sent again, at most ``max_retries`` times.
 
         Raises:
             GenerationError: If there is no answer.

@@ -1,4 +1,4 @@
-"""The error that is raised if a results file to continue was made with another detector."""
+"""The error that is raised if results to continue were made with another detector or threshold."""
 
 from pathlib import Path
 

@@ -52,7 +52,14 @@ def f1_of(sums: ArrayLike) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerCounts:
-    """Counts of answers: all, flagged by the detector, hallucinated by their labels, or both."""
+    """Counts of answers, from which metrics such as precision and recall are computed.
+
+    Attributes:
+        n: Number of all answers.
+        n_both: Number of answers that are both flagged and hallucinated.
+        n_flagged: Number of answers that the detector flagged.
+        n_hallucinated: Number of answers that are hallucinated by their labels.
+    """
 
     n: int
     n_both: int
@@ -109,7 +116,7 @@ class AnswerCounts:
 
         ``prevalence`` is the share of answers that are hallucinated, in [0, 1]. The precision
         follows from this share, the recall and the false-positive rate. In production,
-        hallucinations are usually rarer than in labelled data, and the precision is lower.
+        hallucinations are usually rarer than in labelled data, so the precision is lower.
         """
         hit = self.recall * prevalence
         return ratio(hit, hit + self.false_positive_rate * (1 - prevalence))
@@ -154,8 +161,8 @@ class Ranking:
         """Compute the area under the ROC curve, in [0, 1].
 
         The area is the probability that a hallucinated answer has a higher score than a grounded
-        one; a tie counts half (Mann & Whitney 1947, https://doi.org/10.1214/aoms/1177730491).
-        ``nan`` if all answers are hallucinated or none is.
+        one; a tie counts half (Mann & Whitney 1947, https://doi.org/10.1214/aoms/1177730491). The
+        area is ``nan`` if all answers are hallucinated or none is.
         """
         return float(self.aurocs(np.ones(self.order.size)))
 

@@ -11,7 +11,7 @@ from groundwire.evaluation.judged_row import JudgedRow
 MAX_FAILURES = 100
 
 _MISSED = "missed if hallucinated, else in no score"
-#: Attributes of :class:`RowCounts` that are JSON keys too.
+#: Fields of :class:`RowCounts` that are kept in JSON data under their own names.
 _COUNTS = ("n", "n_unreadable", "n_failed_checks", "n_unchecked", "n_unlabelled")
 
 
@@ -20,8 +20,8 @@ class Without(NamedTuple):
 
     Attributes:
         key: Attribute of :class:`RowCounts` that counts the rows with this reason.
-        one: The reason after the number 1, such as "check failed".
-        many: The reason after any other number, such as "checks failed".
+        one: Words for one row with this reason, such as "check failed".
+        many: Words for several rows with this reason, such as "checks failed".
         counts: Description of how scores treat such rows.
     """
 
@@ -43,7 +43,7 @@ WITHOUT = (
 
 
 def counts_without_verdict(scores: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a phrase for each reason why rows have no verdict.
+    """Yield a phrase for each reason why at least one row has no verdict.
 
     ``scores`` are data of :meth:`RowCounts.to_dict`.
     """
@@ -83,7 +83,7 @@ class RowCounts:
         return cls(**{name: data[name] for name in _COUNTS}, _failures=list(data["failures"]))
 
     def add(self, row: JudgedRow, *, is_unchecked: bool) -> None:
-        """Count a row; ``is_unchecked`` says whether its check judged nothing without failing."""
+        """Count a row; ``is_unchecked`` says whether its check did not fail, but judged nothing."""
         self.n += 1
         self.n_unchecked += is_unchecked
         if row.error is None:

@@ -1,7 +1,7 @@
-"""Compares scores with a baseline, so that a CI pipeline can fail if they have become worse.
+"""Compares results with limits and a baseline, so that a CI pipeline can fail on worse results.
 
-If a score to compare is missing, or the data or labels of the two sides differ, the comparison is
-an error, never a pass.
+If a score to compare is missing, or results and baseline differ in their data or labels, the
+comparison raises an error.
 """
 
 import json
@@ -42,7 +42,7 @@ _SLACK = 1e-9
 
 
 class RegressError(InputError):
-    """Two evaluations cannot be compared."""
+    """Results cannot be compared with their baseline or their limits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ class Regression:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedChanges:
-    """The limits that new results have to keep.
+    """The limits that new results must keep.
 
     Attributes:
         drops: Score → percentage points by which it may be worse than in the baseline.
@@ -126,8 +126,8 @@ class AllowedChanges:
         counts.
 
         Raises:
-            SettingError: If a drop is malformed, negative or names no score, or if the rate is not
-                between 0 and 1.
+            SettingError: If a drop is malformed or negative, or names no score of :data:`METRICS`,
+                or if the rate is not between 0 and 1.
         """
         read: dict[str, float] = {}
         for text in drops:
@@ -150,7 +150,7 @@ class AllowedChanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """The baseline of a comparison.
+    """The baseline of a comparison: earlier scores, and perhaps the results behind them.
 
     Attributes:
         scores: The earlier scores, as ``groundwire evaluate --json`` prints them.
@@ -167,7 +167,7 @@ class Baseline:
 
         Raises:
             RegressError: If the file is neither of the two.
-            ResultsError: If the file begins as results do, but has a broken row.
+            ResultsError: If the file begins as results do, but is damaged.
         """
         try:
             read_header(path)
@@ -191,8 +191,8 @@ def compare(results: Path, baseline: Baseline | None, limits: AllowedChanges) ->
     Raises:
         RegressError: If the two sides cannot be compared, the rate has a limit but cannot be
             computed, or the limits have drops and there is no baseline.
-        ResultsError: If ``results`` is not a file of results, or the baseline's file of results has
-            a broken row.
+        ResultsError: If ``results`` is not a file of results, or the baseline's file of results is
+            damaged.
     """
     now = Evaluation.read(results).to_dict()
     if limits.drops and baseline is None:

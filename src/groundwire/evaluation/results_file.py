@@ -95,7 +95,7 @@ def resume(path: Path, header: Header) -> dict[int, str]:
 
 
 class RowWriter:
-    """Appends rows to a file of results; each row is flushed at once."""
+    """A writer that appends rows to a file of results, and flushes each row at once."""
 
     def __init__(self, stream: IO[bytes], header: Header) -> None:
         """Write to an open file, beginning with the header if the file is empty."""

@@ -1,4 +1,4 @@
-"""Runs a detector over labelled answers and writes a results file that can be continued."""
+"""Runs a detector over answers and writes a results file that can be continued."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ def run(
     left = {} if replace else resume(output, header)
     n_before, n_new = len(left), 0
     blocks = in_contexts(_remaining(rows, left, output))
-    first = [*islice(blocks, 1)]  # before opening, so that an error here leaves the file as it is
+    first = [*islice(blocks, 1)]  # before opening, so that an error here keeps earlier results
     with output.open("wb" if replace else "ab") as stream:
         writer = RowWriter(stream, header)
         for block in chain(first, blocks):
@@ -78,11 +78,11 @@ def run(
 
 
 def in_contexts(rows: Iterable[AnyRow]) -> Iterator[Block]:
-    """Group rows into blocks; neighbouring rows of one context stay together.
+    """Group rows into blocks; neighbouring rows of one context stay together where possible.
 
     A block is full if it has :data:`MAX_BLOCK_ROWS` rows, or texts of :data:`MAX_BLOCK_BYTES`
-    characters. A full block is extended until its last context ends, but at most to about twice
-    these sizes.
+    characters. A full block is extended until its last context ends, or until the block reaches
+    twice one of these sizes.
     """
     block: list[AnyRow] = []
     n_bytes = 0

@@ -1,4 +1,4 @@
-"""Computes all scores of judged answers, with their intervals, as JSON data."""
+"""Computes scores of judged answers as JSON data, most of them with intervals."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import isnan

@@ -73,7 +73,8 @@ _SHARES = frozenset({"precision", "recall", "fpr"})
 def score(name: str, sums: Sums) -> Replicates:
     """Compute a score of all answers, and the same score of each resample.
 
-    ``name`` is a name of :data:`STATISTICS`. ``sums`` are the sums of the columns that
-    :func:`answer_sums` returns. For precision, recall and F1 the first three columns are enough.
+    ``name`` is a name of :data:`STATISTICS`. ``sums`` are sums of columns in the order of
+    :func:`answer_sums`. For precision, recall and F1 three columns are enough, such as the counts
+    of :class:`.metrics.Overlap`.
     """
     return (sums.of_share if name in _SHARES else sums.of)(STATISTICS[name])

@@ -2,8 +2,8 @@
 
 ``explain`` makes an explanation for each span, from probabilities of the claim (entailment,
 neutral, contradiction) and by rules over texts. ``compare`` explains by these rules alone.
-``Explainer`` has a model that computes the probabilities, and drops the spans that the evidence
-entails.
+``Explainer`` has a model that computes the probabilities, and can drop spans whose claims the
+evidence entails.
 
 ``nearby`` finds the lines of evidence to compare a span with, and ``premise`` the lines to judge a
 claim by if there is no detection. ``groundwire.detection.comparison`` compares a span with its

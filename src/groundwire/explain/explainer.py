@@ -1,4 +1,4 @@
-"""The explainer: it scores claims with a model, explains spans, and drops false positives."""
+"""The explainer: it scores claims with a model, explains spans, and can drop false positives."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -16,8 +16,8 @@ from groundwire.errors import UnreadableError
 from groundwire.explain import explanations
 from groundwire.text.segment.characters import ALNUM
 
-#: Names of the explainer that uses the best installed reader. The last is its name in
-#: configurations of HaluGate, the hallucination check of vLLM's Semantic Router.
+#: Names of the default explainer, which uses a reader. The last name is for configurations that
+#: were written for HaluGate, the hallucination check of vLLM's Semantic Router.
 EMBEDDED = ("reader", "embedded", "models/halugate-explainer")
 
 
@@ -52,10 +52,10 @@ class Explained(JsonRecord):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explainer:
-    """Explains why words were marked, and drops spans that follow from the evidence.
+    """Explains why words were marked, and can drop spans whose claims follow from the evidence.
 
-    :meth:`load` makes an explainer from a model. It keeps no state between calls, so threads may
-    share it.
+    :meth:`load` makes an explainer from a model. An explainer keeps no state between calls, so
+    threads may share it.
 
     Attributes:
         judge: Function that takes a claim and lines of evidence, and returns P(entailed),
@@ -126,6 +126,7 @@ class Explainer:
                 a reader nor an NLI model with named classes.
             MissingExtraError: If the model has no ONNX graph or no ``tokenizer.json``, and the
                 ``train`` extra is not installed.
+            DetectionError: If an NLI model fails on a short text.
             SettingError: If a setting is not possible.
         """
         check_threads(threads)
@@ -137,7 +138,7 @@ class Explainer:
 
             check_for_embedded(revision=revision, device=device, max_length=None)
             verify(manifest)
-            # No cache, so that tenants do not share results; a claim is read only once anyway.
+            # No cache, so that tenants do not share results.
             judge = Reader.load_alone(manifest, threads=threads, cache_bytes=0).entailment
             pinned = manifest.revision
         else:
@@ -160,11 +161,11 @@ class Explainer:
 
         Args:
             hypothesis: The claim.
-            evidence: A few lines, all of which are read;
-                :func:`groundwire.explain.best_lines` chooses them.
+            evidence: A few lines, such as those that :func:`groundwire.explain.best_lines` chooses.
 
         Raises:
-            UnreadableError: If the claim or the evidence has nothing that the model can read.
+            UnreadableError: If there is no evidence, or nothing in the claim can be read. A reader
+                raises it too if nothing in the evidence can be read.
             DetectionError: If the loaded model failed. A ``judge`` of another kind may raise other
                 errors.
         """
@@ -173,7 +174,7 @@ class Explainer:
         return self.judge(hypothesis, tuple(evidence))
 
     def explain(self, detection: Detection, sources: Iterable[SourceLike]) -> Explained:
-        """Explain each span of a detection, and drop the spans that are false positives.
+        """Explain each span of a detection; with ``drops_entailed``, drop false positives.
 
         Args:
             detection: The detection; it is not changed.

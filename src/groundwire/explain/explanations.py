@@ -20,11 +20,11 @@ from groundwire.explain.nearby import SourceLines
 from groundwire.explain.references import Library, Reference, ReferenceKind, fabricated_references
 from groundwire.explain.wording import explanation_text
 
-#: Default threshold of HaluGate, the hallucination check of vLLM's Semantic Router: if a span's
-#: label has a lower probability, its severity may be one lower.
+#: Default of ``threshold``: if a span's label has a lower probability, the span's severity may be
+#: one lower. The value is that of HaluGate, the hallucination check of vLLM's Semantic Router.
 THRESHOLD = 0.9
-#: Default threshold of HaluGate: a span may be a false positive only if its claim has this
-#: P(entailed) or more.
+#: Default of ``entailment_threshold``: a span may be a false positive only if its claim has this
+#: P(entailed) or more. The value is that of HaluGate.
 ENTAILMENT_THRESHOLD = 0.75
 #: A function that judges whether lines of evidence entail a hypothesis, the text of a claim.
 JudgeEntailment: TypeAlias = Callable[[str, tuple[EvidenceRef, ...]], Entailment]
@@ -39,11 +39,11 @@ _NOT_RUN = "the explainer was not run"
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """The verdict of the model on a claim, or the reason why there is no verdict.
+    """The verdict of a model on a claim, or the reason why there is no verdict.
 
     ``reason`` is the class name of the error with which the model failed. ``unexplained`` says in
-    the text of the explanation why there is no verdict. All three are ``None`` if spans are
-    explained by rules alone (:func:`compare`).
+    the text of the explanation why there is no verdict. :func:`compare`, which needs no verdict,
+    leaves all three ``None``.
     """
 
     entailment: Entailment | None = None
@@ -65,10 +65,10 @@ def explain(
         detection: The detection. It is not changed.
         sources: The sources that the answer was checked with, with the same ids.
         judge_entailment: Function that returns P(entailed), P(neutral) and P(contradicted) of a
-            claim by its evidence. If the function raises an exception, or does not return an
-            ``Entailment``, the spans of the claim are explained by rules alone, and their
-            explanations give the reason. With ``None``, the entailment in the detection is used;
-            spans of claims without an entailment are explained by rules alone.
+            claim by a span's evidence. If the function raises an exception, or does not return an
+            ``Entailment``, the span is explained by rules alone, and its explanation gives the
+            reason. With ``None``, the entailment in the detection is used; spans of claims without
+            an entailment are explained by rules alone.
         threshold: If a span's label has a lower probability than this, the severity of the span may
             be one lower; in (0, 1].
         entailment_threshold: A span is a false positive only if its claim has this P(entailed) or
@@ -96,8 +96,8 @@ def explain(
 def compare(detection: Detection, sources: Sequence[Source]) -> tuple[Explanation, ...]:
     """Explain every span of a detection by rules alone, without the verdict of a model.
 
-    The detector's labels stay, except that a contradicted span becomes unsupported if the line that
-    it is compared with is about something else.
+    The detector's labels stay, except that a contradicted span becomes unsupported if no rule found
+    a conflict in the span, and the line that it is compared with is about something else.
 
     Args:
         detection: The detection. It is not changed.
@@ -231,10 +231,10 @@ def _label_of_fault(span: Span, entailment: Entailment | None, *, is_stated: boo
 
 
 def _reference(span: Span, label: Label, fabricated: tuple[Reference, ...]) -> Reference | None:
-    """Return the fabricated reference that a span touches, or ``None``.
+    """Return the first fabricated reference that a span touches; ``None`` if there is none.
 
-    An unsupported span that touches no fabricated reference gets the first one of its claim, such
-    as ``[S7]`` in "the tower is green [S7]".
+    For an unsupported span that touches none, the first fabricated reference of the claim is
+    returned, such as ``[S7]`` for "green" in "the tower is green [S7]".
     """
     touched = [found for found in fabricated if found.start < span.end and found.end > span.start]
     others = fabricated if label is Label.UNSUPPORTED else ()
@@ -298,7 +298,7 @@ def require_thresholds(threshold: float, entailment_threshold: float) -> None:
 
 
 def unexplained(span: Span, reason: str) -> Explanation:
-    """Make the explanation of a span that was not judged; it has the detector's label."""
+    """Make the explanation of a span that was not judged, with the detector's label."""
     return Explanation(
         start=span.start,
         end=span.end,

@@ -31,10 +31,10 @@ class SourceLines:
     def held(self, span: Span, claim: Claim, text: ComparedText) -> Held:
         """Return a span together with its lines of evidence, at most :data:`MAX_LINES`, best first.
 
-        First come the lines that the detection names, then other lines of the same sources. The
-        other lines are ranked by the number of content words that they share with the claim; a
-        quantity of the same kind and unit as one in the span counts as two such words. Other lines
-        without any such word or quantity are left out.
+        First come the lines that the detection names and quotes correctly, then other lines of the
+        same sources. The other lines are ranked by the number of content words that they share with
+        the claim; a quantity of the same kind and unit as one in the span counts as two such words.
+        Other lines without any such word or quantity are left out.
 
         ``claim`` is the claim that the span is in, and ``text`` its text.
         """

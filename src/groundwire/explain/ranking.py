@@ -1,9 +1,9 @@
-"""Ranks replacements by the hidden states of the cross-encoder, which reads claim and lines.
+"""Ranks replacements by hidden states of the cross-encoder, which reads claim and lines together.
 
 A replacement is a few words of a line that may stand in the place of a part of the claim. Four
-learned projections of the hidden states tell how alike the two are: in their first words, in their
-last words, in the words before them, and in the words after them. The score of a replacement is a
-weighted sum of these four likenesses and of the replacement's features.
+learned projections of the hidden states tell how alike the replacement and this part are: in their
+first words, in their last words, in the words before them, and in the words after them. The score
+of a replacement is a weighted sum of these four likenesses and of the replacement's features.
 """
 
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class RankingWeights:
         """Read the weights from a file, without checking its hash.
 
         Raises:
-            OSError: If the file cannot be read.
+            OSError: If the file cannot be opened.
         """
         with np.load(path) as arrays:
             return cls(**{name: arrays[name].astype(np.float32) for name in arrays})
@@ -80,11 +80,13 @@ class Ranker:
 
     @classmethod
     def load(cls, folder: Path | None = None, weights: RankingWeights | None = None) -> Self:
-        """Open the cross-encoder of a model folder, by default of ``reader-base``.
+        """Make a ranker with the cross-encoder of a model folder, by default of ``reader-base``.
+
+        If ``weights`` are passed, they are used in place of those in the folder.
 
         Raises:
-            ModelError: If ``reader-base`` is not installed, has no weights for repairs, or has a
-                damaged file.
+            ModelError: If the model is not installed, has no cross-encoder, or has a damaged file;
+                or if the model has no weights for repairs, and none are passed.
         """
         base = find_reader(folder or READER_BASE)
         encoder = CrossEncoder.of(base, threads=1) if base else None
@@ -98,7 +100,7 @@ class Ranker:
     def ranked(self, held: Held, question: str) -> list[tuple[Replacement, float]]:
         """Return the replacements of a span, best first, each with its score.
 
-        Replacements that leave the claim as it is are among them.
+        Some of them may leave the claim as it is.
         """
         found = Candidates.of(held)
         if not found.replacements:

@@ -6,18 +6,15 @@ from groundwire.detection.asides.known_words import words_in
 from groundwire.detection.values import Aside, AsideKind, Claim, Detection, Label
 from groundwire.text.vocabulary import words
 
-#: Lowest P(not supported) at which a sentence or a clause is taken out. With this and the two
-#: limits below, the following is taken out of validation answers (``slots/validation``): 46 of 151
-#: marked sentences that nothing supports; 14 of 371 shorter texts, as clauses; and none of 1,846
-#: right claims. From the validation answers of RAGTruth, 50 sentences are taken out. Annotators
-#: had marked all of these at least in part, and 39 of them for the most part.
+#: Lowest P(not supported) of a claim at which the claim, or its last clause, is taken out. With the
+#: limits below, 46 of 151 marked sentences that nothing supports are taken out of validation
+#: answers, and nothing of 1,846 right claims.
 _SURE = 0.93
-#: A sentence is taken out only if at least this share of its characters is marked, and if the
-#: evidence says nothing about it with at least this probability (``entailment.neutral``). Right
-#: sentences in words that no source has get a lower probability.
+#: A sentence is taken out only if the share of its marked characters is at least the first number,
+#: and the probability that the evidence says nothing about it (``entailment.neutral``) is at least
+#: the second.
 _MOST_MARKED, _SILENT = 0.7, 0.9
-#: A clause is taken out only if it has at least this many words. It must also be marked as a whole,
-#: follow a comma, semicolon or dash, and end the sentence.
+#: A clause is taken out only if it has at least this many words.
 _CLAUSE_WORDS = 3
 _SEPARATOR = re.compile(r"(?:\s?[,;]|\s[–—-])\s(?:(?:and|or|which|with|who|where)\s)?\Z")
 #: A sentence that begins with one of these words may be incomplete without its last clause.
@@ -35,8 +32,8 @@ _UNDERLINE = re.compile(r"[ \t]*\n[ \t]*(?:-{2,}|={2,})")
 #: the other half of a pair may be in another sentence.
 _PAIRED = ("*", "**", "_", "__", "`", "~", "$", '"')
 _BRACKETS = (("(", ")"), ("[", "]"), ("“", "”"), ("«", "»"))
-#: A sentence that begins with one of these words, or with one of the phrases in ``_REFERS``, refers
-#: to the sentence before it.
+#: A sentence that begins with one of these words, or with one of the phrases in ``_REFERS``, may
+#: refer to the sentence before it.
 _REFERRING = words(
     "it its they their them this that these those he his she her hers him both either neither such "
     "then therefore thus hence so however but and or nor yet also besides moreover furthermore "
@@ -50,7 +47,8 @@ _REFERS = re.compile(
     re.IGNORECASE,
 )
 _COUNTS = re.compile(r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|both|following)\b")
-#: Kinds of asides that need the text after them, so the claim right after them is not taken out.
+#: Kinds of asides (parts of the answer that claim nothing) that need the text after them. A claim
+#: right after such an aside is not taken out as a whole.
 _LEADS = (AsideKind.HEADING, AsideKind.INTRO, AsideKind.TABLE_HEADER, AsideKind.CODE)
 
 
@@ -61,8 +59,8 @@ def removable(detection: Detection, claim: Claim) -> tuple[int, int] | None:
     the whole claim, with the white space before it and the mark of its list item.
 
     Returns:
-        The range; ``None`` if the marked words may be right in part, or if the text before them may
-        need them. :func:`stands_after` tells whether the text after them needs them.
+        The range; ``None`` if nothing can be taken out, for example because the text before the
+        range may need it. :func:`stands_after` tells whether the text after the range needs it.
     """
     if claim.label is not Label.UNSUPPORTED or (claim.probability or 0) < _SURE:
         return None
@@ -74,7 +72,11 @@ def removable(detection: Detection, claim: Claim) -> tuple[int, int] | None:
 
 
 def _clause(claim: Claim) -> tuple[int, int] | None:
-    """Return the range of the only marked words, if they are a clause at the end of the claim."""
+    """Return the range of a clause at the end of the claim, if exactly this clause is marked.
+
+    The comma, semicolon or dash before the clause is part of the range. The result is ``None`` if
+    the text before the clause may need it.
+    """
     (span, *others), text = claim.spans, claim.text
     start, end = span.start - claim.start, len(text[: span.end - claim.start].rstrip(".!?"))
     before = _SEPARATOR.search(text[:start])
@@ -90,9 +92,9 @@ def _clause(claim: Claim) -> tuple[int, int] | None:
 def _sentence(detection: Detection, claim: Claim) -> tuple[int, int] | None:
     """Return the range of a claim with the gap before it, if the text before it does not need it.
 
-    The result is ``None`` for the first part of the answer; for a claim right after a heading, an
-    intro or a question; for a claim below an intro that counts ("two prices:"); and for a claim in
-    a table, a numbered list or code.
+    The result is ``None`` for the first part of the answer, and if earlier text may lead to the
+    claim, such as a heading, a question or an intro that counts ("two prices:"). The result is also
+    ``None`` in a table, a numbered list or code.
     """
     answer = detection.answer
     before = [part for part in in_order(detection) if part.start < claim.start]
@@ -116,16 +118,17 @@ def _is_closed(text: str) -> bool:
 
 
 def in_order(detection: Detection) -> list[Claim | Aside]:
-    """Return the claims and asides of an answer in reading order."""
+    """Return the claims of an answer, and the asides, which claim nothing, in reading order."""
     return sorted((*detection.claims, *detection.asides), key=lambda part: part.start)
 
 
 def stands_after(removed: tuple[int, int], part: Claim | Aside | None, answer: str) -> bool:
     """Return whether the rest of an answer says the same without a removed range.
 
-    This is not so if the next part refers back, with words such as "It" or "As a result"; if the
-    next part is an item of a list below the removed item; if it would move to another line or list
-    item; or if an underline after the range would make a heading of the text before the range.
+    This is not so if the next part refers back, with words such as "It" or "As a result", or begins
+    with a small letter; if the next part is an item of a list below the removed item; if the next
+    part would move to another line or list item; or if an underline after the range would make a
+    heading of the text before the range.
 
     Args:
         removed: The range that is taken out.

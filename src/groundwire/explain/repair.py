@@ -2,9 +2,9 @@
 
 No language model writes anything. The words of the evidence are ranked by how well they fit in the
 place of a marked span (:mod:`groundwire.explain.ranking`). The detector then reads the claim with
-each of the best replacements. A replacement is made if it is probably the right one. If none is,
-the sentence or its last clause may be taken out (:mod:`groundwire.explain.removal`). The repaired
-answer is checked again as a whole.
+each of the best replacements. A replacement is made if it is probably the right one. If none is
+made, the sentence or its last clause may be taken out (:mod:`groundwire.explain.removal`).
+:func:`repair` checks the repaired answer again as a whole.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -123,7 +123,7 @@ def repair(
 
 
 def repair_detected(detector: AnyDetector, example: Example, before: Detection) -> Repair:
-    """Repair an answer that is checked already; see :func:`repair`.
+    """Repair an answer that has already been checked; see :func:`repair`.
 
     Args:
         detector: The detector that checked the answer.
@@ -173,9 +173,9 @@ def features_of(
 ) -> tuple[float, ...]:
     """Return the features from which the probability that a replacement is right is computed.
 
-    These are the score of the replacement, its lead, the log-odds of the span, whether a value
-    replaces a value, whether words with a capital letter replace such words, and by how many words
-    the number of words changes.
+    These are the score of the replacement, its lead, the log-odds of the span's probability,
+    whether a value (a number, time or date) replaces a value, whether words with a capital letter
+    replace such words, and by how much the number of words changes.
 
     The lead is the sum of the scores of ``best`` minus the highest such sum of a rival, at most 6;
     it is 6 if there is no rival. A combination in ``others`` is a rival unless the words of its
@@ -297,8 +297,8 @@ class Mender:
     def edits(self, claim: Claim) -> list[Edit]:
         """Return edits after which nothing in a claim is marked, if each edit is probably right.
 
-        No words are taken from a line that has nothing else in common with the claim.
-        Otherwise the result is empty, as it is for a claim with more than three marked spans.
+        The result is empty if there are no such edits, if the new words are from a line that seems
+        to be about something else, or if the claim has more than three marked spans.
         """
         # Ranking reads the claim once for each span, so claims with many spans are not ranked.
         fits = self.fits(claim) if len(claim.spans) <= _MOST_SPANS else []
@@ -320,7 +320,10 @@ class Mender:
         ]
 
     def fits(self, claim: Claim) -> list[Fit]:
-        """Return the combinations of replacements after which nothing is marked, best first."""
+        """Return the combinations of replacements after which nothing in a claim is marked.
+
+        The best come first. Only the nine combinations with the highest scores are checked.
+        """
         found_by: dict[str, Fit] = {}
         ranked = [self._ranked(claim, span) for span in claim.spans]
         if not (ranked and all(ranked)):
@@ -364,10 +367,11 @@ class Mender:
 
 
 def _is_related(claim: str, change: Replacement) -> bool:
-    """Return whether the line with the new words has a content word of the rest of the claim.
+    """Return whether the new words are from a line that seems to be about the same as the claim.
 
-    It is enough that two content words stay, as in "10 May 2024" for "20 May 2024", or that the
-    line has nothing else, like a value of JSON data, but numbers and short units.
+    This is so if the line has a content word of the rest of the claim; or if two content words
+    stay, as in "10 May 2024" for "20 May 2024"; or if the line has only numbers and short words
+    beside the new words, like a value of JSON data.
     """
     texts = claim, change.old, change.text, change.line
     whole, old, new, line = (content_of(words_of(text)) for text in texts)
@@ -381,7 +385,7 @@ def _removal(detection: Detection, claim: Claim) -> list[Edit]:
 
 
 def _is_same(old: str, new: str) -> bool:
-    """Return whether claims differ in the forms of words alone, such as "fungi" and "fungus"."""
+    """Return whether two claims are the same but for forms of words, as "fungi" and "fungus"."""
     pairs = zip_longest(words_of(old), words_of(new))
     return all(a and b and (a.lower == b.lower or _are_forms(a.text, b.text)) for a, b in pairs)
 
@@ -417,7 +421,10 @@ def _may_follow(held: Held, question: str) -> bool:
 
 
 def _day(quantity: Quantity) -> float:
-    """Return roughly how many days a date is after the year 0; 0 for any but a complete date."""
+    """Return roughly how many days a date is after the year 0.
+
+    The result is 0 for a quantity that is not a date, and for a date that is not complete.
+    """
     year, month, day = quantity.value if isinstance(quantity.value, tuple) else (None,) * 3
     return 365.25 * year + 30.4 * month + day if year and month and day else 0.0
 

@@ -1,8 +1,9 @@
 """Finds words of the evidence that may stand in the place of wrong words.
 
 A run of a few words in a line of evidence is a candidate for a part of a span, if the two fit
-together (:func:`_fitting`). Such a part may also have a few words beside the span, or be a whole
-name that the span touches. :mod:`groundwire.explain.ranking` says which candidate is the best.
+together (:func:`_fitting`). The part that is replaced may also have a few words beside the span, or
+be a whole name that the span touches. :mod:`groundwire.explain.ranking` says which candidate is the
+best.
 """
 
 import re
@@ -44,8 +45,9 @@ _FUNCTION, _OTHER, _VALUE = range(3)
 _DATA = re.compile(r"true|false|null|none|\S*_\S*", re.IGNORECASE)
 #: Matches words of a bound, such as "above" in "above $500".
 _BOUND = re.compile(r"\b(?:above|over|below|under|than|at least|at most|exceed\w*|up to)\b", re.I)
-#: Matches a stop (but no comma) before white space, a line break, a bar, a double quotation mark or
-#: a bracket. A run of words may have these only within a name or a value, as in "St. Pancras".
+#: Matches one of the marks ``.;:!?`` with white space after it; or a line break, a bar, a double
+#: quotation mark or a bracket. A run of words may have these only within a name or a value, as in
+#: "St. Pancras".
 _BETWEEN_CLAUSES = re.compile(r"[.;:!?]\s|[\n|\"“”(){}\[\]<>]")
 
 
@@ -137,9 +139,10 @@ class _Run:
     """Consecutive words of a text: the indices of the first and the last word, and the offsets.
 
     ``values`` has the quantities in the run; of a range that is only partly in the run, both ends.
-    ``content`` has the stems of the content words. ``counted`` has those of the words beside
-    quantities, such as "jurors" in "nine jurors"; without quantities it is empty. ``is_bound`` is
-    true if the run has a quantity, and words such as "above" are in the run or just before it.
+    ``content`` has the stems of the content words. ``counted`` has the stems of those content words
+    that are not part of a quantity, such as "jurors" in "nine jurors"; it is empty if the run has
+    no quantity. ``is_bound`` is true if the run has a quantity, and words such as "above" are in
+    the run or just before it.
     """
 
     first: int
@@ -209,7 +212,7 @@ class _Text:
     def runs(self, longest: int) -> list[_Run]:
         """Return the runs of at most ``longest`` words within a clause.
 
-        A word of data alone, such as "null", is left out.
+        A word of data alone, such as "null", is left out, and so are words after the first 200.
         """
         found = []
         n_words = min(len(self.words), _MOST_IN_LINE)

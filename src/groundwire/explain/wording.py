@@ -33,7 +33,7 @@ def explanation_text(
         reference: The fabricated reference of the span, if there is one.
         counterpart: The words of the evidence that correct the span, if there are any.
         evidence: The line that the span was compared with, if there is one.
-        unexplained: Why the explainer has no verdict; ``None`` if it has one.
+        unexplained: The reason why there is no verdict; with ``None``, the text gives no reason.
     """
     prefix = "" if unexplained is None else f"Unexplained ({_name(unexplained)}). "
     said = quote(span_text)
@@ -57,28 +57,28 @@ def explanation_text(
 
 
 def _has(evidence: EvidenceRef, words: str) -> bool:
-    """Return whether a line has the words of a span, and does not deny anything."""
+    """Return whether a line has the words of a span, and has no negation."""
     is_there = words.strip().casefold() in evidence.text.casefold()
     return is_there and not ComparedText(evidence.text).has_negation
 
 
 def quote(text: str) -> str:
-    """Return a text in quotes, shortened if it has more than :data:`QUOTE_CHARS` characters."""
+    """Return a text in quotes, shortened if it is too long (:func:`shortened`)."""
     shown, _, _ = shortened(text, around="")
     return f'"{shown}"'
 
 
 def shortened(text: str, *, around: str) -> tuple[str, int, int]:
-    """Shorten a text, if it is too long, to its stretch with most words in common with ``around``.
+    """Shorten a text, if it is too long, to the part with most words in common with ``around``.
 
     A text is too long if it has more than :data:`QUOTE_CHARS` characters, in itself or as it is
     shown. A ``…`` marks text that is left out. Double quotes become single ones.
 
     Returns:
-        The stretch as it is shown, and its start and end in the text.
+        The part as it is shown, and its start and end in the text.
     """
     start, end, width = 0, len(text), 2 * QUOTE_CHARS
-    # A control character that is made visible takes more room, so both lengths are limited.
+    # A control character that is made visible may take more room, so both lengths are limited.
     while max(len(one_line(text[start:end])), end - start) > QUOTE_CHARS:
         width //= 2
         start, end = stretch(text, around=around, width=width)

@@ -1,4 +1,4 @@
-"""The gateway: an OpenAI-compatible proxy that checks answers before users see them.
+"""The gateway: an OpenAI-compatible proxy that checks the answers of language models.
 
 It needs the ``gateway`` extra.
 """

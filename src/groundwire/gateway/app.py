@@ -1,10 +1,11 @@
 """The gateway as an ASGI app: its routes, and the middleware around them.
 
-Each request passes these layers of middleware, in this order: one counts the request, one gives it
-a trace id, one traces it with OpenTelemetry (if traces are enabled), one finds its tenant by the
-key, one limits its size and the number of requests at a time, and one waits until the gateway has
-started, with its models loaded. Routes of the proxy are plain Starlette endpoints, which get the
-bytes of a request unchanged. The gateway's own API has FastAPI routes.
+A request passes these layers of middleware, in this order, unless a layer refuses the request: one
+counts the request, one gives it a trace id, one traces it with OpenTelemetry (if traces are
+enabled), one finds its tenant by the key, one limits its size and the number of requests at a time,
+and one waits until the gateway has started, with its models loaded. Routes of the proxy are plain
+Starlette endpoints, which get the bytes of a request unchanged. The gateway's own API has FastAPI
+routes.
 """
 
 import asyncio
@@ -43,7 +44,8 @@ from groundwire.pipeline import Pipeline
 if TYPE_CHECKING:
     from groundwire.gateway.control import ControlPlane
 
-#: Exceptions that this app turns into responses. The middleware :class:`.Tracing` handles others.
+#: Exceptions of endpoints that this app turns into responses. The middleware :class:`.Tracing`
+#: handles all others.
 ERRORS = (Problem, GroundwireError, HTTPException, RequestValidationError, ClientDisconnect)
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -68,9 +70,9 @@ def create_app(
             ``None``: tenants and keys are those of the configuration.
         is_local_demo: Whether requests need no key. If true, requests whose header Host or Origin
             names another machine are refused.
-        on_failure: Called with the error if the services cannot be opened in the background. With a
-            pipeline and without a control plane, the services are opened before the app accepts
-            requests, and an error ends the start of the app.
+        on_failure: Called with the error if the part of the start that runs in the background
+            fails. With a pipeline and without a control plane, nothing of the start runs in the
+            background, and an error ends the start of the app.
         telemetry: Makes traces; the app closes it. ``None``: the configuration decides whether
             traces are made.
 

@@ -30,7 +30,7 @@ class FunctionCollector(Collector):
 
 
 def of_cache(stats: CacheStats | None) -> Iterator[Metric]:
-    """Yield the metrics of the cache of sources; none if ``stats`` is ``None`` (no cache)."""
+    """Yield the metrics of the cache of sources; without a cache (``None``), yield nothing."""
     if stats is None:
         return
     for name in ("hits", "misses", "evictions"):

@@ -1,8 +1,8 @@
 """The control plane of a process: its database, tenants and keys, and the audit trail.
 
 The app of the data plane (the proxy) opens and closes the control plane; the app of the admin plane
-(the administrators' API) shares it. While the database is down, the process keeps running, reports
-the problem in ``/readyz``, and tries to reconnect.
+(the admin API and the console) shares it. While the database is down, the process keeps running,
+reports the problem in ``/readyz``, and tries to reconnect.
 """
 
 import asyncio
@@ -42,8 +42,8 @@ _T = TypeVar("_T")
 #: gateway starts without the database, but reports that it is not ready.
 _FIRST_S = 5.0
 
-#: Pause in seconds between two runs of the task that writes failed logins to the audit log, once
-#: they are due (see :meth:`.Logins.due`), and counts of answers and check times to the database.
+#: Pause in seconds between two runs of a task. The task writes failed logins to the audit log (see
+#: :meth:`.Logins.due`), and counts of answers and check times to the database.
 _TELLING_S = 5.0
 
 #: Problems in ``/readyz``: the database was not read yet, or cannot be read.
@@ -80,12 +80,12 @@ class ControlPlane:
         Args:
             config: The configuration.
             is_local_demo: Whether requests need no key. If true, the first start makes no keys.
-            on_start: Called once the database is open, with the keys that this start made; never
-                called in a local demo.
+            on_start: Called once the database is open, with the keys that this start made, if any;
+                never called in a local demo.
 
         Raises:
-            ConfigError: If the admin key is also a tenant's key, or a key that signs the audit log
-                cannot be used or made.
+            ConfigError: If the admin key is also a tenant's key, or a key of the audit log cannot
+                be read, used or made.
             KindError: If ``audit.redact`` is invalid.
             SettingError: If the address of the database is not valid, or the file of the audit log
                 cannot be written.
@@ -172,8 +172,8 @@ class ControlPlane:
             task.cancel()
         await asyncio.gather(*begun, return_exceptions=True)
         if self._tasks:
-            # Changes in progress get half of ``shutdown_s``. The rest is for the audit log, which
-            # has to record these changes.
+            # Changes in progress get at most half of ``shutdown_s``. The rest is for the audit log,
+            # which has to record these changes.
             await asyncio.wait(self._tasks, timeout=limit_s / 2)
         if self._retention is not None:
             await self._retention.close()
@@ -183,8 +183,8 @@ class ControlPlane:
         # `add` queues events even if the queue is full, so it does not delay the shutdown. If the
         # events cannot be written before the log is closed, they count as lost.
         self.audit.add(*_failed(self._logins.due(now=math.inf)))
-        # If no event waits, a failing log only lacks the final entry, which says that the log was
-        # closed. That entry is not worth a long wait.
+        # If no event waits, a failing log lacks only entries about itself, such as the final entry,
+        # which says that the log was closed. These entries are not worth a long wait.
         is_vain = self.audit.is_failing and not self.audit.stats.depth
         left_s = max(deadline - time.monotonic(), 0.0)
         await self.audit.close(timeout_s=min(left_s, _VAIN_S) if is_vain else left_s)
@@ -245,7 +245,7 @@ class ControlPlane:
         # The keys exist, so requests are served even if the audit log cannot record the keys yet.
         await self.audit.settle(recorded)
 
-    # Methods that make and record changes of tenants and keys.
+    # Methods that make changes, and record changes and other actions.
 
     def check_overrides(self, overrides: Overrides) -> None:
         """Make sure that answers can be checked with a tenant's settings.
@@ -262,7 +262,7 @@ class ControlPlane:
             self.pipeline.check_overrides(overrides)
 
     def events(self, actor: str, *, trace_id: str) -> ControlEvents:
-        """Return a builder of audit events about an actor's actions in one request."""
+        """Return a builder of audit events about an actor's actions."""
         return ControlEvents(
             actor=actor,
             trace_id=trace_id,
@@ -275,10 +275,10 @@ class ControlPlane:
         work: Callable[[Registry], Awaitable[_T]],
         events: Callable[[_T], Sequence[AuditEvent]],
     ) -> _T:
-        """Change tenants or keys in the database; then apply and record the change in this process.
+        """Make a change in the database; then apply and record the change in this process.
 
-        If the database or the audit log fails after the change was stored, the change is applied or
-        recorded later.
+        The change is, for example, one of a tenant, a key or an account. If the database or the
+        audit log fails after the change was stored, applying or recording it is tried again later.
 
         Args:
             work: Makes the change in the database.
@@ -310,10 +310,10 @@ class ControlPlane:
         return made
 
     async def record(self, events: Sequence[AuditEvent]) -> None:
-        """Write audit events about an action that changes nothing, such as an export.
+        """Write audit events about an action other than a change, such as an export or a sign-in.
 
         Raises:
-            Problem: If the events cannot be written, and ``audit.on_failure`` is ``refuse``.
+            Problem: If the events are not written in time, and ``audit.on_failure`` is ``refuse``.
         """
         if not await self.audit.settle(events) and self.config.audit.on_failure == "refuse":
             raise audit_unavailable("Nothing was done.")
@@ -323,17 +323,15 @@ class ControlPlane:
     def note_login(self, key_id: str, role: Role, address: str, *, trace_id: str) -> None:
         """Record the use of an admin key from an address.
 
-        Further uses of the key from that address are not recorded for :data:`.logins.LOGIN_S`
-        seconds.
+        The use is not recorded if an earlier use was recorded recently, see :meth:`.Logins.is_new`.
         """
         if self._logins.is_new(key_id, address, now=time.monotonic()):
             self.audit.add(self.events(key_id, trace_id=trace_id).login(role, address))
 
     def note_failed_login(self, address: str, *, trace_id: str) -> None:
-        """Count a failed login: a request without a valid admin key, or a failed sign-in.
+        """Count a failed login, such as a request with a wrong admin key, or a failed sign-in.
 
-        The failure is recorded at once, or later in one audit event with other failures from the
-        same address.
+        The failed login is recorded at once, or later in one audit event with other failed logins.
         """
         if self._logins.failed(address, now=time.monotonic()):
             self.audit.add(login_failed(address, 1, trace_id=trace_id))

@@ -1,7 +1,7 @@
-"""The log of the gateway on standard error: each record is a line of text or a JSON object.
+"""The log on standard error: each record is a line of text or a JSON object.
 
-Records of this package hold no key, prompt or answer: exceptions are logged as their class and line
-of code, and text that looks like a key is removed.
+Records of this package hold no prompt or answer. For an exception that comes with a record, only
+its class and line of code are written. Keys that Groundwire made are hidden.
 """
 
 import json
@@ -16,7 +16,7 @@ from groundwire.config.tree import Log
 from groundwire.control.keys import hide_keys
 from groundwire.text.screen import one_line
 
-#: The trace id of the current request, which all its log records get.
+#: The trace id of the current request, for log records and traces; empty outside of requests.
 TRACE_ID: ContextVar[str] = ContextVar("trace_id", default="")
 
 _access = logging.getLogger("groundwire.access")
@@ -41,9 +41,8 @@ def log_access(fields: Mapping[str, object], *, is_probe: bool) -> None:
     Args:
         fields: The fields of the record: numbers, ids, and labels from fixed sets. Apart from the
             trace id, which the client may choose, they hold no text that the client wrote.
-        is_probe: Whether the request is a health probe, or for another path that needs no key, such
-            as ``/metrics``. Such requests are many and all alike, so their records get only the
-            level ``DEBUG``.
+        is_probe: Whether the path is in :data:`.caller.OPEN`, such as that of a health probe. These
+            requests are frequent, so their records have the level ``DEBUG``; others have ``INFO``.
     """
     level = logging.DEBUG if is_probe else logging.INFO
     _access.log(level, "request", extra={"fields": fields})
@@ -53,7 +52,7 @@ class TextLines(logging.Formatter):
     """Formats each log record as one line of text."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return a record as one line of text, without API keys and control characters."""
+        """Return a record as one line of text that is safe to print, with hidden keys."""
         moment = datetime.fromtimestamp(record.created, UTC)
         rest = "".join(f" {name}={value}" for name, value in _fields_of(record).items())
         text = f"{moment:%Y-%m-%d %H:%M:%S} {record.levelname} {record.name}: "
@@ -64,7 +63,7 @@ class JsonLines(logging.Formatter):
     """Formats each log record as a JSON object on one line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return a record as JSON: time, level, logger, message, and the record's own fields."""
+        """Return a record as a JSON object on one line, with hidden keys."""
         moment = datetime.fromtimestamp(record.created, UTC)
         data = {
             "time": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -80,7 +79,7 @@ def _fields_of(record: logging.LogRecord) -> dict[str, Any]:
     if trace_id := TRACE_ID.get():
         fields.setdefault("trace_id", trace_id)
     if record.exc_info and record.exc_info[0] is not None:
-        # The exception's message is left out: it may hold text of a user.
+        # The exception's message is left out, because it may hold text of a user.
         kind, _, trace = record.exc_info
         frames = traceback.extract_tb(trace)
         where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""

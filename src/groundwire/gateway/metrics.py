@@ -73,7 +73,7 @@ _REQUEST_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 1
 
 
 class Metrics:
-    """All metrics of one gateway; threads may share this object.
+    """The metrics of one gateway.
 
     Attributes:
         activity: Stores counts of answers and times of checks in the database; ``None`` if there
@@ -82,7 +82,8 @@ class Metrics:
 
     def __init__(self) -> None:
         self.activity: Activity | None = None
-        # Otherwise each counter and histogram gets a further series with its creation time.
+        # Without this call, each counter and histogram would get one more series, with its
+        # creation time.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
@@ -162,10 +163,10 @@ class Metrics:
 
         Args:
             context: The context of the request.
-            answers: The results for all answers of the response.
+            answers: The results for the answers of the response.
             mode: How the answers came: in a ``complete`` response, in a ``stream``, or ``native``,
                 if the client itself sent them to be checked.
-            model: The name of the model in the client's request.
+            model: The name of the model in the client's request; empty if it is not known.
         """
         if self.activity is not None:
             self.activity.answered(answers, model=model)
@@ -188,26 +189,28 @@ class Metrics:
                 self.activity.took(name, ms)
 
     def added(self, seconds: float, *, mode: Mode) -> None:
-        """Record the seconds that a client waited for the check after the upstream's last byte."""
+        """Record the seconds that a client waited after the upstream's last byte.
+
+        The client waited for the check, and perhaps for its audit events.
+        """
         self._added.labels(mode).observe(seconds)
         if self.activity is not None:
             self.activity.took("added", 1000 * seconds)
 
     def refused(self, code: str) -> None:
-        """Count a refusal under its code, or as ``other`` if it is no :class:`.RefusalCode`."""
+        """Count a refusal under its code; a code that is no :class:`.RefusalCode` is ``other``."""
         self._refusals.labels(code if code in set(RefusalCode) else _OTHER).inc()
 
     # Methods that count requests of clients.
 
     def request_began(self) -> None:
-        """Count the start of a request; :meth:`request_ended` must always follow."""
+        """Count the start of a request; the caller must call :meth:`request_ended` later."""
         self._in_flight.inc()
 
     def request_ended(self, path: str, *, status: int, seconds: float) -> None:
         """Count the end of a request that took this many ``seconds``.
 
-        Of the path, only the endpoint's label is kept. The status is 499 if the client left before
-        its response was complete.
+        Of the path, only the endpoint's label is kept.
         """
         endpoint = endpoint_of(path)
         self._in_flight.dec()
@@ -241,7 +244,7 @@ class Metrics:
     # Methods that add metrics from other parts of the gateway, and return all metrics.
 
     def watch(self, read: Callable[[], Iterable[Metric]]) -> None:
-        """Add metrics that ``read`` returns at each scrape; see the functions of ``collectors``."""
+        """Add metrics: ``read`` is called at each scrape, and returns them."""
         self._registry.register(FunctionCollector(read))
 
     def render(self) -> tuple[bytes, str]:
@@ -281,9 +284,9 @@ def admin_endpoint_of(path: str) -> str:
 def is_grounded(answers: Sequence[Checked]) -> bool | None:
     """Return whether a response counts as grounded in ``gateway_grounding_check_total``.
 
-    Skipped answers are ignored. The result is ``False`` if any other answer is hallucinated, and
-    ``True`` if there are other answers and all of them are grounded. Otherwise the result is
-    ``None``, and the response is not counted. The rule is that of the gateway DVARA.
+    Skipped answers are left out first. The result is ``False`` if an answer is hallucinated, and
+    ``True`` if there are answers and all are grounded. Otherwise the result is ``None``, and the
+    response is not counted. The rule is that of the gateway DVARA.
     """
     outcomes = {answer.outcome for answer in answers} - {Outcome.SKIPPED}
     if Outcome.HALLUCINATED in outcomes:

@@ -30,9 +30,9 @@ MISSING_HEADER = "x-groundwire-missing-upstreams"
 async def all_models(upstreams: Upstreams, ask: UpstreamRequest) -> Response:
     """Send the request to all upstreams, and join their lists of models into one.
 
-    A model that several upstreams serve is listed once, with the entry of the first upstream. A
-    model of an upstream is left out if requests for it would not be routed to that upstream. The
-    response header :data:`MISSING_HEADER` names upstreams that give no list.
+    An upstream's entry for a model is left out if requests for the model would not be routed to
+    this upstream. If several entries for a model are left, the first one is listed. The response
+    header :data:`MISSING_HEADER` names upstreams that give no list.
 
     Raises:
         Problem: 502, if no upstream gives a list.

@@ -1,8 +1,9 @@
 """Finds out which endpoint a path below ``/v1`` names, and refuses ambiguous paths.
 
-Servers differ in how they read letter case and doubled slashes. Both are ignored here, but the path
-is forwarded as it was written. A path is refused if it has anything else that servers read
-differently, such as a character that is percent-encoded twice, or parameters after a semicolon.
+Servers differ in how they read a path. Here it is decoded, and letter case, doubled slashes, and
+dots and spaces at the ends of segments are ignored, but the path is forwarded as it was written. A
+path is refused if it has other characters that servers read differently, such as a semicolon, or a
+character that is percent-encoded twice.
 """
 
 import re
@@ -74,7 +75,7 @@ class RequestTarget:
 
     @property
     def model(self) -> str | None:
-        """The name of the model: the text after ``models/``; ``None`` for other paths."""
+        """The name of the model: the text after ``models/``; ``None`` if there is no name."""
         if not self.path.startswith("models/"):
             return None
         return unquote(self.path[7:].rstrip("/")) or None
@@ -87,8 +88,9 @@ def target_of(raw_path: bytes) -> RequestTarget:
         raw_path: The path as in the first line of the request, percent-encoded.
 
     Raises:
-        Problem: 400 if servers could read the path as different endpoints; 404 if the path does not
-            begin with exactly ``/v1/``, or has nothing after this prefix.
+        Problem: 400 if the path has characters that servers read differently, or a segment of dots;
+            404 if the path does not begin with exactly ``/v1/``, or has no segment after this
+            prefix.
     """
     if not raw_path.startswith(PREFIX):
         raise not_found("the path", raw_path.decode("latin-1"))

@@ -26,7 +26,7 @@ from groundwire.gateway.services import Services
 
 
 class _Named(msgspec.Struct):
-    """The only field of a JSON body that is read: the model, by which the upstream is chosen."""
+    """The part of a JSON body that is read: the model, by which the upstream is chosen."""
 
     model: Any = None
 
@@ -38,17 +38,13 @@ async def relay(request: Request) -> Response:
     """Forward a request to an upstream, and return its response.
 
     Raises:
-        Problem: If the gateway does not relay the request (WebSockets, most requests for chat
-            completions, and all requests for the admin plane); if the path holds a key, names no
-            endpoint, or could name different endpoints; if the body is not complete in time; if the
-            endpoint's answers are unchecked, and the policy refuses such endpoints; if a required
-            audit event cannot be written. :func:`.forwarded`, :func:`.all_models` and
-            :meth:`.upstream.Upstreams.send` raise problems in further cases.
-        ClientGoneError: If the client left before its response began.
+        Problem: If the request is refused, its body is too large or not complete in time, a
+            required audit event cannot be written, or no upstream responds.
+        ClientDisconnect: If the client left before its response began.
     """
     raw = request.scope.get("raw_path")
     # ASGI servers may leave out the raw path. The path prefix of Azure's clients is replaced by
-    # OpenAI's ``/v1/``.
+    # ``/v1/``.
     path = AZURE.sub(PREFIX, raw if isinstance(raw, bytes) else request.scope["path"].encode())
     require_no_key("path", path.decode("latin-1"))
     target = target_of(path)
@@ -120,7 +116,7 @@ def _check(request: Request, target: RequestTarget) -> None:
 
 
 def _model_of(request: Request, body: bytes, max_bytes: int) -> str | None:
-    """Return the model that a JSON body names; ``None`` if it names none or is invalid.
+    """Return the model that a JSON body names; ``None`` if no name can be read.
 
     The content type is ignored, because some clients send JSON as plain text or as a form. The
     upstream, not the gateway, refuses an invalid body.

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 #: Limit on the bytes of a request's head (request line and headers). A larger head is refused.
 MAX_HEAD_BYTES = 65_536
-#: Approximate number of bytes in a head beside its request target and headers.
+#: Approximate number of bytes in a head without its request target and headers.
 _LINE_BYTES = len("GET  HTTP/1.1\r\n\r\n")
 
 #: Seconds that an unused connection is kept open. Most clients close it sooner, so they seldom send
@@ -67,7 +67,8 @@ def listen(
     sockets: list[socket.socket] = []
     try:
         for family, address in addresses:
-            # Port 0 means any free port: the first socket gets one, and the others share it.
+            # Port 0 means any free port. The first socket gets a free port, and the sockets of the
+            # other addresses get the same port.
             taken = sockets[0].getsockname()[1] if sockets else own.port
             made = socket.create_server((address, taken), family=family, backlog=2048)
             made.setblocking(False)
@@ -118,7 +119,7 @@ class Beside(uvicorn.Server):
         self._ticking = asyncio.create_task(self.main_loop(), name="admin plane")
 
     async def end(self) -> None:
-        """Stop listening, and wait for the requests in flight."""
+        """Stop listening, and give the requests in flight time to end."""
         self.should_exit = True
         if self._ticking is not None:
             await self._ticking
@@ -126,10 +127,10 @@ class Beside(uvicorn.Server):
 
 
 class Server(uvicorn.Server):
-    """The HTTP server of the gateway. It tells users when it listens and when it begins to stop.
+    """The HTTP server of the gateway, with an optional server for a second port.
 
     Attributes:
-        failure: The error that ended the server, or ``None``.
+        failure: The error that was passed to :meth:`fail`; ``None`` if there is none.
     """
 
     def __init__(
@@ -185,7 +186,7 @@ class Server(uvicorn.Server):
             self._says(f"Listening on {self._address} (Ctrl-C ends it).")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Wait for the requests in flight, then end the app."""
+        """Give the requests in flight time to end, then end the app."""
         if self.failure is None:
             self._says(f"Stopping; what is in flight has {self._shutdown_s:g} s to end.")
         end_app = self.lifespan.shutdown
@@ -256,7 +257,7 @@ class LimitedProtocol(HttpToolsProtocol):
             raise ValueError(self._n_parsed)
 
     def on_headers_complete(self) -> None:
-        """Handle the end of the head; if the request is HTTP/1.0, send the response unchunked."""
+        """Handle the end of the head; make sure that a response to HTTP/1.0 is not chunked."""
         self._is_in_head = False
         before = self.cycle
         super().on_headers_complete()

@@ -46,17 +46,19 @@ class Services:
     """The parts of the gateway that endpoints use.
 
     Attributes:
+        config: The configuration.
         pipeline: Checks answers, in stages.
         upstreams: The upstream servers.
         audit: The audit log, with the findings of checks and the actions taken.
+        metrics: The metrics.
         background: Runs tasks that go on after a response was sent.
         checks: Threads for checks. They are twice as many as the detector's threads, so that the
             next check is ready when another ends.
-        verifications: Verifies claims against the sources that they cite, in threads of its own.
-        telemetry: Makes traces; ``None`` if traces are not enabled.
+        verifications: Verifies claims against the sources that they cite; has threads of its own.
         opening: Threads that read requests, find their sources, and decide whether a check is due.
             Even a response that does not wait for its check waits for these threads, so no check
             may occupy them.
+        telemetry: Makes traces; ``None`` if traces are not enabled.
     """
 
     config: Config
@@ -136,7 +138,7 @@ async def open_services(
 
 
 def tenants_of(config: Config, control: "ControlPlane | None") -> Mapping[str, Overrides]:
-    """Return the settings of tenants by id: those in the control plane, else those configured."""
+    """Return the settings of tenants by id, from the control plane or else the configuration."""
     return config.tenants if control is None else control.directory
 
 

@@ -1,6 +1,6 @@
 """Decides on requests to endpoints whose answers are not checked.
 
-Either such requests are refused, or their responses are marked as unchecked.
+The requests are refused, or their responses are marked as unchecked.
 """
 
 from groundwire.config import Config
@@ -8,7 +8,7 @@ from groundwire.policy.policy import Overrides, reach, resolve
 
 MARK, REFUSE = "mark", "refuse"
 
-#: Header of responses that may hold unchecked text of a model.
+#: Header that marks the response of an endpoint whose answers are not checked.
 MARK_HEADER = ("x-groundwire-checked", "false")
 
 

@@ -31,8 +31,7 @@ class Verifications:
     """Verifies cited claims for a gateway.
 
     Attributes:
-        threads: Threads for verifications. Checks have other threads, so they do not wait for
-            verifications.
+        threads: Threads in which verifications run, apart from the threads for checks.
         timeout_s: Seconds that one verification may take, including the wait for a thread.
         settings: The default settings of a request. The time limit of a call to the backend is at
             most that of the whole verification.
@@ -42,8 +41,8 @@ class Verifications:
         """Make the threads; no model is loaded yet.
 
         If the gateway's detector uses an installed reader (Groundwire's own model), verifications
-        share its model and cache. Otherwise an installed reader is loaded when the first
-        verification needs it.
+        share the detector's model and cache. Otherwise an installed reader is loaded when the first
+        verification needs a reader.
         """
         own = config.verify
         self.timeout_s = config.gateway.check_timeout_s

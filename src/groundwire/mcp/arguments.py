@@ -226,7 +226,8 @@ def with_settings(
         model: The model of the other arguments.
         settings: Name of a setting of a verification → this server's limits on its value, as keys
             of JSON Schema.
-        usual: Default values of the settings; in the subclass, the default model is ``None``.
+        usual: Default values of the settings. If the model is :data:`DEFAULT_MODEL`, the argument
+            for the model gets the default ``None``.
     """
     fields: dict[str, Any] = {}
     for name, bounds in settings.items():

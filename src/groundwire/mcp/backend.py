@@ -58,9 +58,9 @@ class Backend:
         return frozenset() if self.needs_handle else frozenset({"evidence"})
 
     def verifier(self, call: Call) -> str | Verifier:
-        """Return the embedded verifier for a call, or the name of another verifier if configured.
+        """Return the configured verifier: an object for ``local``, otherwise the name.
 
         Raises:
-            GroundwireError: If the embedded model cannot be loaded.
+            GroundwireError: If the model of the verifier ``local`` cannot be loaded.
         """
         return self.models.verifier(call.tenant) if self.name == LOCAL else self.name

@@ -24,8 +24,9 @@ class AgentClient:
         key: Key, in that file, of the object that lists the servers.
         kind: Values of ``type`` for a local and for a remote server; ``None``: no ``type``.
         url_key: Key of a remote server's URL; ``None`` if the client supports no remote servers.
-        token: Text in the place of a secret, with ``NAME`` for the secret's environment variable.
-            Some clients replace this text with the secret; with others, the user must replace it.
+        token: Text that is written in the place of a secret. ``NAME`` in this text is replaced by
+            the name of the secret's environment variable. Some clients replace the text with the
+            secret; for other clients, the user must do this.
         inputs: Questions with which the client asks for secrets; empty for clients that do not ask.
     """
 

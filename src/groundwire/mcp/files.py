@@ -50,9 +50,9 @@ class Roots:
             end_line: The last line, included.
 
         Raises:
-            CallError: If the file cannot be read or is in no allowed folder, if more than
-                :data:`MAX_LINES` lines are asked for, if ``end_line`` is before ``start_line``, or
-                if the file ends before ``end_line``.
+            CallError: If the file is in no allowed folder, or cannot be read as UTF-8 text; if more
+                than :data:`MAX_LINES` lines are asked for; if ``end_line`` is before
+                ``start_line``; or if the file ends before ``end_line``.
         """
         if not self.folders:
             raise CallError(HOW_TO_ALLOW)

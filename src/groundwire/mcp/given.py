@@ -22,7 +22,7 @@ class Given:
 
     Attributes:
         held: The held spans that the call chose.
-        passed: The texts that came with the call, unparsed; ``None`` if there are none.
+        passed: The texts that came with the call, unparsed; ``None`` if the call left them out.
     """
 
     held: tuple[HeldSpan, ...] = ()
@@ -32,7 +32,7 @@ class Given:
     def all(self) -> list[Any] | None:
         """All evidence as input for :func:`read_spans`: held spans first, then texts of the call.
 
-        ``None`` if there is no evidence.
+        ``None`` if the call chose no held span and left the texts out.
         """
         if not self.held:
             return self.passed
@@ -51,7 +51,7 @@ def given(
 
     Args:
         arguments: Arguments of the call, which choose held spans.
-        texts: The texts that came with the call as evidence; ``None`` if there are none.
+        texts: The texts that came with the call as evidence; ``None`` if the call left them out.
         backend: The backend, with the held evidence.
         session: Session of the call; ``None`` without one.
 

@@ -41,9 +41,10 @@ class Models:
 
     @property
     def embedded(self) -> "Detector":
-        """A detector with the embedded reader, the token-level model inside this package.
+        """A detector with the embedded reader, a model that runs in this process.
 
-        It is the same object as :attr:`detector` if the configured detector uses this reader.
+        If the configuration names one of :data:`READERS`, this is the same object as
+        :attr:`detector`.
         """
         from groundwire.detector import Detector
 
@@ -56,7 +57,7 @@ class Models:
 
     @property
     def reader(self) -> "Reader":
-        """The embedded reader, the token-level model inside this package."""
+        """The embedded reader, a model that runs in this process."""
         from groundwire.engine.reader import Reader
 
         judge = self.embedded.backend
@@ -64,7 +65,7 @@ class Models:
         return judge
 
     def verifier(self, tenant: str) -> "LocalVerifier":
-        """Return the embedded verifier for a cache namespace; namespaces share no cached texts."""
+        """Return the verifier ``local`` for a cache namespace; namespaces share no cached texts."""
         from groundwire.verify.local import LocalVerifier
         from groundwire.verify.verifier import Scope
 

@@ -1,6 +1,6 @@
 """Pydantic models of the results of checks. The schemas that agents see are generated from them.
 
-A model has only the fields that an agent needs to know; the results themselves have more fields.
+A model has only the fields that an agent needs to know; a result may have more fields.
 """
 
 from typing import Annotated, Any, Literal, TypeAlias
@@ -43,7 +43,7 @@ class ClaimResult(BaseModel):
 
 
 class ReportResult(FailableResult):
-    """The result of verifying an answer or a trace: a verdict on each claim."""
+    """The result of verifying an answer or a trace."""
 
     flagged: bool = Field(description="True unless every claim passed. Never false after an error.")
     under_budget: bool = Field(description="The same as flagged.")
@@ -53,7 +53,7 @@ class ReportResult(FailableResult):
 
 
 class FindingResult(BaseModel):
-    """The verdict on the citations of one claim: which support it, and which are made up."""
+    """The verdict on the citations of one claim."""
 
     idx: int
     claim: str
@@ -65,7 +65,7 @@ class FindingResult(BaseModel):
 
 
 class CitationsResult(FailableResult):
-    """The result of checking citations: a verdict on the citations of each claim."""
+    """The result of checking the citations of an answer."""
 
     flagged: bool = Field(
         description="True unless the citations of all claims are sound. Never false after an error."
@@ -98,7 +98,7 @@ class MarkedResult(BaseModel):
 
 
 class CheckResult(FailableResult):
-    """The result of checking an answer: the outcome, and the marked spans."""
+    """The result of checking an answer against its sources."""
 
     outcome: Outcome = Field(
         description="grounded is the only pass. partial: not everything was read; unverified: no "

@@ -1,7 +1,7 @@
 """Generates short JSON Schemas of arguments and results from their models.
 
-Schemas take space in an agent's prompt. So titles, docstrings, defaults that are ``null``, and all
-defaults of results are left out.
+Schemas take space in an agent's prompt. So parts that agents do not need are left out, such as
+titles and docstrings.
 """
 
 from collections.abc import Collection, Mapping
@@ -16,7 +16,9 @@ _NULL = {"type": "null"}
 
 
 def input_schema(model: type[BaseModel], *, hidden: Collection[str] = ()) -> Schema:
-    """Generate the schema of a tool's arguments; it does not list ``null`` as a value.
+    """Generate the schema of a tool's arguments.
+
+    The schema does not list ``null`` as a value of an optional argument.
 
     Args:
         model: Model of the arguments.

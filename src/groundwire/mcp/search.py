@@ -1,4 +1,4 @@
-"""Searches held spans (stored evidence) as the detector searches sources for a claim's evidence."""
+"""Searches held spans (stored evidence) with the index that the embedded reader uses."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,9 @@ _MAX_LINE_CHARS = 400
 def search(
     query: str, spans: Sequence[HeldSpan], reader: Reader, *, most: int, tenant: str
 ) -> list[SearchHit]:
-    """Rank spans by how well they match a query; spans that share no word with it are left out.
+    """Rank spans by how well they match a query.
+
+    Spans that share no word piece with the query are left out.
 
     Args:
         query: The query.

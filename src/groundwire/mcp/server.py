@@ -104,7 +104,7 @@ def session_of(context: Context) -> str | None:
 
 
 def _tenant(session: str | None, arguments: Mapping[str, Any]) -> str:
-    """Return the cache namespace of a call: that of its session or handle, or else a new one."""
+    """Return the cache namespace of a call: its session, or else its handle or a random text."""
     handle = arguments.get("evidence")
     own = f"handle:{handle}" if isinstance(handle, str) else f"call:{secrets.token_hex(8)}"
     return session or own

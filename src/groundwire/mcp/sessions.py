@@ -13,9 +13,9 @@ from groundwire.mcp.store import EvidenceStore, FileRange, HeldSpan, StoreLimits
 #: Prefix of handles, which name the evidence of calls without a session. No session id begins with
 #: this prefix.
 HANDLE = "ev_"
-#: If the highest allowed number of sessions hold evidence when another session adds some, evidence
-#: of sessions that were idle for this many seconds is deleted, unless :attr:`Stores.forgets` is
-#: false. Such a session has probably ended, and its client has not said so.
+#: Idle time in seconds after which a session's evidence is deleted to make room for a new session.
+#: Room is needed if ``max_sessions`` sessions hold evidence. A session that is idle for so long has
+#: probably ended. Nothing is deleted if :attr:`Stores.forgets` is false.
 _IDLE_IF_FULL_S = 120.0
 
 NO_SESSION = (
@@ -33,7 +33,7 @@ class Stores:
 
     Attributes:
         limits: Limits of held evidence.
-        forgets: Whether evidence that is not used for ``limits.idle_s`` seconds is deleted.
+        forgets: Whether evidence is deleted if it is not used for some time.
         clock: Function that returns the time in seconds, from any origin.
     """
 
@@ -42,7 +42,7 @@ class Stores:
     clock: Callable[[], float] = monotonic
     #: Session or handle → its store; the least recently used is the first.
     _stores: OrderedDict[str, EvidenceStore] = field(default_factory=OrderedDict)
-    _first: int = 0  # first span number of a new store, above those of deleted sessions' spans
+    _first: int = 0  # first span number of a new store, above those of deleted sessions
     _lock: RLock = field(default_factory=RLock)
 
     def of(self, session: str | None, handle: str | None = None) -> EvidenceStore | None:
@@ -83,8 +83,8 @@ class Stores:
     ) -> tuple[HeldSpan, str | None]:
         """Store a text as evidence under a handle, or for a session; else under a new handle.
 
-        If a new store is needed, and there are as many stores as there may be, those that were idle
-        for two minutes are deleted first, unless :attr:`forgets` is false.
+        If a new store is needed, and there are as many stores as are allowed, stores that were idle
+        for two minutes are deleted first. They are not deleted if :attr:`forgets` is false.
 
         Args:
             text: The text.
@@ -108,7 +108,7 @@ class Stores:
             made = f"{HANDLE}{secrets.token_urlsafe(18)}" if session is None else None
             key = made or str(session)
             # If the store of this session was deleted, the ids of its spans must not be used for
-            # other texts. So new ids begin above those of all sessions' deleted spans.
+            # other texts. So the new ids begin above the span ids of all deleted sessions.
             store = EvidenceStore(self.limits, first=self._first, used=self.clock())
             span = store.add(text, note=note, place=place)
             self._stores[key] = store

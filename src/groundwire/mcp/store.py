@@ -69,7 +69,7 @@ class SearchHit:
     Attributes:
         sid: Id of the span.
         score: Score of the match, 0 or more; comparable only with other hits of the same search.
-        start: Start, in the span's text, of the line that matches the query best.
+        start: Start, in the span's text, of the line that is shown for the span.
         end: End of that line.
         line: The text of that line; its beginning if it is long.
     """
@@ -91,8 +91,8 @@ class StoreLimits:
         max_bytes: Limit on the bytes (UTF-8) of all spans of a session together.
         max_total_bytes: Limit on the bytes (UTF-8) of all spans of all sessions together.
         max_sessions: Limit on the sessions that hold evidence at the same time.
-        idle_s: Seconds without use after which a session's spans may be deleted. If
-            ``max_sessions`` sessions hold evidence already, they may be deleted sooner.
+        idle_s: Seconds without use after which a session's spans may be deleted. The spans may be
+            deleted sooner if ``max_sessions`` sessions hold evidence and another session adds some.
     """
 
     max_spans: int = MAX_SPANS

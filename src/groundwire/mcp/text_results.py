@@ -1,7 +1,7 @@
 """Formats results as a few lines of text, which agents and people read first.
 
-Quoted texts are not trusted: they are cut to one short line, and visible characters replace those
-that control a terminal.
+Quoted texts are not trusted. They are put on one line, and visible characters replace those that
+control a terminal.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from groundwire.text.screen import one_line
 from groundwire.verify.citations import CitationFinding
 from groundwire.verify.report import ClaimReport, VerificationReport
 
-if TYPE_CHECKING:  # at run time, this import would load the models' libraries too early
+if TYPE_CHECKING:
     from groundwire.explain import Explained
 
 MAX_LINES = 40
@@ -29,7 +29,7 @@ def quoted(text: str) -> str:
 
 
 def lines_of(head: str, lines: Sequence[str]) -> str:
-    """Join a first line and further lines; beyond :data:`MAX_LINES`, lines are only counted."""
+    """Join a first line and at most :data:`MAX_LINES` further lines; count the lines left out."""
     shown = list(lines[:MAX_LINES])
     if len(lines) > len(shown):
         shown.append(f"... and {len(lines) - len(shown)} more, in the structured result.")
@@ -37,7 +37,7 @@ def lines_of(head: str, lines: Sequence[str]) -> str:
 
 
 def report_text(report: VerificationReport) -> str:
-    """Return the text of a verification: a summary, and a line for each claim."""
+    """Return the report of a verification as text: a summary, then lines about claims."""
     if report.error is not None:
         return f"FLAGGED: nothing was verified ({report.error_type}). {one_line(report.error)}"
     if not (report.details or report.flagged):
@@ -81,7 +81,7 @@ def origins_text(origins: Mapping[str, str]) -> str:
 
 
 def citations_text(findings: Sequence[CitationFinding], *, n_flagged: int, n_unread: int) -> str:
-    """Return the text of a check of citations: a summary, and a line for each claim."""
+    """Return the findings about citations as text: a summary, then lines about claims."""
     head = f"The citations of {n_flagged} of {len(findings)} claims are not sound"
     if n_unread:
         head += f"; {n_unread} more were not checked, beyond max_claims"
@@ -105,7 +105,7 @@ def _finding_line(found: CitationFinding) -> str:
 
 
 def answer_text(explained: "Explained") -> str:
-    """Return the text of a check: outcome, marked spans with reasons, and what was not read."""
+    """Return the result of a check as text: outcome, marked spans, and what was not read."""
     detection = explained.detection
     head = f"{detection.outcome}: {descriptions.explain_outcome(detection)}."
     marked = [
@@ -124,7 +124,7 @@ def _unread_lines(detection: Detection) -> Iterable[str]:
 
 
 def span_line(span: HeldSpan) -> str:
-    """Return the line of one held span: id, length, place and note, but not its text."""
+    """Return a line that describes a held span, without its text."""
     place = span.place
     where = f"{place.path}:{place.start_line}-{place.end_line}" if place else "added as a text"
     note = f" - {quoted(span.note)}" if span.note else ""
@@ -132,7 +132,7 @@ def span_line(span: HeldSpan) -> str:
 
 
 def hits_text(found: Sequence[SearchHit], *, n: int) -> str:
-    """Return the text of a search in ``n`` held spans: a line for each hit."""
+    """Return the hits of a search in ``n`` held spans as text."""
     if not found:
         return f"None of {n} held spans shares a word with the query."
     return lines_of(

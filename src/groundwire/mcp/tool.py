@@ -47,7 +47,8 @@ class ToolResult:
     Attributes:
         data: The result as JSON data of the tool's output schema; ``None`` only for an error.
         text: The result in a few lines of text.
-        is_error: Whether the call failed.
+        is_error: Whether the result is marked as an error in the protocol. Some failures are only
+            in ``data``, as the fields ``error`` and ``error_type``.
     """
 
     data: dict[str, Any] | None

@@ -12,7 +12,7 @@ from groundwire.verify.verifier import (
     ask,
 )
 
-#: Number of questions that are asked together, before progress is reported.
+#: Limit on the questions that are asked together. After these, progress is reported.
 PART = 16
 
 _CANCELLED = VerifierFailure(
@@ -29,7 +29,7 @@ class ReportingVerifier:
         self._verifier, self._watch, self._n_read = verifier, watch, 0
 
     def judge(self, questions: Sequence[ClaimQuestion]) -> list[Judged]:
-        """Answer the questions, in order; if the call is cancelled, the remaining ones fail."""
+        """Answer the questions, in order; once the call is cancelled, further questions fail."""
         answers: list[Judged] = []
         for at in range(0, len(questions), PART):
             part = questions[at : at + PART]

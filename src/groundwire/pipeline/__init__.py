@@ -1,6 +1,6 @@
 """The pipeline: all stages of a check, from a chat request and its response to the action.
 
-A request is opened before its answer exists. This makes a frozen context with the question, the
+A request is opened before its answer exists. The result is a frozen context: the question, the
 evidence, the result of the gate (a classifier that finds prompts that need a fact check), the
 decision rule that applies, and the policy. Answers are checked against the context, when they are
 complete or while they arrive.

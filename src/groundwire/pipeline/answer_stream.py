@@ -33,7 +33,8 @@ class DetectorResult:
 
     Attributes:
         detection: The detection, or ``None``.
-        failure: The class name of the error because of which the check failed, or ``None``.
+        failure: The class name of the error because of which the check failed, or another word for
+            the reason; ``None`` if the check did not fail.
         structured: The structured answer from whose text the detection was made, or ``None``.
         is_whole: Whether the whole answer was judged, not only its beginning.
     """
@@ -63,12 +64,12 @@ class Review:
         checked: The result as if the answer ended at :attr:`judged_to`; after a failure, the result
             for all of its text. Findings are left out while fewer word pieces of the answer are
             flagged than the detector's setting ``min_pieces`` demands.
-        judged_to: The number of characters, from the beginning, that are judged. Text outside of
-            claims, such as a list marker, is counted with the next claim. If nothing is checked,
-            all characters count; after a failure, or while a JSON answer is incomplete, none.
-        clear_to: The number of characters, from the beginning, that may be shown to the user. They
-            end before the first finding that is left out so far, and before the first claim that
-            the policy blocks. The number never decreases, unless the check fails.
+        judged_to: The number of characters, from the beginning, that are judged. It is 0 until the
+            first claim is judged, until a JSON answer is finished, and after a failure. If nothing
+            is checked, all characters count.
+        clear_to: The number of characters, from the beginning, that may be shown to the user. It
+            may be less than ``judged_to`` if findings are left out or the action is ``block``. It
+            never decreases, unless the check fails.
     """
 
     checked: Checked
@@ -160,8 +161,7 @@ class Flow:
                 text that was fed and is not yet judged, as in :meth:`.Stream.finish`.
 
         Returns:
-            The final result, identical to that of :meth:`groundwire.Pipeline.check` for the whole
-            answer.
+            The final result, as :meth:`groundwire.Pipeline.check` returns it for the whole answer.
         """
         if self._checked is None:
             self._pieces.append(rest)
@@ -199,7 +199,7 @@ class Flow:
         return DetectorResult(detection=detection, structured=structured)
 
     def review(self) -> Review:
-        """Return the result so far; this has no effect on later results.
+        """Return the result so far; the check goes on as before.
 
         Findings that are explained for a review are not explained again at the end. After
         :meth:`finish`, the review has the final result.
@@ -271,8 +271,8 @@ def _without_last(detection: Detection, text: str, end: int) -> Detection:
     """Return a detection for the whole text, without claims that begin at ``end`` or after it.
 
     Call this if the answer breaks off within its last word, which begins at ``end``: the claims
-    that are left out consist only of that word. If there are any, the probability of the detection
-    is left out too, because it depends on them.
+    that are left out consist only of that word. If claims are left out, the result has no
+    probability, because the probability would depend on them.
     """
     claims = tuple(claim for claim in detection.claims if claim.start < end)
     probability = detection.probability if len(claims) == len(detection.claims) else None

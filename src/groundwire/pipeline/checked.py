@@ -20,8 +20,8 @@ class Checked:
         context: The context of the request, with the decision and the policy after the check.
         answer: The answer, with its text and kind.
         ruling: The outcome of the check, and the action that the policy requires.
-        detection: The findings, without those that the explainer dropped; ``None`` if the
-            detector gave no result.
+        detection: The result of the detector, without the findings that the explainer dropped;
+            ``None`` if nothing was judged or the check failed as a whole.
         explanations: One explanation for each span of the detection, in order; empty if the
             explainer was not asked.
         dropped: Explanations of spans that were dropped because the evidence supports them.
@@ -34,9 +34,9 @@ class Checked:
             answer's only JSON document if :func:`.leaves_of` cannot read this document.
         unexplained: The class name of the error because of which the explainer has no verdict on
             some findings, or ``None``.
-        edits: The changes that repair the answer, in reading order; empty unless the action is
-            ``repair``. If a stream is blocked later, its result keeps the edits in the text that
-            was already sent.
+        edits: The changes that repair the answer, in reading order, if the action is ``repair``. If
+            a stream is blocked later, the changes in the text that was already sent are kept.
+            Otherwise empty.
         timings_ms: Wall time by stage in milliseconds, including stages of the request. Equality
             and hash ignore it.
     """
@@ -82,14 +82,14 @@ class Checked:
     def n_clear(self) -> int:
         """The number of characters, from the beginning of the answer, that may be shown.
 
-        All characters may be shown, unless the action is ``block``. With ``block``, only characters
-        before the first claim for which the policy requires blocking or a repair may be shown.
+        All characters may be shown, unless the action is ``block``. With ``block``, at most the
+        characters before the first claim that the policy would block or repair may be shown.
         """
         if self.action is not Action.BLOCK:
             return len(self.answer.text)
         policy, found = self.context.policy, self.detection
         if found is None or decide(policy, Outcome.PARTIAL).withholds:
-            return 0  # unread evidence may concern any claim, so no claim can be shown
+            return 0  # nothing was judged, or the policy withholds answers that are partly checked
         asks = (asks_to_withhold(policy, claim) for claim in found.claims)
         first = next((i for i, is_asked in enumerate(asks) if is_asked), 0)
         clear = found.claims[first - 1].end if first else 0

@@ -50,7 +50,8 @@ class Concluder:
     def _edits(self, checked: Checked, *, is_whole: bool) -> tuple[Edit, ...]:
         """Return the changes that repair an answer; none if it cannot be repaired.
 
-        A whole answer is checked with the changes; if it is not grounded then, the result is empty.
+        A whole answer is checked again with the changes. If the changed answer is not grounded, the
+        result is empty.
         """
         detection, lost = checked.detection, self.context.conversation.lost
         if self.mender is None or detection is None or lost or checked.answer.n_skipped:

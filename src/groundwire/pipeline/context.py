@@ -19,8 +19,8 @@ class CheckPath(StrEnum):
 
     OFF = "off"  # the policy checks nothing
     NOT_FACTUAL = "not_factual"  # the gate says that no check is needed
-    NO_EVIDENCE = "no_evidence"  # a check is due, but no evidence could be read
-    CHECKED = "checked"  # the answer is compared with the evidence
+    NO_EVIDENCE = "no_evidence"  # a check is due, but there is no evidence that can be used
+    CHECKED = "checked"  # the answer will be compared with the evidence
 
 
 #: The paths of answers that have to be checked.
@@ -45,7 +45,7 @@ class GateReport:
     """The result of the gate, which tells whether a request calls for a fact check.
 
     Attributes:
-        status: Whether the gate was asked, bypassed, or could not answer.
+        status: Whether the gate decided and, if not, why.
         result: The gate's answer, with confidence; ``None`` if the gate was not asked or failed.
             A bypassed gate is asked only if a decision rule depends on its answer, and the caller
             did not name the evidence as sources. The answer has no effect on the bypass.
@@ -91,7 +91,8 @@ class RequestContext(Asker):
         limits: The limits on the number and length of sources that apply.
         path: Whether the answer is checked and, if not, why.
         detector: The name of the detector in metrics; empty if the pipeline does not have the
-            detector that the tenant has chosen, or the threshold does not suit the detector.
+            detector that the tenant has chosen, or the tenant's threshold is for another kind of
+            detector.
         timings_ms: Wall time by stage, in milliseconds. Equality and hash ignore it.
         readings: The values of the request's signals, such as its language, on which decision rules
             depend; ``None`` if no rules were tried, as for a request that could not be read.

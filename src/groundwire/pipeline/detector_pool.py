@@ -12,7 +12,7 @@ from groundwire.pipeline.lazy import Lazy
 from groundwire.policy.detector_selection import Detectors
 from groundwire.policy.policy import Action, Overrides
 
-#: A function that takes the name of a detector other than the configured one, and loads it.
+#: A function that loads the detector of a given name, which is not the configured detector.
 Make = Callable[[str], Detector]
 
 
@@ -26,13 +26,13 @@ class Judges:
     def __init__(
         self, first: Detector, *, known: Detectors | None = None, make: Make | None = None
     ) -> None:
-        """Make a pool with one loaded detector; load each other one when a tenant first needs it.
+        """Make a pool with one loaded detector; the others are loaded when they are first needed.
 
         Args:
             first: The configured detector; the others use its threads, and are closed with it.
             known: The names of the detectors that tenants may choose; by default the embedded
                 detectors and ``first``.
-            make: Loads another detector; by default :meth:`groundwire.Detector.beside`.
+            make: Loads another detector; by default the method ``beside`` of ``first``.
         """
         self.first = first
         self.known = known or Detectors(
@@ -56,7 +56,7 @@ class Judges:
         return self._others[name].get()
 
     def check(self, own: Overrides) -> None:
-        """Make sure that a tenant's settings suit the detector they choose, without loading it.
+        """Check that a tenant's settings suit the chosen detector, without loading the detector.
 
         Raises:
             ConfigError: If there is no such detector; if it has no operating point of the given

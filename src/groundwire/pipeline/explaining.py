@@ -1,4 +1,4 @@
-"""Calls the explainer, and puts its labels and severities into the detection."""
+"""Calls an explainer, and puts the labels and severities of explanations into a detection."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ class AnyExplainer(Protocol):
     """
 
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
-        """Explain why each span was marked, and drop spans that the evidence supports."""
+        """Explain why each span was marked; spans that the evidence supports may be dropped."""
 
 
 class LazyExplainer(Lazy[AnyExplainer]):
@@ -48,7 +48,7 @@ class Remembered:
         self._reason: str | None = None
 
     def explain(self, detection: Detection, sources: Sequence[Source]) -> Explained:
-        """Explain the claims that are new, and return all explanations so far.
+        """Explain the claims with spans that are new, and return all explanations so far.
 
         Raises:
             TypeError: If the explainer returns anything but :class:`.Explained`.

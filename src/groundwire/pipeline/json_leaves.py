@@ -72,7 +72,8 @@ def pointer_of(path: Path) -> str:
 def choices_at(schema: Mapping[str, Any], path: Path) -> list[object]:
     """Return the values that a schema lists for a leaf, with ``enum`` or ``const``.
 
-    The list is empty if the schema lists no values, or allows values besides those and ``null``.
+    The list is empty if the schema does not describe the leaf, or if any part of the schema that
+    describes the leaf lists no values. Parts for ``null`` may list none.
     """
     choices: list[object] = []
     for each in _schemas_at(schema, path):
@@ -102,7 +103,7 @@ def _schemas_at(schema: Mapping[str, Any], path: Path) -> list[Mapping[str, Any]
 
 
 def _expanded(schemas: list[Any], root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Replace schemas that have ``$ref``, ``anyOf`` or the like with those they refer to."""
+    """Replace schemas with ``$ref``, ``anyOf`` or the like by the schemas in these fields."""
     found: list[Mapping[str, Any]] = []
     waiting = schemas
     for _ in range(_MAX_SCHEMAS):

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 _T = TypeVar("_T")
 
-#: Seconds from a failed attempt to make the value until the next attempt is allowed.
+#: Seconds from a failed attempt to make a value until the next attempt is allowed.
 RETRY_S = 30.0
 
 
@@ -15,7 +15,7 @@ class Lazy(Generic[_T]):
     """A value that is made once, when it is first needed, even if several threads ask for it."""
 
     def __init__(self, make: Callable[[], _T]) -> None:
-        """Keep the function that makes the value; it is not called yet."""
+        """Keep the function that makes the value; the function is not called yet."""
         self._make = make
         self._lock = Lock()
         self._made: list[_T] = []

@@ -39,8 +39,9 @@ def load_stages(
         The arguments of :class:`groundwire.Pipeline` by name.
 
     Raises:
-        ConfigError: If a setting does not suit its model; the error names the setting.
-        GroundwireError: If a model cannot be used.
+        ConfigError: If a setting does not suit its model, or an action is ``repair`` and the model
+            that repairs need cannot be used.
+        GroundwireError: If a model cannot be used for another reason.
     """
     may_change = tenants is not None
     tenants = config.tenants if tenants is None else tenants
@@ -81,7 +82,8 @@ def load_detector(config: Config) -> Detector:
     """Load the detector that a configuration names.
 
     Raises:
-        ConfigError: If a setting does not suit the detector; the error names the setting.
+        ConfigError: If a setting is missing or does not suit the detector; the error names the
+            setting.
         GroundwireError: If the detector cannot be used.
     """
     own, similarity = config.detector, config.similarity
@@ -102,7 +104,8 @@ def load_detector(config: Config) -> Detector:
                 f"{point:g} is a probability, and {name} compares. Set similarity.threshold."
             ]
         )
-    # Detector.load takes the settings of the section ``detector`` as arguments of the same names.
+    # Detector.load takes the other settings of the section ``detector`` as arguments of the same
+    # names.
     options = asdict(own) | {"operating_point": point}
     del options["name"]
     with _naming(config, "detector", names):
@@ -110,10 +113,9 @@ def load_detector(config: Config) -> Detector:
 
 
 def _load_beside(config: Config, first: Detector, name: str) -> Detector:
-    """Load an embedded detector for tenants that have chosen it.
+    """Load an embedded detector other than the configured one.
 
-    The filters of findings in the configuration, such as ``min_words``, apply if they suit the
-    detector.
+    The settings that filter findings, such as ``min_words``, apply if they suit the detector.
     """
     own, similarity, known = config.detector, config.similarity, config.detectors
     common: dict[str, Any] = {
@@ -169,7 +171,7 @@ def _explainer(
 
 
 def _load_explainer(config: Config, judges: Judges) -> Explainer:
-    # Explainer takes the settings of the section ``explain`` as arguments of the same names.
+    # Explainer takes settings of the section ``explain`` as arguments of the same names.
     options = asdict(config.explain)
     model = options.pop("model")
     del options["enabled"]
@@ -179,13 +181,13 @@ def _load_explainer(config: Config, judges: Judges) -> Explainer:
         check_for_embedded(
             revision=options.pop("revision"), device=options.pop("device"), max_length=None
         )
-        # The embedded detector uses the same weights as the explainer: share them to save memory.
+        # To save memory, the explainer shares the weights of a reader: the configured detector or,
+        # if that is no reader, the embedded detector.
         reader = judges.first.backend
         if not isinstance(reader, Reader):
             reader = judges.get(DEFAULT_MODEL).backend
         assert isinstance(reader, Reader)
-        # The explainer uses no cache, so that tenants do not share results; it reads each claim
-        # only once anyway.
+        # The explainer uses no cache, so that tenants do not share results.
         judge = reader.uncached().entailment
         return Explainer(judge, name=DEFAULT_MODEL, takes_detectors=True, **options)
 

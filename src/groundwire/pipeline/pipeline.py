@@ -43,9 +43,9 @@ log = logging.getLogger(__name__)
 
 
 class UnusableOverridesError(DetectionError):
-    """A tenant's own settings are impossible in this pipeline; the tenant's answers stay unchecked.
+    """A tenant's own settings choose a detector or a threshold that is not possible here.
 
-    :meth:`Pipeline.check_overrides` refuses such settings before a tenant gets them.
+    The tenant's answers cannot be checked.
     """
 
     def __str__(self) -> str:
@@ -87,16 +87,16 @@ class Pipeline:
             signals: The signals that decisions can depend on.
             decisions: The decision rules, in order.
             policy: The policy; decisions and tenants may override its fields.
-            limits: The limits of evidence for tenants without limits of their own.
+            limits: The limits on sources; a tenant may override each limit.
             explainer: Explains findings; ``None``: findings are not explained.
             tenants: Id of a tenant → its own settings. The mapping may change; a request keeps the
                 settings that it began with.
-            judges: The detectors that tenants may choose; ``None``: ``detector`` and the detectors
-                in Groundwire's own packages.
+            judges: The detectors that tenants may choose, with ``detector`` as the configured one;
+                ``None``: ``detector``, ``reader`` and the similarity detectors.
             bypasses_gate: Whether answers to requests that name sources are checked without asking
                 the gate.
             asks_gate_last: Whether answers to requests that name no sources, but have other
-                evidence, are checked whatever the gate says. If not, the gate decides, as in
+                evidence, are checked whatever the gate says. If false, the gate decides, as in
                 HaluGate.
             metadata_only: Whether only sources in ``metadata["grounding.sources"]`` are evidence.
             final_tools: Tools whose arguments are the final answer, beside those of known
@@ -124,7 +124,7 @@ class Pipeline:
     ) -> Self:
         """Load the pipeline that a configuration describes.
 
-        Each setting that is probably not intended causes a :class:`.ConfigWarning`.
+        A :class:`.ConfigWarning` warns of settings that are probably not intended.
 
         Args:
             config: The configuration; by default the one in which nothing is set.
@@ -132,7 +132,7 @@ class Pipeline:
                 configuration. The mapping may change later.
 
         Raises:
-            ConfigError: If a setting does not suit its model; the error names the setting.
+            ConfigError: If a setting is not possible with the models; the error names the setting.
             GroundwireError: If a model cannot be used.
         """
         from groundwire.config import Config
@@ -146,11 +146,13 @@ class Pipeline:
         return self._judges.first
 
     def check_overrides(self, overrides: Overrides) -> None:
-        """Make sure that the pipeline supports settings before a tenant gets them.
+        """Make sure that the pipeline supports the settings of a tenant.
 
         Raises:
-            ConfigError: If the pipeline does not have the detector, the detector does not have the
-                threshold, or an action is ``repair`` and the model that repairs need is missing.
+            ConfigError: If the pipeline does not have the detector; if the detector does not have
+                the operating point, or the threshold is for another kind of detector; or if
+                ``action`` or ``contradicted_action`` is ``repair``, and the model that repairs need
+                cannot be used.
             ModelError: If the model of the chosen detector cannot be found.
         """
         self._judges.check(overrides)
@@ -173,7 +175,8 @@ class Pipeline:
     def open(self, body: object, **asked: Unpack[AskerArguments]) -> RequestContext:
         """Read a request before its answer exists: find its evidence, decision and policy.
 
-        The gate is asked if necessary. If a check is due, the models that it needs are loaded too.
+        The gate is asked if necessary. If a check is due, its detector and explainer are loaded, if
+        that is possible.
 
         Args:
             body: The body of the request, as :func:`json.loads` gives it.
@@ -258,7 +261,7 @@ class Pipeline:
             return ""  # the check itself reports the error
 
     def _prepare(self, asker: Asker, policy: Policy) -> None:
-        """Load the models that the check will need; ignore errors, since the check reports them."""
+        """Load the detector and explainer of a check; ignore errors, which the check reports."""
         with suppress(Exception):
             self._judges.get(self._named(asker))
         if policy.explain and isinstance(self.explainer, LazyExplainer):
@@ -354,7 +357,7 @@ class Pipeline:
             operating_point: The threshold; by default that of the tenant, or else of the detector.
 
         Raises:
-            GroundwireError: If the check fails; other methods return an outcome instead.
+            GroundwireError: If an input or a setting is invalid, or the detector cannot be used.
         """
         conversation = context.conversation
         detector, own_point = self._chosen(context.overrides)
@@ -396,7 +399,7 @@ class Pipeline:
         return detector.info if point is None else detector.info_at(point)
 
     def _chosen(self, own: Overrides | None) -> tuple[Detector, str | float | None]:
-        """Return a tenant's detector, and the operating point that the tenant set, or ``None``."""
+        """Return a tenant's detector, and the threshold that the tenant set, or ``None``."""
         try:
             chosen = self._judges.known.choose(own)
             detector = self._judges.get(chosen.detector)
@@ -454,7 +457,7 @@ class Pipeline:
         return self._concluder(context)(answer, DetectorResult(failure=reason))
 
     def close(self) -> None:
-        """Stop the threads of the detectors."""
+        """Close the detectors and stop their threads."""
         self.detector.close()
 
     def __enter__(self) -> Self:

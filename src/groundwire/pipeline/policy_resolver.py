@@ -64,7 +64,7 @@ class Decider:
         return resolve(self.base, plugins=plugins, tenant=asker.overrides, request=asker.request)
 
     def strictest(self, asker: Asker) -> Policy:
-        """Return the strictest policy that any decision could give a request."""
+        """Return the policy of a request to which any of the decisions may apply."""
         return self.policy((None, *(each.plugin for each in self.decisions)), asker)
 
     def settle(self, context: RequestContext, detection: Detection) -> RequestContext:

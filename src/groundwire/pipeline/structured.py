@@ -1,7 +1,7 @@
-"""Turns structured answers into statements, so that each leaf (innermost value) can be checked.
+"""Turns structured answers into statements: one for each leaf (innermost value) that is a claim.
 
 For ``{"built": 1950}`` the detector reads the statement ``built: 1950``. A finding in a statement
-is moved to the value in the raw JSON, and gets the JSON Pointer of its leaf.
+is moved to its place in the raw JSON, and gets the JSON Pointer of its leaf.
 """
 
 import re
@@ -20,7 +20,7 @@ from groundwire.pipeline.conversation.response import Answer, AnswerKind
 from groundwire.pipeline.json_leaves import Leaf, Path
 from groundwire.text.records import Decoded, decode, words_of_key
 
-#: Separates statements, so that each is a claim of its own.
+#: Separates statements, so that no claim has parts of two statements.
 _BREAK = "\n\n"
 #: If the key of a number has one of these words, the number may be the model's grade for its own
 #: answer.
@@ -42,9 +42,10 @@ _CLASSES = frozenset(
 _LABEL = re.compile(r"[a-z]+(?:[_-][a-z]+)*")
 #: Characters that names often have, and labels seldom have.
 _NAME = re.compile(r"[A-Z0-9]")
-#: Values that deny what their key states, such as "none" under the key "allergies".
+#: Values that mean "no" or "nothing", such as "none" under the key "allergies".
 _DENIALS = frozenset({"absent", "false", "missing", "n/a", "no", "none", "null", "unknown"})
-#: Matches a key that states something: it has several words, or a number such as a year.
+#: Matches a key that states something: it has a space between words, or three digits in a row, as
+#: a year has.
 _STATEMENT = re.compile(r"\S\s+\S|[0-9]{3}")
 _SEVERAL_WORDS = re.compile(r"\S\s+\S")
 _SENTENCE = re.compile(r"(?:\S+\s+){4,}\S+[.!]\s*", re.DOTALL)
@@ -79,8 +80,8 @@ class LeafStatement:
         pointer: The JSON Pointer of the leaf. If there are several documents, the pointer begins
             with the number of the document, counted from 0.
         decoded: The value without JSON's escapes; ``None`` if the statement has no string.
-        is_verbatim: Whether the value stands in the statement as in the document. If not, it was
-            rewritten, as dates are.
+        is_verbatim: Whether the statement contains the value, unchanged but for JSON's escapes.
+            False if the value was rewritten, as dates are, and if only the key states something.
     """
 
     start: int
@@ -96,7 +97,8 @@ class LeafStatement:
     def raw_range(self, start: int, end: int) -> tuple[int, int]:
         """Return the range in the raw answer for a range of the statement in the checked text.
 
-        If the range is in the key, or the value was rewritten, the result is :attr:`raw_value`.
+        If the range is in the key, or :attr:`is_verbatim` is false, the result is
+        :attr:`raw_value`.
         """
         start, end = max(start, self.value_start), min(end, self.end)
         if end <= start or not self.is_verbatim:
@@ -298,10 +300,9 @@ def _as_written(value: str) -> str:
 def _is_claim(leaf: Leaf, schema: Schema, is_named: Callable[[str], bool]) -> bool:
     """Return whether a leaf is a claim, which evidence could support.
 
-    Ids, grades and labels are no claims, because the model assigns them itself, and ``false`` is
-    never a claim. But ``true``, ``null``, blanks, and labels other than "none" or the like are
-    claims if a key on their path states something. ``is_named`` is :func:`_is_named` for the
-    sources.
+    Most ids, grades and labels are no claims, because the model assigns them itself. ``false`` is
+    never a claim. ``true``, ``null`` and blank or empty values are claims only if
+    :func:`_stating_key` finds a key. ``is_named`` is :func:`_is_named` for the sources.
     """
     value, key = leaf.value, next((key for key in reversed(leaf.path) if isinstance(key, str)), "")
     words = words_of_key(key).lower().split()
@@ -343,7 +344,7 @@ def _is_named(choice: str, sources: Sequence[Source]) -> bool:
 
 
 def _stating_key(path: Path, schema: Schema, *, is_true: bool = True) -> bool:
-    """Return whether a key on the path to a leaf states something, and the schema does not name it.
+    """Return whether a key on the path to a leaf states something. Keys in the schema do not count.
 
     If ``is_true`` is false, as for an empty value, only a key that is a whole sentence counts.
     """

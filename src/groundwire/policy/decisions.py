@@ -1,11 +1,11 @@
 """Finds the decision that applies to a request, and the reasons.
 
-A decision is a rule about the signals of a request, and the policy for requests for which the rule
-holds. Decisions are tried by priority, the highest first. Those of equal priority are tried in the
-order of the configuration file. The first decision whose rule holds applies. If it is unknown
-whether a rule holds (a signal failed, or the response is still to come), the decision of this rule
-is *unsettled*: it may apply. The strictest settings of the unsettled decisions and the decision
-that applies are then used.
+A decision is a rule about the signals of a request (such as its language), and the policy for
+requests for which the rule holds. Decisions are tried by priority, the highest first. Those of
+equal priority are tried in the order of the configuration file. The first decision whose rule holds
+applies. If it is unknown whether a rule holds (a signal failed, or the response is still to come),
+the decision of this rule is *unsettled*: it may apply. The policy then takes the strictest settings
+of the unsettled decisions and the decision that applies.
 """
 
 from collections.abc import Iterable
@@ -43,7 +43,7 @@ class Decision:
         name: Name of the decision in logs and headers.
         priority: Of the decisions whose rules hold, the one with the highest priority applies; if
             several have this priority, the first in the configuration.
-        rule: The rule that must hold; ``None``: the decision always applies.
+        rule: The rule that must hold; ``None`` means a rule that always holds.
         plugin: The policy of the check; ``None``: the policy of the configuration.
         description: Description for people; it has no effect.
     """

@@ -6,7 +6,7 @@ from groundwire.engine.models import DEFAULT_MODEL, EMBEDDERS
 from groundwire.errors import ConfigError
 from groundwire.policy.policy import Overrides
 
-#: Embedder → name, in results, of the similarity detector that uses it.
+#: Embedder → name of the similarity detector that uses it, in metrics and results.
 _COMPARING = {"neural": "similarity", "hash": "similarity:hash"}
 
 
@@ -15,7 +15,7 @@ class Chosen:
     """The detector of a tenant, and the threshold of the detector.
 
     Attributes:
-        detector: Name of the detector in metrics and results.
+        detector: Name of the detector in metrics.
         operating_point: Threshold of the detector, by name or as a number; ``None`` if the tenant
             sets none.
     """
@@ -26,13 +26,13 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detectors:
-    """The detectors that tenants may name: the embedded detectors and the configured one.
+    """The detectors that tenants may name: ``reader``, similarity detectors, the configured one.
 
     Attributes:
         configured: Name, in the configuration, of the detector that is used if a tenant names none.
         embedder: The embedder that the detector ``similarity`` uses: ``neural`` or ``hash``.
-        compares: Whether the configured detector gives similarities. This is needed only for a
-            detector that is not embedded; for embedded detectors, their name decides.
+        compares: Whether the configured detector gives similarities. The value is not needed for
+            ``similarity`` and its variants.
     """
 
     configured: str = DEFAULT_MODEL
@@ -46,16 +46,16 @@ class Detectors:
 
     @property
     def first(self) -> str:
-        """Name, in results, of the configured detector."""
+        """Name of the configured detector in metrics."""
         return self.find(self.configured) or self.configured
 
     @property
     def others(self) -> tuple[str, ...]:
-        """Names, in results, of the embedded detectors except the configured one."""
+        """Names, in metrics, of the detectors that tenants may name, without the configured one."""
         return tuple(name for name in (DEFAULT_MODEL, *_COMPARING.values()) if name != self.first)
 
     def find(self, stated: str) -> str | None:
-        """Return the name, in results, of the detector that a tenant names; ``None`` if unknown.
+        """Return the name, in metrics, of the detector that a tenant names; ``None`` if unknown.
 
         >>> Detectors(embedder="hash").find("similarity")
         'similarity:hash'

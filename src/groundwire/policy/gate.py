@@ -3,7 +3,7 @@
 An answer that states facts, such as a date, can be checked against sources; a story or a piece of
 code cannot. The gate reads only the prompt. It decides by the same rule as the Sentinel, the prompt
 classifier of HaluGate; docs/gate.md reports the gate's quality. The Sentinel itself, or a similar
-classifier, can be loaded instead of the embedded model.
+classifier, can be loaded instead of the embedded model, which is a part of this package.
 """
 
 import math
@@ -110,7 +110,7 @@ class Gate:
             threshold: Lowest P(needs a check) at which :func:`decide` may ask for a check, in
                 (0, 1].
             revision: Commit of a hub model, 40 hexadecimal digits.
-            device: ``cpu`` or ``cuda:N``, for loaded classifiers.
+            device: ``cpu``, ``cuda`` or ``cuda:N``, for loaded classifiers.
             threads: CPU threads, at most 256; ``None``: one for each processor this process may
                 use.
 
@@ -157,7 +157,7 @@ class Gate:
     def classify(self, prompt: str) -> GateResult:
         """Decide whether the answer to a prompt, the user's text without sources, needs a check.
 
-        A prompt of white space needs no check, with confidence 1. Of a prompt of more than 4,000
+        A blank prompt needs no check, with confidence 1. Of a prompt of more than 4,000
         characters, the first and last 2,000 are read. Callers should check the answer if an error
         is raised.
 
@@ -191,7 +191,7 @@ def load_embedder(threads: int | None) -> NeuralEmbedder:
     ``threads`` is the number of CPU threads; ``None``: one for each processor this process may use.
 
     Raises:
-        CorruptModelError: If a file is missing, or does not have the hash in its manifest.
+        ModelError: If a model is missing, damaged or cannot be opened.
     """
     encoder, tables = models.find_model(models.ENCODER), models.find_model(models.DEFAULT_MODEL)
     for needed in (encoder, tables):

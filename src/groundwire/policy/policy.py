@@ -1,7 +1,7 @@
 """Turns the outcome of a check into an action.
 
-The value of a setting comes from the tenant, or else from the decision that applies, or else from
-the configuration. A request can make its policy stricter, but never milder.
+The value of a setting comes from the tenant, or else from the decisions that apply or may apply,
+or else from the configuration. A request can make its policy stricter, but never milder.
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,10 @@ class Action(StrEnum):
     """The actions on an answer, from the weakest to the strongest.
 
     ``none``, ``log`` and ``flag`` leave the answer as it is, and differ only in what is recorded;
-    ``header`` adds HaluGate's response headers; ``body`` adds a warning before the text; ``repair``
-    replaces wrong words with words of the evidence, or takes out their sentence or clause, and
-    becomes ``block`` if neither is possible; ``block`` withholds the answer.
+    ``header`` adds HaluGate's response headers; ``body`` adds a warning to the text, but acts as
+    ``header`` for JSON; ``repair`` replaces wrong words with words of the evidence, or takes out
+    their sentence or clause, and becomes ``block`` if neither is possible; ``block`` withholds the
+    answer.
     """
 
     NONE = "none"
@@ -62,7 +63,7 @@ class Policy:
             stronger; ``None``: ``action``.
         unverified_action: Action if there is no evidence; ``None``: ``action``, but at most
             ``header``.
-        partial_action: Action if a part of the answer or the evidence was not read, unless a
+        partial_action: Action if a part of the answer or the evidence was not checked, unless a
             finding leads to a stronger action; ``None``: ``action``, but at most ``header``.
         on_error: Reaction to a check that failed.
         min_severity: Findings of a lower severity lead at most to ``log``; 0 to 4.
@@ -151,7 +152,7 @@ class Ruling:
     Attributes:
         label: The label of the finding that led to the action; ``None`` if no finding did.
         severity: The severity of that finding, 0 to 4, or ``None``.
-        is_failure: Whether a check was due and failed.
+        is_failure: Whether the action is required because a check was due and failed.
     """
 
     action: Action
@@ -189,7 +190,7 @@ def resolve(
         request: The settings that the request asks for; they can only make the policy stricter.
     """
     candidates = [replace(base, **asdict(each)) if each else base for each in plugins] or [base]
-    # A decision that switches the check off is ignored if another decision leaves it on.
+    # A policy that switches the check off is ignored if another policy leaves the check on.
     policy, *others = [each for each in candidates if each.enabled] or candidates[:1]
     for other in others:
         policy = _strictest(policy, other)
@@ -242,10 +243,10 @@ def decide(
 
 
 def reach(policy: Policy, *, has_evidence: bool) -> frozenset[Action]:
-    """Return all actions to which a policy can lead for an answer that is not checked yet.
+    """Return all actions that a policy can require for an answer that is not checked yet.
 
-    ``none`` is always among them, because an empty answer leads to it. Without evidence, an answer
-    cannot be found grounded or hallucinated.
+    ``none`` is always among them, because it is the action on an empty answer. Without evidence, an
+    answer cannot be found grounded or hallucinated.
     """
     outcomes = set(Outcome) - {Outcome.HALLUCINATED}
     if not has_evidence:

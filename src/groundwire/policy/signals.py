@@ -292,8 +292,8 @@ class SignalValues:
             try:
                 self._observed[condition] = _READERS[condition.type](self, condition.name)
             except Exception as error:  # noqa: BLE001 - any signal may fail, see above
-                # Reasons appear in logs and headers. Of other errors, they give only the type,
-                # because their messages may quote the prompt.
+                # Reasons appear in logs and headers. Only the message of a SignalError is safe
+                # there: messages of other errors may quote the prompt.
                 reason = str(error) if isinstance(error, SignalError) else type(error).__name__
                 self._observed[condition] = Observation(truth=Truth.UNKNOWN, reason=reason)
         return self._observed[condition]

@@ -1,8 +1,8 @@
 """Views of detections and verifications for people: terminal report, plain text, and HTML page.
 
-Answers, sources and their ids are not trusted. Most invisible characters, and all that could move
-the cursor, recolour the screen or turn the reading direction, are made visible. In HTML these texts
-are escaped.
+Answers, sources and their ids are not trusted. Their characters that could control a terminal or
+turn the reading direction, and most invisible ones, are made visible. In HTML these texts are
+escaped.
 """
 
 from groundwire.render.page import to_html

@@ -57,9 +57,10 @@ class WhyMarked(NamedTuple):
     """The reason why a span is marked.
 
     Attributes:
-        text: The reason in one or two sentences; empty if it is not known.
+        text: The reason in words; empty if it is not known.
         severity: Severity of the fault, from 0 to 4.
-        evidence: The line of evidence that the span was compared with; ``None`` if there is none.
+        evidence: The line of evidence that the span was compared with; ``None`` if there is none,
+            or if it is not known.
     """
 
     text: str
@@ -191,8 +192,8 @@ def _panels(
 ) -> Iterator[Panel]:
     """Yield the panels of up to :data:`MAX_SOURCES` sources, those with evidence first.
 
-    If no sources are given, the panels show only the lines of evidence. The number of each line is
-    stored in ``numbers``.
+    If no sources are given, the panels show only the lines of evidence. The number of each line
+    that is shown is stored in ``numbers``.
     """
     for source in sorted(sources, key=lambda source: source.id not in evidence)[:MAX_SOURCES]:
         lines = [line for line in evidence.get(source.id, ()) if line.end <= len(source.text)]

@@ -92,7 +92,7 @@ def describe_asides(detection: Detection) -> str:
 
 
 def describe_reasons(coverage: Coverage) -> list[str]:
-    """Describe each reason for incomplete coverage with its count, one line each."""
+    """Describe each reason why something was not checked, with its count, one line each."""
     return [
         f"{reason} ({count:,}): {REASONS[reason]}"
         for reason, count in sorted(coverage.reasons.items())
@@ -144,7 +144,8 @@ def percent(part: int, whole: int) -> str:
     return f"{100 * part // whole}%" if part == 0 or 100 * part >= whole else "<1%"
 
 
-#: A marked stretch of a text: a span of an answer, or a doubt about words of a cited claim.
+#: A marked part of a text: a span of an answer, or words of a claim that its evidence does not
+#: support.
 MarkedStretch: TypeAlias = "Span | DoubtedWords"
 AnyMarked = TypeVar("AnyMarked", bound=MarkedStretch)
 
@@ -160,7 +161,7 @@ def pieces(answer: str, spans: Iterable[AnyMarked]) -> Iterator[tuple[str, AnyMa
 
 
 def unchecked(detection: Detection) -> Iterator[Claim]:
-    """Yield the unchecked claims, except those without evidence: the outcome reports these."""
+    """Yield the unchecked claims, except those without evidence: the coverage counts these."""
     for claim in detection.claims:
         if claim.label is Label.UNCHECKED and claim.reason is not Reason.NO_EVIDENCE:
             yield claim

@@ -37,9 +37,10 @@ def page(template: str, *, style: str = "", script: str = "", **values: Any) -> 
 
 
 def render(template: str, **values: Any) -> str:  # noqa: ANN401
-    """Fill in a template of any kind with ``values``, which are as in :func:`page`.
+    """Fill in a template of any kind.
 
-    In a template whose name ends in ``.txt``, texts are not escaped for HTML.
+    ``values`` are the variables of the template, as in :func:`page`. In a template whose name ends
+    in ``.txt``, texts are not escaped for HTML.
     """
     return _templates().get_template(template).render(**values)
 

@@ -1,7 +1,7 @@
-"""Divides a Markdown text into HTML tags and pieces of text with their offsets in the source.
+"""Divides a Markdown text into HTML tags and pieces of text with their offsets in the Markdown.
 
-Words are marked by their offsets, so each piece of text keeps its offsets. Links, images and HTML
-are shown as source text, so that an answer cannot put any of them into a page.
+Words are marked by their offsets, so each piece of text keeps its offsets. The Markdown of links,
+images and HTML is shown as it is, so that an answer cannot put any of them into a page.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,10 +22,10 @@ _WIDE = '<div class="wide" role="region" aria-label="Table of the answer" tabind
 
 
 class Piece(NamedTuple):
-    """A piece of the text as it is shown, with its range ``[start, end)`` in the source.
+    """A piece of the text as it is shown, with its range ``[start, end)`` in the Markdown.
 
-    ``shown`` is the text of that range. If the range is an entity, such as ``&amp;``, or a
-    backslash escape, ``shown`` is the character that it stands for.
+    If the range is an entity, such as ``&amp;``, or a backslash escape, ``shown`` is the text that
+    the range means. Otherwise ``shown`` has as many characters as the range.
     """
 
     shown: str
@@ -37,7 +37,7 @@ def divide(text: str) -> list[str | Piece]:
     """Divide a Markdown text into tags and pieces, in reading order.
 
     The text becomes one piece of plain text if it has a lone carriage return, if a piece cannot be
-    found in it, or if a table row has more cells than the table has columns.
+    found in it, or if the parser drops the text of a table cell.
     """
     # The parser reads "\r\n" as "\n". A space in place of "\r" keeps the offsets as they are.
     source = text.replace("\r\n", " \n")
@@ -55,7 +55,7 @@ def plain(text: str) -> list[str | Piece]:
 
 
 class _MisplacedError(Exception):
-    """A piece is not found in the source in reading order, or the parser dropped some text."""
+    """A piece is not found in the Markdown in reading order, or the parser dropped some text."""
 
 
 def _in_reading_order(parts: Iterable[str | Piece]) -> Iterator[str | Piece]:
@@ -74,7 +74,7 @@ def _parser() -> "MarkdownIt":
 
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     unwanted = ["link", "image", "autolink", "html_inline", "html_block", "reference"]
-    # Without "text_join", each escape or entity stays a token of its own, with its source text.
+    # Without "text_join", each escape or entity stays a token of its own, with its Markdown.
     return parser.disable([*unwanted, "text_join"])
 
 
@@ -131,7 +131,7 @@ def _tag(token: "Token") -> str:
 
 
 def _places(content: str, lines: Sequence[str], starts: Sequence[int]) -> list[int]:
-    """Return the source offset of each character of a block, matching it line by line."""
+    """Return the offset in the Markdown of each character of a block, found line by line."""
     places: list[int] = []
     for number, part in enumerate(content.split("\n")):
         if number >= len(lines) or (at := lines[number].rfind(part)) < 0:
@@ -142,7 +142,7 @@ def _places(content: str, lines: Sequence[str], starts: Sequence[int]) -> list[i
 
 
 def _in_order(content: str, source: str, at: int) -> list[int]:
-    """Return the source offset of each character of a table cell, searched from ``at`` on.
+    """Return the offset in the Markdown of each character of a cell, searched from ``at`` on.
 
     The offsets may have gaps, because the parser removes the backslash before a bar in a cell.
     """
@@ -191,7 +191,7 @@ def _inline(
 
 
 def _runs(shown: str, places: Sequence[int]) -> Iterator[Piece]:
-    """Yield pieces of a text, cut where characters do not follow each other in the source."""
+    """Yield pieces of a text, cut where characters do not follow each other in the Markdown."""
     first = 0
     for at in range(1, len(shown) + 1):
         if at == len(shown) or places[at] != places[at - 1] + 1:

@@ -49,7 +49,7 @@ def to_text(detection: Detection) -> str:
 def to_terminal(
     detection: Detection, *, color: bool, explanations: Sequence["Explanation"] = ()
 ) -> str:
-    """Return the report of ``groundwire check``: the answer, its spans, outcome and coverage.
+    """Return the report of ``groundwire check``: the answer with marked words, and the findings.
 
     Lines of the answer are indented, and quotes are on one line, so that no answer can imitate the
     report.
@@ -148,7 +148,7 @@ def _span_lines(
     for span in spans:
         label = paint(f"{describe_label(span):<12}", LABEL_STYLES.get(span.label, "1"))
         found = why.get((span.start, span.end))
-        # Without an explanation, severity follows from the label and would add nothing.
+        # Without an explanation, the severity follows from the label, so it is left out.
         severity = "" if found is None else f"severity {found.severity}  "
         yield (
             f"{label} {span.start}-{span.end}  {describe_score(span)}  "

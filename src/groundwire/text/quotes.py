@@ -1,4 +1,4 @@
-"""Finds the stretch of a long text that is worth quoting."""
+"""Finds the part of a long text that is worth quoting."""
 
 import re
 
@@ -11,7 +11,7 @@ _TOKEN = re.compile(r"\S+")
 
 
 def excerpt(text: str, *, around: str, width: int = QUOTE_CHARS) -> str:
-    """Quote the stretch of a text that has the most words in common with ``around``, on one line.
+    """Quote the part of a text that has the most words in common with ``around``, on one line.
 
     ``width`` is the greatest length in characters, without the ``…`` for text that was left out.
     """
@@ -23,12 +23,12 @@ def excerpt(text: str, *, around: str, width: int = QUOTE_CHARS) -> str:
 
 
 def stretch(text: str, *, around: str, width: int = QUOTE_CHARS) -> tuple[int, int]:
-    """Find the stretch of a text that has the most words in common with ``around``.
+    """Find the part of a text that has the most words in common with ``around``.
 
     Returns:
-        Start and end of a stretch of whole words, at most ``width`` characters long. If every word
-        is longer, the stretch is the first ``width`` characters. Words of up to three letters are
-        not counted as words in common.
+        Start and end of a part that consists of whole words and has at most ``width`` characters.
+        If every word is longer, the part is the first ``width`` characters. Words of up to three
+        letters are not counted as words in common.
     """
     wanted = {
         word.casefold() for word in _WORD.findall(around) if len(word) > 3 or not word.isalpha()
@@ -44,8 +44,8 @@ def stretch(text: str, *, around: str, width: int = QUOTE_CHARS) -> tuple[int, i
         while first <= last and end - tokens[first][0] > width:
             found -= hits[first]
             first += 1
-        # Of several windows with equally many hits, take the earliest: it shows more text before
-        # the hits.
+        # Of several parts with equally many hits (words in common), take the earliest, which shows
+        # more text before the hits.
         if first <= last and found > best:
             best, start = found, tokens[first][0]
     ends = [end for begin, end in tokens if begin >= start and end - start <= width]

@@ -38,8 +38,8 @@ _ESCAPE = re.compile(
     r"|(?P<one>.))",
     re.DOTALL,
 )
-# The one-letter escapes of JSON and of Python. One table serves both, because no escape has one
-# meaning in JSON and another in Python.
+# The one-character escapes of JSON and of Python. One table serves for JSON and Python, because no
+# escape has one meaning in JSON and another in Python.
 _ONE = dict(zip("nrtbfav/\"'\\", "\n\r\t\b\f\a\v/\"'\\", strict=True))
 _NEXT_LINE = re.compile(r"[^\S\n]*+\n")
 _QUOTE = re.compile(r"\s*+[\"']")
@@ -51,11 +51,11 @@ _IDENTIFIER = re.compile(r"[\w.\-]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?<!\b[a-z])(?=[A-Z])(?<!Wi(?=Fi))|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[.\-](?=[^\W\d_])")
 
-#: Highest number of keys of its path that a leaf, a value that contains no other values, keeps. The
-#: limit keeps memory linear in the text.
+#: Highest number of keys in the path of a leaf. A leaf is a value that contains no other values.
+#: Its path is the keys that lead to the leaf. The limit keeps memory linear in the text.
 _MAX_KEYS = 6
-#: Highest number of characters that a leaf keeps of each key of its path, except for a string's or
-#: atom's own key, which is kept whole. The limit keeps memory linear in the text.
+#: Highest number of characters that are kept of the key of an object or list. Without the limit, a
+#: long key would be repeated for every leaf of the object or list.
 _MAX_KEY_CHARS = 60
 #: Greatest depth of nesting in data. Each open container takes a few hundred bytes of memory.
 _MAX_NESTING = 200_000
@@ -72,10 +72,12 @@ class DataField(NamedTuple):
         value_start: Offset of the value, opening quote included.
         kind: ``string``, ``atom`` (number, boolean, null) or ``empty`` (empty container).
         keys: The keys that lead to the leaf, decoded, outermost first, at most the last six. If
-            the leaf has a key of its own, that key is the last.
+            the leaf has a key of its own, that key is the last. Keys of objects and lists are cut
+            to 60 characters.
         has_key: Whether the leaf has a key of its own; an element of a list has none.
-        owner: Number of the object that the leaf belongs to, or 0 outside of objects. A leaf under
-            ``metadata`` or ``meta`` belongs to the object around the metadata.
+        owner: Number of the object that the leaf belongs to, or 0 outside of objects. An object
+            with the key ``metadata`` or ``meta`` has no number: its own leaves belong to the object
+            around it.
         document: Number of the object or list at the top level that holds the leaf, from 0. In
             JSON Lines, each line is such an object or list.
         listing: Number of the list that holds the leaf, from 1; 0 outside of numbered lists. Only
@@ -107,8 +109,10 @@ class Decoded:
     """
 
     text: str
-    _positions: list[int] = field(repr=False)  # offsets of runs in the decoded text, ascending
-    _origins: list[int] = field(repr=False)  # offset in the source of each of these runs
+    # Offsets at which an escape, or text without escapes, begins: in the decoded text, ascending,
+    # and in the source.
+    _positions: list[int] = field(repr=False)
+    _origins: list[int] = field(repr=False)
 
     def origin(self, position: int) -> int:
         """Convert an offset in the decoded text to the offset in the source."""
@@ -214,9 +218,9 @@ class _Frame:
         closer: The bracket that closes the container.
         owner: Number of the object that the container's elements belong to.
         number: Number of this list if it is numbered (see :attr:`DataField.listing`), else 0.
-        is_used: Whether the container has elements.
-        key: The key whose value has not been read yet.
-        key_start: Offset of this key.
+        is_used: Whether an element has been found in the container.
+        key: The key whose value has not been read yet; ``None`` if there is none.
+        key_start: Offset of the last key.
     """
 
     field: DataField
@@ -267,8 +271,8 @@ class _Scan:
                     leaf = self._child("string" if kind == "string" else "atom", start, position)
                     self.fields.append(leaf)
                     self.expected = "next"
-        # At an unclosed string, all of the remaining text was searched for the closing quote, so
-        # all of this text counts as read.
+        # If a string begins here, all of the remaining text may have been searched for the closing
+        # quote. So all of this text counts as read.
         is_open = _QUOTE.match(self.text, position, end) is not None
         raise _NotDataError(end if is_open else position)
 

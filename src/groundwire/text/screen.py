@@ -2,9 +2,10 @@
 
 import re
 
-# Matches control characters except tab and newline; characters that change the direction of text or
-# end a line; most invisible characters; lone surrogates; and characters that XML forbids. The
-# joiners U+200C and U+200D do not match, because emoji and several scripts need them.
+# Matches control characters except tab and newline; characters that change the direction of text;
+# Unicode's line and paragraph separators; most invisible characters; lone surrogates; and
+# characters that XML forbids. The joiners U+200C and U+200D do not match, because emoji and several
+# scripts need them.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f\ud800-\udfff]"

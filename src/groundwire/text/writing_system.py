@@ -10,13 +10,13 @@ MAX_UNREADABLE = 0.3
 
 _NOT_ASCII = re.compile(r"[^\W\d_\x00-\x7f]")
 _LETTER = re.compile(r"[^\W\d_]")
-#: Beginnings of the Unicode names of Latin letters.
+#: Beginnings of the Unicode names of letters that count as Latin.
 _LATIN = ("LATIN", "MODIFIER LETTER", "FEMININE", "MASCULINE")
 _UNITS = "\u00b5\u03bc\u2126\u03a9"  # micro and ohm, as signs and as Greek letters
 
 
 def is_readable(text: str) -> bool:
-    """Return whether the models of this package, which know English, can read a stretch of text.
+    """Return whether the models of this package, which know English, can read a text.
 
     Only the script counts: at most 30 % of the letters may be of a script other than Latin.
     """

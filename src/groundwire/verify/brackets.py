@@ -1,12 +1,12 @@
-"""Finds citations in brackets that :mod:`.text.segment` does not find.
+"""Finds citations in brackets that :mod:`groundwire.text.segment` does not find.
 
-A span, here, is a passage of the evidence with an id. The text in brackets shows whether the
-brackets are a citation. ``[intro]`` is a citation if a span has the id ``intro``, and ``[note-9]``
-if a span has an id that differs only in the number, such as ``note-1``. An id of a usual form, such
-as ``Source 3`` or ``S0``, always makes a citation, even beside other words: ``[S0, nope]`` is a
-citation, and ``nope`` is an unknown id if no span has it. Any single word in brackets can be a
-citation because of its position (:func:`bracketed`). A range of ids that is too long, or runs
-backwards such as ``S9-S1``, is read as one unknown id.
+A span, here, is a passage of the evidence with an id. In most cases, the text in brackets shows
+whether the brackets are a citation. ``[intro]`` is a citation if a span has the id ``intro``, and
+``[note-9]`` if a span has an id that differs only in the number, such as ``note-1``. An id of a
+usual form, such as ``Source 3`` or ``S0``, makes a citation, even if a comma and other words
+follow: ``[S0, nope]`` is a citation, and ``nope`` is an unknown id if no span has it. A single word
+in brackets can be a citation because of its position (:func:`bracketed`). A range of ids that is
+too long, or runs backwards such as ``S9-S1``, is read as one id.
 """
 
 import re
@@ -29,7 +29,7 @@ _NAMED = (
 )
 _MAX_SHAPES = 100
 
-#: A single word in brackets that may be an id.
+#: Matches a single word in brackets that may be an id.
 _WORD = re.compile(
     r"[A-Za-z]\w{0,63}|(?=\S*[A-Za-z])[\w.:/#-]{1,63}[0-9]|\w+\.[a-z]{1,8}", re.ASCII
 )
@@ -42,7 +42,7 @@ _EDITORIAL = re.compile(
 )
 # The patterns below are matched against an answer in which NUL characters replace the citations
 # that were found already.
-# Between a word and a citation there is a blank: without one, as in list[str], the text is code.
+# Between a word and a citation there is a blank. Without a blank, the text is code: list[str].
 _AFTER_WORD = re.compile(r"[\w\"'”’)*%][ \t\u00a0]+\Z")
 _AFTER_CITATION = re.compile(r"(?:\0|[.!?…。])[ \t\u00a0]*\Z")
 _ENDS_SENTENCE = re.compile(r"[\"'”’)*_]{0,4}(?:[.!?…。]|\s*$|[ \t]*\|)", re.MULTILINE)
@@ -54,9 +54,10 @@ def bracketed(
 ) -> tuple[Citation, ...]:
     """Find the citations in brackets that ``parse_citations`` does not find.
 
-    A single word in brackets that stands beside a citation, right after a sentence, or at the end
-    of a sentence, line or table cell is a citation, even if no span has this id. Exceptions are
-    editors' words such as ``[sic]``, and the texts of links. Brackets in code are not citations.
+    A single word in brackets can be a citation, even if no span has this id: beside a citation,
+    right after a sentence, or between a word and the end of a sentence, line or table cell.
+    Exceptions are editors' words such as ``[sic]``, and the texts of links. Brackets in code are
+    not citations.
 
     >>> [each.ids for each in bracketed("A [intro]. B [S0, nope].", frozenset({"S0"}), taken=())]
     [('intro',), ('S0', 'nope')]
@@ -120,10 +121,11 @@ class _Grammar:
 
     Attributes:
         plain: The map from written ids to spans, for an answer that does not count spans from 1.
-        named: Matches an id of a usual form (``S1``, ``source 2``) or of the form of a span's id; a
-            page or the like may follow (``S1: p. 3``). It also matches a range of such ids.
-        one: Matches a single id of a usual form or of the form of a span's id, or a number with or
-            without letters before it.
+        named: Matches an id of a usual form (``S1``, ``source 2``), or of the form of a span's id
+            that is not a plain number; a page or the like may follow (``S1: p. 3``). Also matches a
+            range of such ids.
+        one: Matches a single id of the forms in ``named``, or a number with or without letters
+            before it.
         several: Matches a range of ids that ``one`` matches, such as ``S1-S3``.
     """
 

@@ -5,9 +5,9 @@ the target τ; evidence that moves the probability from p₀ to p₁ provides KL
 has no sign: evidence that makes a claim less likely provides information too. So
 :mod:`~groundwire.verify.rule` decides by the divergence only if the rule ``kl`` is chosen.
 
-Probabilities are given as intervals, and results as bounds. The divergence is convex in both
-probabilities, and 0 where they are equal. So the bounds of the divergence are its values at ends of
-the intervals, except that the lower bound is 0 if the intervals overlap.
+The probabilities p₀ and p₁ are given as intervals, and results as bounds. The divergence is convex
+in both probabilities, and 0 where they are equal. So the bounds of the divergence are its values at
+ends of the intervals, except that the lower bound is 0 if the intervals overlap.
 """
 
 from collections.abc import Callable

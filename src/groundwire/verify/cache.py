@@ -1,4 +1,4 @@
-"""Caches the answers of endpoints in this process, so that the same call is not made twice."""
+"""Caches the answers of endpoints in this process, so that an equal call need not be made again."""
 
 import hashlib
 import secrets

@@ -80,7 +80,7 @@ class ClaimProbabilities:
 
     @property
     def bits(self) -> dict[str, float]:
-        """Id of a cited span → bits it adds to the other cited spans; negative if it adds doubt."""
+        """Id of a cited span → bits that the span adds to the other cited spans; can be below 0."""
         cited = self.cited
         if cited is None:
             return {}
@@ -100,11 +100,11 @@ class CitationFinding(JsonRecord):
         status: Status of the claim's citations.
         cites: Ids of the spans that the claim cites.
         fabricated: Ids that name no span, as written.
-        supported_by: Ids of the spans that the claim rests on: the cited spans that it needs, the
-            span that it should have cited, or both. Empty if no such span was found.
+        supported_by: Ids of the spans that the claim rests on: cited spans, an uncited span that it
+            should have cited, or both. Empty if none was found.
         decorative: Ids of the cited spans that add nothing.
-        bits: Id of a cited span → bits it adds to the other cited spans, KL(all ‖ without it);
-            negative if the claim is likelier without the span.
+        bits: Id of a cited span → bits that the span adds to the other cited spans, KL(all ‖
+            without it); negative if the claim is likelier without the span.
         unsupported: Words of the claim that its citations do not support. Empty if the
             citations support the claim, if there are none or they could not be checked, or if the
             verifier does not read word by word.

@@ -5,9 +5,10 @@ the claim around it, or else usually to the claim before it.
 
 Citations are ids in square brackets, such as ``[S0]``, ``[1]``, ``[S0, S1]`` and ``[S1-S3]``, and
 the other brackets that :mod:`groundwire.verify.brackets` finds. Round brackets are a citation if
-they have only ids of spans, such as ``(S1)``, or ids like another that the answer cites, such as
-``(S9)`` beside ``[S1]``. East Asian brackets, 【】 and ［］, are read as square brackets. If the
-caller passes a regular expression with a group ``id``, only its matches are citations.
+they have only ids of spans, such as ``(S1)``, or ids with the same letters as an id that the answer
+cites: ``(S9)`` if the answer cites ``[S1]``. East Asian brackets, 【】 and ［］, are read as square
+brackets. If the caller passes a regular expression with a group ``id``, only its matches are
+citations.
 """
 
 import re
@@ -235,9 +236,10 @@ def _read(answer: str, known: frozenset[str], settings: Verify) -> tuple[str, li
     """Divide an answer into pieces (sentences or lines) that have words, each with its citations.
 
     Returns:
-        The answer, with square brackets in place of East Asian ones and spaces in place of lines
-        such as ``[S1]: https://...``; and the pieces. Replacements keep the length, so the offsets
-        of the pieces are valid in ``answer`` too.
+        The answer, with spaces in place of lines that give the web address of a span, and with
+        square brackets in place of East Asian ones unless a regular expression for citations is
+        set; and the pieces. Replacements keep the length, so the offsets of the pieces are valid in
+        ``answer`` too.
     """
     own = answer if settings.citation_regex else answer.translate(_AS_BRACKETS)
     read = _without_definitions(own, known)
@@ -273,10 +275,11 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _assigned(pieces: list[_Piece], marks: Iterable[Citation], text: str) -> list[_Piece]:
-    """Give each citation to the piece (sentence or line) with it, or else to the piece before it.
+    """Give each citation to the piece (sentence or line) around it, or else to the piece before.
 
-    A citation belongs to the piece after it if no piece is before it, or if it opens the line in
-    which that piece begins. Pieces are extended to include their citations.
+    A citation between two pieces belongs to the second piece if the citation opens the line in
+    which this piece begins. A citation before all pieces belongs to the first piece. Pieces are
+    extended to include their citations.
     """
     at = 0
     for mark in marks:
@@ -300,9 +303,9 @@ def _assigned(pieces: list[_Piece], marks: Iterable[Citation], text: str) -> lis
 
 
 def _with_text(pieces: Iterable[_Piece]) -> list[_Piece]:
-    """Drop pieces (sentences or lines) without words; their citations go to the piece before.
+    """Drop pieces (sentences or lines) without words; give their citations to the piece before.
 
-    If no piece is before, the citations go to the next piece with words.
+    If no piece is before, the next piece with words gets the citations.
     """
     kept: list[_Piece] = []
     waiting: list[Citation] = []

@@ -1,7 +1,8 @@
 """Calls endpoints over HTTP with OpenAI's official client, and limits the time and size of replies.
 
 The official client's timeout is for one read, so an endpoint that sends a byte now and then could
-keep its caller waiting without end. Here, the whole reply to each try has a deadline too.
+keep its caller waiting without end. Here, each try has a deadline too, which is checked whenever a
+part of the reply's body arrives.
 """
 
 import re
@@ -30,7 +31,7 @@ NO_LOGPROBS = (
 
 
 class ChatClient:
-    """Calls one endpoint, and follows no redirects. Threads may share it."""
+    """A client for one endpoint, which follows no redirects. Threads may share a client."""
 
     def __init__(
         self,
@@ -174,8 +175,8 @@ def _bounded(timeout_s: float, scope: Scope, **options: Any) -> Any:  # noqa: AN
 def call_failure(error: Exception, who: str) -> NotVerifiedError:
     """Return the error that reports show for an exception of the official client.
 
-    The error quotes only single words of the reply, such as an error code: longer texts may contain
-    the key or the evidence. ``who`` is ``endpoint`` or ``service``.
+    Of the reply, the error shows only the status and single words, such as an error code: longer
+    texts may contain the key or the evidence. ``who`` is ``endpoint`` or ``service``.
     """
     import openai
 
@@ -219,7 +220,7 @@ def _status_failure(status: int, body: object, who: str) -> NotVerifiedError:
 
 
 def is_word(value: object) -> bool:
-    """Return whether a value is a single word, such as "length", which error messages may show."""
+    """Return whether a value is one short lower-case word, which error messages may show."""
     return isinstance(value, str) and re.fullmatch("[a-z_]{1,40}", value) is not None
 
 

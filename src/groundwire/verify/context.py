@@ -1,4 +1,4 @@
-"""Makes the two questions about a claim: with its evidence, and without the spans that it cites.
+"""Makes the two questions about a claim: with its evidence, and with evidence taken away.
 
 A span is a passage of the evidence with an id.
 """

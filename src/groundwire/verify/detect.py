@@ -1,6 +1,6 @@
-"""``detect_hallucination`` and ``audit_trace_budget``, which verify texts by their citations.
+"""``detect_hallucination`` and ``audit_trace_budget``, which verify answers and traces.
 
-The evidence is a list of spans, which are passages with ids. If an agent passes arguments that
+Evidence is a list of spans, which are passages with ids. If an agent passes arguments that
 cannot be used, or a verifier fails, the report says so and is flagged. Errors are raised for
 mistakes in the calling program, and for a missing extra.
 """
@@ -22,10 +22,10 @@ class TraceArguments(TypedDict, total=False):
     Attributes:
         verifier_model: Model that an endpoint or a service is asked for; ``local`` has its own.
         default_target: Probability that a claim must reach, above 0 and below 1.
-        require_citations: Whether a claim without citations is flagged.
+        require_citations: If true, every claim without citations is flagged.
         context_mode: Spans (passages of evidence) that a claim is read with: ``cited``, ``all``, or
             ``auto`` (the cited spans, or all if the claim cites nothing).
-        timeout_s: Seconds for one call to an endpoint or a service.
+        timeout_s: Seconds for one try of a call to an endpoint or a service.
         verifier: ``local`` (a model on this machine), ``openai`` (an endpoint with logprobs),
             ``service``, or an object that is a verifier.
         rule: ``signed``: a claim must reach the target with its evidence, and not without. ``kl``:
@@ -38,7 +38,8 @@ class TraceArguments(TypedDict, total=False):
             evidence must cause for the claim to pass by the rule ``signed``.
         temperature: Sampling temperature at an endpoint, 0 to 2.
         top_logprobs: Number of likeliest tokens that an endpoint is asked for, 1 to 20.
-        max_concurrency: Limit on the calls to an endpoint at the same time, 1 to 64.
+        max_concurrency: Limit on the calls of this verification to an endpoint at the same time, 1
+            to 64.
         use_cache: Whether answers of an endpoint at temperature 0 are cached in this process.
         group_claims: Whether claims with the same evidence share a call.
         max_group_size: Limit on the claims in a shared call, 1 to 64.
@@ -94,11 +95,12 @@ class AnswerArguments(TraceArguments, total=False):
 def detect_hallucination(
     answer: str, spans: Sequence[Mapping[str, Any]], **arguments: Unpack[AnswerArguments]
 ) -> VerificationReport:
-    """Verify each claim of an answer: does the evidence support it, and is the evidence needed?
+    """Verify the claims of an answer: does the evidence support them, and is the evidence needed?
 
     The posterior is the probability that the verifier gives a claim with its evidence. The prior is
-    that without the cited evidence, or without any evidence if the claim cites none. By the rule
-    ``signed``, a claim passes only if the posterior reaches the target and the prior does not.
+    the probability without the cited evidence, or without any evidence if the claim cites none. By
+    the rule ``signed``, a claim passes only if the posterior reaches the target and the prior does
+    not.
     See ``docs/verify.md`` for how to read the report.
 
     Args:
@@ -138,8 +140,8 @@ def audit_trace_budget(
         arguments: See :class:`TraceArguments`.
 
     Returns:
-        The report, whose summary counts ``steps_scored`` and ``flagged_steps``. Without spans, the
-        report is flagged. With spans but without steps, the report is not flagged.
+        The report, whose summary counts ``steps_scored`` and ``flagged_steps``. Missing spans flag
+        the report; missing steps alone do not.
 
     Raises:
         SettingError, MissingExtraError, TypeError: For the same reasons as in

@@ -12,7 +12,7 @@ from groundwire.verify.logprobs import TokenPosition
 from groundwire.verify.prompts import Prompt
 from groundwire.verify.verifier import FailureKind
 
-#: Base URL of the official client's default endpoint.
+#: Base URL of OpenAI's own endpoint, the default of the verifier ``openai``.
 OPENAI_URL = "https://api.openai.com/v1"
 
 #: Limit on the retries of a call by the verifier ``openai``, for instance after status 429 or 5xx.

@@ -1,8 +1,8 @@
-"""The error that verifications raise."""
+"""The error for a verification that failed."""
 
 
 class NotVerifiedError(ValueError):
-    """Raised if a verification cannot take place, or a verifier's response cannot be used.
+    """Raised if a verification cannot take place, or a verifier gives no usable answer.
 
     Reports show type and message, which quote no claim, evidence or key.
 

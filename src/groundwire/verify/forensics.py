@@ -1,10 +1,11 @@
 """Checks the citations of claims: which spans support a claim, and which cited spans add nothing.
 
 A span is a passage of the evidence with an id. A verifier reads a claim with all its cited spans,
-without each of them, and with each of them alone. If the claim has no citations or an unknown id,
-the verifier then reads it with each uncited span alone. Otherwise, if the cited spans do not
-support the claim, the verifier reads it with each uncited span, both alone and together with the
-cited spans. :mod:`groundwire.verify.citations` decides by the verifier's answers.
+with all but one of them, and with each of them alone. If the claim has no citations or an unknown
+id, the verifier then reads the claim with each uncited span alone. Otherwise, if the verifier does
+not find that the cited spans support the claim, the verifier reads the claim with each uncited
+span, both alone and together with the cited spans. :mod:`groundwire.verify.citations` decides by
+the verifier's answers.
 """
 
 from collections import Counter
@@ -80,7 +81,7 @@ def read_citations(
 
 
 class CitationCase:
-    """One claim, and the verifier's answer about it for each set of spans."""
+    """One claim, and the verifier's answers about the claim with different sets of spans."""
 
     def __init__(self, claim: VerifiableClaim, spans: Mapping[str, EvidenceText]) -> None:
         self.claim, self.spans, self.cites = claim, spans, frozenset(claim.cites)
@@ -90,7 +91,7 @@ class CitationCase:
     def first(self) -> list[frozenset[str]]:
         """Return the sets of cited spans to ask about first.
 
-        These are all cited spans together, the cited spans without each one, and each one alone.
+        These are all cited spans together, all but one of them, and each of them alone.
         """
         cites = self.claim.cites
         if not cites:
@@ -118,7 +119,7 @@ class CitationCase:
         return ClaimQuestion(claim=self.claim.text, evidence=evidence)
 
     def readings(self) -> citations.ClaimProbabilities:
-        """Return the verifier's P(YES), the probability of support, for each set of spans."""
+        """Return the probabilities in the verifier's answers, for :func:`.citations.classify`."""
         cites, cited = self.cites, self.answers.get(self.cites)
         return citations.ClaimProbabilities(
             cited=self._yes(cites),
@@ -159,7 +160,7 @@ class CitationCase:
         return answer.yes.low if isinstance(answer, Readout) else None
 
 
-#: Statuses of findings that list no unsupported words.
+#: Statuses with which a finding lists no unsupported words, even if the verifier doubts some.
 _SOUND = frozenset({CitationStatus.SUPPORTED, CitationStatus.DECORATIVE, CitationStatus.UNCITED})
 
 

@@ -22,7 +22,7 @@ _MAX_HEADING_WORDS = 10
 
 
 class NonEvidence(StrEnum):
-    """The kinds of sentences that are not evidence."""
+    """The kinds of text that is not evidence."""
 
     QUESTION = "QUESTION"
     INSTRUCTION = "INSTRUCTION"
@@ -53,7 +53,7 @@ class _Piece(NamedTuple):
     kind: NonEvidence | None
 
 
-# This also matches statements such as "Q3: Revenue rose"; _is_asked_after sorts these out.
+# This also matches statements such as "Q3: Revenue rose"; ``_is_asked_after`` excludes these.
 _PREFIXED = re.compile(
     r"(?P<name>question|q|prompt|task)\s*(?P<number>\d{0,3})\s*[:.)](?!\w)\s*(?P<rest>.*)", re.I
 )
@@ -72,7 +72,7 @@ _AUXILIARY = (
     r"(?:is|are|was|were|am|do|does|did|has|have|had|can|could|should|would|will|may|might|must)"
     r"(?:n['’]t)?"
 )
-# A question without a question mark: a short sentence with the word order of a question.
+# Matches a sentence with the word order of a question, even without a question mark.
 _ASKED = re.compile(
     rf"(?:(?:who|whom|whose|what|when|where|why|how(?:\s+(?:many|much|long|far|old|often|tall))?)"
     rf"\s+(?:\w+\s+)?)?{_AUXILIARY}\s+{_SUBJECT}\b[^.!,;:]*",
@@ -181,8 +181,8 @@ def _shown(piece: _Piece) -> str:
 def _pieces(line: str, *, after: NonEvidence | None) -> Iterator[_Piece]:
     """Divide a line into sentences with their kinds; a piece ends where the next sentence begins.
 
-    A whole line that is not evidence, such as a heading, is a single piece. ``after`` is the
-    kind of the piece before the line.
+    A line that has a kind as a whole, such as a heading, is a single piece. ``after`` is the kind
+    of the piece before the line.
     """
     if (kind := _kind_of_line(line, after=after)) is not None:
         yield _Piece(line, kind)
@@ -202,7 +202,8 @@ def _kind_of_line(line: str, *, after: NonEvidence | None) -> NonEvidence | None
             return NonEvidence.QUESTION
         is_title = n_words <= _MAX_HEADING_WORDS + 1 and not title.endswith((".", "!"))
         return NonEvidence.HEADING if is_title else None
-    # Options follow a question or an instruction; elsewhere "a)" begins an ordinary list item.
+    # Options follow a question, an instruction or another option. Elsewhere, "a)" begins an
+    # ordinary list item.
     follows = after in (NonEvidence.QUESTION, NonEvidence.INSTRUCTION, NonEvidence.OPTION)
     if follows and (_OPTION.match(bare) or _OPTIONS.match(bare)):
         return NonEvidence.OPTION

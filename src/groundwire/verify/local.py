@@ -1,19 +1,19 @@
-"""The default verifier: an installed reader, on this machine. Equal questions have equal answers.
+"""The default verifier: a reader on this machine. Equal questions have equal answers.
 
 A reader is a model that judges a claim together with passages of its evidence. Here, it reads a
 claim as in a detection, but with the given texts of evidence alone: without a question and without
-earlier sentences. The texts are cut into passages. The reader reads those that match the claim
-best, and in a second look the next ones, if there are any.
+earlier sentences. The texts are cut into passages. The reader reads the claim with the passages
+that match best, and perhaps a second time with the next ones.
 
 *With evidence*, P(YES) is calibrated for answers with few unsupported claims. *Without evidence*,
-the claim is read alone. The model does not know the world, so P(YES) then does not show whether the
-claim is true, but how much it needs evidence: it is near 0 for "It was built in 1950", and higher
-for "Here is a summary".
+the claim is read alone, and P(YES) is at most 0.5. The model does not know the world, so P(YES)
+then does not show whether the claim is true. P(YES) is near 0 for a claim that needs evidence, such
+as "It was built in 1950".
 
-The model may overlook a "not", so rules read the claim as well (:mod:`.detection.rules`). If a rule
-finds a conflict with the evidence, the answer is NO; the conflicts of some rules count only if the
-model doubts the same words. If a line of the evidence states the claim word for word and no
-conflict counts, P(YES) is high.
+The model may overlook a "not", so rules look for conflicts of the claim with the evidence
+(:mod:`groundwire.detection.rules`). Some conflicts count only if the model doubts the same words.
+If a conflict counts, the answer is NO. Otherwise, if a line of the evidence states the claim word
+for word, P(YES) is high.
 """
 
 from collections import deque
@@ -43,7 +43,7 @@ from groundwire.verify.interval import ProbabilityInterval
 from groundwire.verify.measured import ClaimMap, Measured
 from groundwire.verify.verifier import ANYONE, ClaimQuestion, DoubtedWords, Judged, Scope, Verdict
 
-# Names of model files. A `ClaimMap` is fitted on the scores of the first of these that a model has.
+# Names of model files. A ``ClaimMap`` is fitted on the scores of the first file that a model has.
 _GRAPHS = (CROSS_GRAPH, "reader.onnx")
 #: Limit on the claims that a verification queues at a time. Detections use the same threads, and
 #: should not wait behind a long queue.
@@ -67,8 +67,8 @@ class Looked:
         claim: The text of the claim.
         scores: The scores of the reader, uncalibrated.
         measured: The measures of these scores from which :class:`.ClaimMap` computes P(YES).
-        judged: The scores as in a detection: calibrated, with the conflicts that make the answer
-            NO.
+        judged: The scores with calibrated probabilities of the words, changed by the rules. The
+            conflicts are those that make the answer NO.
     """
 
     claim: str
@@ -83,7 +83,7 @@ class Looked:
 
 
 def ruled(yes: float, *, is_denied: bool, is_line: bool) -> float:
-    """Correct P(YES) of a claim by rules; ``yes`` is P(YES) by the :class:`.ClaimMap` alone.
+    """Correct P(YES) of a claim by rules; ``yes`` is P(YES) before the rules.
 
     ``is_denied``: the claim has a conflict that makes the answer NO. ``is_line``: a line of the
     evidence states the claim word for word.
@@ -122,10 +122,10 @@ class LocalVerifier:
                 variable ``GROUNDWIRE_READER`` names another; ``"reader-small"``, ``"reader-base"``,
                 or the folder of a reader.
             threads: CPU threads; by default one for each processor this process may use.
-            cache_mb: Size of all caches together, in megabytes of 1,000,000 bytes.
+            cache_mb: Limit on the size of all caches together, in megabytes of 1,000,000 bytes.
 
         Raises:
-            ModelError: If the model is no reader, or has no usable map from its scores to
+            ModelError: If the model is no usable reader, or has no usable map from its scores to
                 probabilities (:class:`.ClaimMap`).
             CorruptModelError: If a file is missing, or does not have the hash in its manifest.
             SettingError: If a setting is outside its range.
@@ -139,7 +139,8 @@ class LocalVerifier:
 
         Args:
             detector: The detector with the reader.
-            model: The model that the detector was loaded from; ``None`` for an installed reader.
+            model: The model that the detector was loaded from; ``None`` for the default reader or
+                ``reader-small``.
 
         Raises:
             ModelError: If the detector has no reader, its reader is not that of ``model``, or the
@@ -162,7 +163,7 @@ class LocalVerifier:
         return cls(reader, _map_of(manifest))
 
     def within(self, scope: Scope) -> Self:
-        """Return a verifier with the same model, for another tenant and another caller."""
+        """Return a verifier with the same model, for the tenant and the caller of ``scope``."""
         return type(self)(self._reader, self.claim_map, scope=scope)
 
     @property
@@ -172,7 +173,7 @@ class LocalVerifier:
 
     @property
     def work(self) -> dict[str, int]:
-        """Numbers of texts, claims and word pieces that the reader has read so far."""
+        """Counts of what the reader has read so far, by name."""
         return self._reader.work
 
     def claims_nothing(self, text: str) -> bool:
@@ -198,7 +199,7 @@ class LocalVerifier:
         """Read a claim with texts of evidence; return a reason if the claim cannot be read.
 
         The reason is ``language`` if the model can read no line of the evidence, or not every word
-        of the claim; it is ``detector_failed`` if the model failed.
+        of the claim; it is ``detector_failed`` if an error occurred.
         """
         sources = [
             Source(id=str(i), text=text) for i, text in enumerate(texts) if ALNUM.search(text)
@@ -237,8 +238,8 @@ class LocalVerifier:
         """
         yes = self.claim_map.probability(looked.measured)
         # Without evidence, the reader scores a text that claims nothing, such as a heading, as
-        # supported. This does not mean that the reader knew a fact beforehand, so the claim
-        # must not be flagged as one that is believed without its evidence (``prior_leak``).
+        # supported. This does not mean that the reader knew a fact beforehand. But with P(YES) at
+        # or above the target, the claim would be flagged as known beforehand (``prior_leak``).
         yes = min(yes, 0.5) if looked.measured.is_bare else yes
         return ruled(yes, is_denied=bool(looked.conflicts), is_line=looked.scores.is_line)
 

@@ -24,10 +24,10 @@ class TokenPosition(TopToken):
 def read_answers(text: str, positions: Sequence[TokenPosition], n: int) -> tuple[Readout, ...]:
     """Read the answers about ``n`` claims from a reply.
 
-    The answer about a single claim is the first token that is not white space. A reply about
-    several claims must have exactly ``n`` verdicts, each alone on its line and one token long:
-    in any other reply, a claim could get the verdict of its neighbour. ``positions`` are the tokens
-    of the reply, at least one.
+    The answer about a single claim is the first token that is not white space, or else the first
+    token. A reply about several claims must have exactly ``n`` verdicts, each alone on its line and
+    one token long: in any other reply, a claim could get the verdict of its neighbour.
+    ``positions`` are the tokens of the reply, at least one.
 
     Raises:
         NotVerifiedError: If a reply about several claims does not have one verdict for each.

@@ -1,7 +1,8 @@
 """Measures of a claim that a reader has read, and the fitted map from them to P(supported).
 
-The reader's sentence output judges the claim as a whole, and its word outputs judge each word. Both
-together judge better than one alone.
+A reader is a model that judges a claim together with passages of its evidence. The reader's
+sentence output judges the claim as a whole, and its word outputs judge each word. Together, these
+outputs judge better than one of them alone.
 """
 
 import json
@@ -66,7 +67,7 @@ class ClaimMap(BaseModel):
         weights: Weights of ``whole``, ``words`` and ``unsupported``.
         offset: Offset for claims that were read with evidence.
         bare_offset: Offset for claims that were read without evidence.
-        provenance: Data that the map was fitted on, the method, and its quality.
+        provenance: How the map was fitted, on how many claims, and its scores.
     """
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
@@ -102,7 +103,7 @@ class ClaimMap(BaseModel):
         return cls(**stored.model_dump(exclude={"graph"}))
 
     def write(self, folder: Path, *, graph: str) -> None:
-        """Write the map into a model folder; ``graph`` is the hash of the model file it is for."""
+        """Write the map to a model folder; ``graph`` is the model's :func:`.local.graph_hash`."""
         text = json.dumps({"graph": graph, **self.model_dump()}, indent=2)
         (folder / FILE_NAME).write_text(text + "\n", "utf-8")
 

@@ -1,4 +1,4 @@
-"""The verifier ``openai``: it asks an endpoint with chat completions and logprobs for Y, N or U.
+"""The verifier ``openai``: it asks an endpoint with chat completions and logprobs for verdicts.
 
 Claims and evidence are sent to the endpoint, so a key in the environment alone never selects this
 verifier.
@@ -22,7 +22,7 @@ from groundwire.verify.verifier import ClaimQuestion, FailureKind, Judged, Verif
 
 @dataclass(slots=True, eq=False)
 class OpenAIVerifier:
-    """Asks an endpoint about claims: equal questions once, claims with equal evidence together.
+    """Verifier that asks an endpoint: equal questions once, claims with equal evidence together.
 
     If the endpoint refuses a call about several claims, or its answer cannot be read, each of these
     claims is asked about alone. Settings limit how many claims share a call and how long its

@@ -1,8 +1,8 @@
-"""Prompts of the verifier ``openai``: strict entailment, with claim and evidence as quoted data.
+"""Prompts of the verifier ``openai``, with claim and evidence as quoted data.
 
 Claim and evidence are untrusted. The prompt has them as JSON strings, after the rules. Quotes, line
 breaks, control characters and angle brackets are escaped, so that no text can end its string, begin
-a new line, or spell a control token such as ``<|im_end|>``.
+a new line, or spell a control token in angle brackets, such as ``<|im_end|>``.
 """
 
 import json
@@ -36,7 +36,8 @@ class Prompt:
     """The prompt of one call.
 
     Attributes:
-        user: User message: evidence and claims. The system message has the rules.
+        user: User message: evidence, claims and the form of the answer. The system message has the
+            rules.
         n: Number of claims.
     """
 
@@ -45,7 +46,7 @@ class Prompt:
 
     @property
     def text(self) -> str:
-        """The whole prompt, as a report shows it."""
+        """The whole prompt as one text, for reports."""
         return f"{_RULES}\n\n{self.user}"
 
     @property

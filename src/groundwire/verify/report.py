@@ -151,7 +151,7 @@ class VerificationReport:
         setup: Settings and verifier.
         details: One report for each claim that was scored, in the order of the claims.
         unscored: Claims beyond ``max_claims``; any of them flags the report.
-        has_unscored: Whether a service left out claims.
+        has_unscored: Whether a service left out claims, or seems to have done so.
         n_lost: Number of claims that should have been scored and have no report.
         lost: Failures of the verifier about claims that have no report.
         citations: Findings about the citations, which never flag the report; ``None`` if the call
@@ -177,7 +177,7 @@ class VerificationReport:
 
     @property
     def truncated(self) -> bool:
-        """Whether claims were left out: beyond ``max_claims``, or by a service."""
+        """Whether claims were left out: beyond ``max_claims``, or (perhaps) by a service."""
         return bool(self.unscored) or self.has_unscored
 
     @property
@@ -190,7 +190,7 @@ class VerificationReport:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """The report in numbers, with its settings, as JSON data."""
+        """Numbers and main settings of the report, as JSON data."""
         setup, settings = self.setup, self.setup.settings
         flagged = [each.claim.idx for each in self.details if each.flagged]
         return {

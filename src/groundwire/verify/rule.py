@@ -1,10 +1,10 @@
-"""Decides the status of each claim by the verifier's answers.
+"""Decides the status of a claim by the verifier's answers.
 
 By the rule ``signed`` (default), a claim passes if the verifier believes the claim with its
 evidence, and not without the evidence: P(yes) with the evidence reaches the target, the verifier
 does not say no, P(yes) without the evidence stays below the target, and the evidence raises the
-log-odds enough. The rule ``kl`` only compares amounts of information. These have no sign, so a
-claim that its evidence contradicts can pass.
+log-odds enough. The rule ``kl`` compares amounts of information. These have no sign, so a claim
+that its evidence contradicts can pass.
 """
 
 from dataclasses import dataclass
@@ -36,8 +36,8 @@ class ClaimStatus(StrEnum):
     NOT_ENTAILED = "not_entailed"
     PRIOR_LEAK = "prior_leak"
     INSUFFICIENT_EVIDENCE_GAIN = "insufficient_evidence_gain"
-    # By the rule ``kl``, the evidence provides too little information, or perhaps none; or a
-    # service flags the claim without a status that can be used.
+    # By the rule ``kl``, the evidence provides too little information, or perhaps none. Claims in a
+    # service's report can have this status too.
     UNDER_BUDGET = "under_budget"
     PASSED = "passed"
 
@@ -145,7 +145,7 @@ def after_posterior(
 ) -> ClaimDecision | None:
     """Return the decision on a claim by the posterior, the verifier's answer with the evidence.
 
-    Return ``None`` if the verifier has to answer without the evidence too.
+    Return ``None`` if the decision also needs the verifier's answer without the evidence.
     """
     if isinstance(posterior, VerifierFailure):
         return ClaimDecision(ClaimStatus.VERIFIER_ERROR, (Why.POSTERIOR_ERROR,))

@@ -1,4 +1,4 @@
-"""Runs one verification, from its arguments to its report, by joining the stages."""
+"""Runs one verification, from its arguments to its report."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -97,7 +97,7 @@ def run(
 
 
 def _without_remarks(job: _Job, judge: Verifier) -> tuple[_Job, tuple[tuple[AsideKind, str], ...]]:
-    """Turn claims of an answer into asides if the verifier finds that they claim nothing.
+    """Turn claims into asides (not verified) if the verifier finds that they claim nothing.
 
     Claims beyond ``max_claims``, and claims that cite an unknown id, are left as they are.
 

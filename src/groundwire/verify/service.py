@@ -3,7 +3,7 @@
 The calls are ``POST {url}/detect_hallucination`` and ``/audit_trace_budget``, with the key as a
 bearer token and spans (passages of evidence) as ``{"id", "text"}``. Plain HTTP is refused except to
 this machine and to ``plain_http_host``, and no redirect is followed. A claim is flagged if the
-service flags it, or if any value in the report speaks against a pass.
+service flags it, or if a value in the report, such as an error, speaks against a pass.
 """
 
 from collections.abc import Mapping, Sequence
@@ -119,7 +119,7 @@ def ask_service(
 
     Raises:
         NotVerifiedError: If the service has no usable URL or key, the call fails, or the response
-            is not a report about these claims.
+            is not a usable report.
         MissingExtraError: If the official client is not installed.
     """
     settings = setup.settings

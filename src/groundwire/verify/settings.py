@@ -20,8 +20,8 @@ DEFAULT_MODEL = "gpt-4o-mini"
 #: Argument → setting, where the names differ.
 RENAMED = {"verifier_model": "model", "default_target": "target"}
 
-#: Settings that the calling program chooses; an invalid value raises a SettingError. Agents may
-#: choose the other settings; if a value is invalid, the report says so.
+#: Settings that the calling program chooses; an invalid value raises a ``SettingError``. If another
+#: setting has an invalid value, the report says so, because an agent may have chosen the value.
 OF_THE_PROGRAM = frozenset({"max_group_size", "max_group_prompt_chars", "rule", "verifier"})
 
 
@@ -29,7 +29,7 @@ def read_settings(arguments: Mapping[str, Any]) -> Verify:
     """Read settings from the arguments of a call.
 
     Raises:
-        NotVerifiedError: If a setting that agents may choose has an invalid value.
+        NotVerifiedError: If a setting outside ``OF_THE_PROGRAM`` has an invalid value.
         SettingError: If a setting in ``OF_THE_PROGRAM`` has an invalid value.
     """
     values = {RENAMED.get(name, name): value for name, value in arguments.items()}
@@ -40,6 +40,8 @@ def read_settings(arguments: Mapping[str, Any]) -> Verify:
 
 def arguments_of(settings: Verify) -> dict[str, Any]:
     """Return the arguments of :func:`groundwire.detect_hallucination` that give these settings.
+
+    Without a model in the settings, ``verifier_model`` is ``DEFAULT_MODEL``.
 
     >>> arguments_of(Verify(target=0.9))["default_target"]
     0.9

@@ -22,8 +22,8 @@ def read_spans(spans: object) -> tuple[Source, ...]:
     ['S0', 's2']
 
     Raises:
-        NotVerifiedError: If there are no spans (``no_spans``); or if a span has no text or an
-            invalid id, or two spans have the same id (``malformed_spans``).
+        NotVerifiedError: If there are no spans (``no_spans``), or they cannot be used, for instance
+            because two spans have the same id (``malformed_spans``).
     """
     try:
         listed = [] if spans is None else list(as_list(spans))

@@ -40,10 +40,10 @@ class AnswerSubject:
     is_limited: ClassVar[bool] = True
 
     def read(self, spans: Sequence[Source], settings: Verify) -> ReadAnswer:
-        """Divide the answer into claims and asides.
+        """Divide the answer into claims and asides, which are parts that claim nothing.
 
         Raises:
-            NotVerifiedError: If the answer is not a text or claims nothing, or if
+            NotVerifiedError: If the answer is not valid text or claims nothing, or if
                 ``citation_regex`` cannot be used.
         """
         try:
@@ -80,7 +80,7 @@ class TraceSubject:
         """Read the steps of the trace as claims, sorted by ``idx``.
 
         A step without ``idx`` is numbered by its position, from 0. A step cites the spans (passages
-        of evidence) whose ids are in its ``cites`` or in its text.
+        of evidence) in its ``cites``, and those in citations in its text.
 
         Raises:
             NotVerifiedError: If the steps are not a list, one cannot be read, two have the same

@@ -34,7 +34,7 @@ _AROUND = " \t\r\n.,;:!?\"'`*()[]{}<>_-\u2581\u0120\u010a"  # the last 3 are whi
 def verdict_of(text: str) -> Verdict | None:
     """Return the verdict that a word or token spells; ``None`` if it spells none.
 
-    Capitals, and spaces and punctuation around the word, are ignored.
+    Upper and lower case are equal. Spaces and punctuation around the word are ignored.
 
     >>> verdict_of(" yes."), verdict_of("Unknown"), verdict_of("Yet")
     (<Verdict.YES: 'YES'>, <Verdict.UNSURE: 'UNSURE'>, None)
@@ -84,7 +84,7 @@ class CallCost:
         completion_tokens: Tokens written.
         is_cached: Whether the answer came from the cache, or from an equal question.
         is_grouped: Whether the answer came from a call about several claims.
-        fell_back: Whether a shared call failed, so that a call for this claim alone was made.
+        fell_back: Whether a shared call failed, so that the claim was asked about alone.
     """
 
     calls: float = 0.0
@@ -144,7 +144,7 @@ class Readout:
         yes: P(the evidence states or implies the claim).
         no: P(the evidence contradicts the claim).
         unsure: P(neither).
-        generated: The verdict, as the verifier wrote it.
+        generated: What the verifier wrote as its verdict.
         topk: The likeliest tokens where the verdict was written, as an endpoint lists them; empty
             if none are listed.
         prompt: The prompt of the question; empty if the verifier has none.
@@ -191,7 +191,7 @@ class VerifierFailure:
 
     Attributes:
         kind: Kind of the failure.
-        error: What happened and what to do, without claim, evidence or key.
+        error: What happened, without claim, evidence or key.
         prompt: The prompt of the question; empty if there is none.
         cost: Calls and tokens that the question took nonetheless.
     """

@@ -114,8 +114,8 @@ def retention_applied(removed: Sequence[Head], *, details_before: datetime | Non
     """Return the event that announces a removal of old records or details.
 
     Args:
-        removed: For each chain that loses records now or lost some earlier, the last of these
-            records; all records before it are removed as well.
+        removed: For each chain that the event names, the last record that is removed; all records
+            of the chain before this record are removed as well.
         details_before: Details of records before this moment are removed; ``None``: details are
             removed only with their records.
     """

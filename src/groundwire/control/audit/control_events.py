@@ -22,8 +22,8 @@ from groundwire.control.tenants.record import (
 )
 from groundwire.control.verdicts import AnswerReview
 
-#: Values of ``actor``: ``COMMAND_LINE`` for changes by a command such as ``groundwire keys``,
-#: ``FIRST_START`` for changes by the first start of a gateway.
+#: Values of ``actor``: ``COMMAND_LINE`` for the work of a command such as ``groundwire keys``,
+#: ``FIRST_START`` for the keys that a gateway makes when it starts.
 COMMAND_LINE, FIRST_START = "command-line", "first-start"
 
 #: Filters of an export whose values are moments; these values are not redacted.
@@ -37,11 +37,11 @@ def account_actor(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlEvents:
-    """Builds the events of one request to the control plane, of a command, or of the first start.
+    """Builds the events of one request to the control plane, a command, or the start of a gateway.
 
     Attributes:
-        actor: Who causes the events: the id of the request's key, the :func:`account_actor` of a
-            signed-in person, :data:`COMMAND_LINE` or :data:`FIRST_START`.
+        actor: Who causes the events, such as the id of the request's key, the
+            :func:`account_actor` of a signed-in person, or :data:`COMMAND_LINE`.
         trace_id: The id of the request; empty without a request.
         redact: Function that redacts a text before an event keeps it.
         configured: The ids of the tenants in the configuration; no event says that one of these is
@@ -193,7 +193,7 @@ def login_failed(address: str, n_times: int, *, trace_id: str) -> AuditEvent:
     """Build the event of failed logins to the admin plane.
 
     ``n_times`` counts the failures since the last event about the address. ``trace_id`` is empty if
-    the event is about several requests.
+    the event is made later than the failures.
     """
     return AuditEvent(
         type=EventType.ADMIN_LOGIN_FAILED,

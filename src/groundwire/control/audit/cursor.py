@@ -5,7 +5,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 from groundwire.errors import InputError
 
-#: Limit on the characters of a cursor that are read; genuine cursors are shorter.
+#: Limit on the characters of a cursor; longer cursors are refused.
 MAX_CHARS = 2000
 
 _LARGEST = 2**63 - 1  # the largest integer that a database can store
@@ -29,7 +29,7 @@ def to_cursor(*place: str | int) -> str:
 
 
 def read_cursor(cursor: str, *types: type[str] | type[int]) -> tuple[str | int, ...]:
-    """Decode the position in a list for which a cursor stands; the cursor is untrusted.
+    """Decode the position in a list that a cursor contains; the cursor is untrusted.
 
     Raises:
         InvalidCursorError: If the text is not the cursor of a position whose values have these

@@ -1,4 +1,4 @@
-"""Builds the detail of an event: all findings about an answer, for people who review the answer.
+"""Builds the detail of an event: the findings about an answer, for people who review the answer.
 
 The schema of details is ``detection/schemas/audit_detail.schema.json``. Offsets are those in the
 original answer and sources, although the texts in the detail may be cut or redacted.
@@ -27,8 +27,8 @@ MAX_ROWS = 1000
 #: Highest number of references to evidence in one claim or span (``MAX_EVIDENCE``), and of
 #: citations in one claim (``MAX_CITATIONS``).
 MAX_EVIDENCE, MAX_CITATIONS = 3, 20
-#: Limit on the total length, in characters, of the texts that a detail keeps in full; further texts
-#: are cut after 100 characters.
+#: Limit on the total length, in characters, of the texts that a detail keeps in full. A text that
+#: would exceed the limit is cut after 100 characters.
 MAX_CHARS = 500_000
 
 #: Keys of :meth:`.RequestContext.to_dict` whose values are copied into the detail unchanged.
@@ -122,7 +122,7 @@ class _Detail:
         return {**given.to_dict(), "text": self._prose(given), **found}
 
     def _prose(self, given: Explanation) -> str | None:
-        """Quote the text of an explanation, which quotes the answer and the evidence.
+        """Quote the text of an explanation; this text itself quotes the answer and the evidence.
 
         If words in the quoted ranges are redacted, the explanation may contain some of these words,
         so only a marker is kept.

@@ -21,7 +21,7 @@ NO_TENANT = "-"
 
 
 class EventType(StrEnum):
-    """The types of events about answers, requests, tenants, keys, accounts and the trail itself.
+    """The types of the events of the audit trail.
 
     The first three types and ``TENANT_METADATA_UPDATED`` have the names that DVARA, another
     gateway, gives them.
@@ -33,7 +33,7 @@ class EventType(StrEnum):
     CHECK_INCOMPLETE = "CHECK_INCOMPLETE"  # the outcome is partial, unverified or unavailable
     ANSWER_SAMPLED = "ANSWER_SAMPLED"  # a checked answer, drawn at random for review
     UNCHECKED_ENDPOINT = "UNCHECKED_ENDPOINT"
-    # A response, or the end of one, was withheld, because its events could not be recorded.
+    # A response or its end was withheld, or a request refused: the events could not be recorded.
     AUDIT_UNAVAILABLE = "AUDIT_UNAVAILABLE"
 
     TENANT_CREATED = "TENANT_CREATED"
@@ -76,13 +76,13 @@ class AuditEvent:
 
     Attributes:
         tenant: The id of the tenant, or :data:`NO_TENANT`.
-        trace_id: The id of the request, as in ``X-Trace-ID``; empty without a request.
+        trace_id: The id of the request, as in ``X-Trace-ID``; empty if the event is not about
+            a single request.
         payload: The facts of the event, as JSON data.
         id: The id of the event, a UUID.
-        timestamp: The moment when the event was made, in UTC.
-        detail: All findings about an answer, as JSON data; ``None`` if the event is about no
-            answer, or if no details are kept. The detail is stored beside the event, and may be
-            removed before the event.
+        timestamp: The moment of the event, in UTC.
+        detail: The findings about an answer, as JSON data; ``None`` if the event does not report
+            the check of an answer, or if no details are kept.
     """
 
     type: EventType

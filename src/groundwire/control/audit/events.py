@@ -1,7 +1,7 @@
 """Builds the events about answers and requests.
 
-The outcome of an answer makes one event, unless the answer is grounded or needed no check, or the
-policy takes no action (``none``). Apart from that, each checked answer, grounded or not, makes
+The outcome of an answer makes one event, unless the outcome is ``grounded`` or ``skipped``, or the
+action is ``none``. Apart from that, each checked answer, grounded or not, makes
 the event ANSWER_SAMPLED with the probability :attr:`.Keeping.sample`.
 """
 
@@ -25,14 +25,15 @@ from groundwire.policy.policy import Action
 
 #: Highest number of entries of each list in an event: claims, spans, edits or JSON Pointers.
 MAX_TEXTS = 1000
-#: Limit on the total length, in characters, of the texts that an event keeps in full; further texts
-#: are cut after 100 characters.
+#: Limit on the total length, in characters, of the claims and spans that an event keeps in full.
+#: The edits of an event have a limit of the same size. A text beyond the limit is cut after 100
+#: characters.
 MAX_CHARS = 200_000
 
 _KEEPING = Keeping()
 _INCOMPLETE = (Outcome.UNAVAILABLE, Outcome.PARTIAL, Outcome.UNVERIFIED)
 
-#: The field that marks events about streamed answers.
+#: The field of the payload that marks events about streamed responses.
 STREAMED: Mapping[str, Any] = MappingProxyType({"source": "streaming_response"})
 _WHOLE: Mapping[str, Any] = MappingProxyType({})
 
@@ -40,7 +41,7 @@ _WHOLE: Mapping[str, Any] = MappingProxyType({})
 class Disposition(StrEnum):
     """The possible ends of a stream whose text is sent only after it was judged."""
 
-    DELIVERED = "delivered"  # all text was sent to the client
+    DELIVERED = "delivered"  # all text was sent to the client, with its edits
     REFUSED = "refused"  # ended by a refusal; the client keeps the text that was released before
     UPSTREAM_ERROR = "upstream_error"  # ended by an error of the upstream, passed on to the client
     CANCELLED = "cancelled"  # the client disconnected
@@ -53,8 +54,9 @@ class StreamSummary:
     Attributes:
         release: The release mode: ``sentence`` or ``deferred``.
         disposition: How the stream ended.
-        delivered_chars: Number of characters of text that the client got, in all choices together.
-        withheld_chars: Number of characters of the upstream's text that the client did not get.
+        delivered_chars: Number of characters of the upstream's text that were sent, in all choices
+            together. Characters that an edit replaced count as sent.
+        withheld_chars: Number of characters of the upstream's text that were not sent.
         code: The code of the refusal; ``None`` if the stream was not refused.
         scan_incomplete: Whether a part of the stream was too large to be judged, or unreadable.
         scan_failed: Whether a check failed, or the gateway failed to process the stream.
@@ -83,9 +85,9 @@ def response_events(
     """Build the events of a response.
 
     Args:
-        answers: All answers of the response. If there are several, each event has the index of its
+        answers: The answers of the response. If there are several, each event has the index of its
             answer as ``choice``.
-        tenant: The tenant of the request.
+        tenant: The id of the tenant of the request.
         trace_id: The id of the request.
         keeping: The settings that say which texts and details are kept.
         model: The model that the client named, already redacted; empty if it named none.
@@ -108,7 +110,7 @@ def response_events(
 
 
 def summary_event(summary: StreamSummary, *, tenant: str, trace_id: str) -> AuditEvent:
-    """Build the last event of a stream, which contains the summary of the stream."""
+    """Build the event with the summary of a stream."""
     optional = ("code", "scan_incomplete", "scan_failed", "truncated")
     counts = {name: each for name, each in asdict(summary).items() if each or name not in optional}
     return _event(EventType.STREAMING_ENFORCEMENT_SUMMARY, tenant, trace_id, {**STREAMED, **counts})
@@ -125,8 +127,8 @@ def unchecked_endpoint_event(
 ) -> AuditEvent:
     """Build the event of a request to an endpoint whose answers are not checked.
 
-    Path and model are redacted, and cut if they are long; ``model`` is ``None`` if the request
-    names no model. ``decision`` is ``mark`` (a header says that the response is not checked) or
+    Path and model are redacted, and cut if they are long; ``model`` is ``None`` if no model
+    is known. ``decision`` is ``mark`` (a header says that the response is not checked) or
     ``refuse``.
     """
     name = Quotes(keeping, max_chars=0).name
@@ -231,7 +233,7 @@ def _edits(
     quotes = Quotes(keeping, max_chars=MAX_CHARS)
     old = quotes.read(detection.answer)
     # The new words may be only a part of something to redact, such as half of an e-mail address,
-    # which would not be recognised alone. So they are quoted from the redacted source.
+    # which would not be recognised alone. So they are quoted from the redacted source, if known.
     sources = {each.id: each.text for each in answer.context.conversation.sources}
     read = cache(quotes.read)
     return tuple(

@@ -10,12 +10,12 @@ from groundwire.pipeline import Checked
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerFindings:
-    """The findings in some answers, in the order of the answers.
+    """The findings in some answers together.
 
     Attributes:
-        spans: The texts of the unsupported spans.
-        n_contradictions: The number of spans that the explainer calls contradicted; ``None`` if the
-            explainer judged no span.
+        spans: The texts of the unsupported spans, in the order of the answers.
+        n_contradictions: The number of contradicted spans among those whose explanation has an
+            ``entailment``; ``None`` if no explanation has one.
         max_severity: The highest severity, 0 to 4; ``None`` if no span is explained.
     """
 

@@ -20,14 +20,14 @@ class FoundRecord:
     """A record of the trail as it was read from the store.
 
     Attributes:
-        event: The event in the record's line, as :meth:`.AuditEvent.to_dict` returns it. If the
-            line lacks a field, the values come from the columns, and the payload is empty.
+        event: The event in the record's line. If the line lacks a field of an event, the values
+            come from the columns, and the payload is empty.
         writer: The id of the record's chain.
         seq: The number of the record in its chain; -1 if the stored value is not an integer.
         mac: The MAC of the record, which is not verified here.
         has_detail: Whether the detail of the record is kept.
-        detail: The detail, all findings about an answer; ``None`` if there is none, it was not
-            asked for, or it cannot be read.
+        detail: The detail (findings about an answer); ``None`` if there is no detail, or it was not
+            asked for, or cannot be read.
         is_readable: Whether the line has all fields of an event.
     """
 

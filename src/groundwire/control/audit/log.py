@@ -26,8 +26,8 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 #: If more characters of details (all findings about an answer) than this wait in the queue, further
-#: events are queued without details, so that details do not fill the memory while the database
-#: cannot be reached.
+#: events are queued without details, so that details do not fill the memory while nothing can
+#: be written.
 MAX_DETAIL_CHARS = 64_000_000
 #: ``MAX_BATCH`` is the highest number of events in one write. No event is added to a write that has
 #: more than ``MAX_BATCH_CHARS`` characters.
@@ -80,9 +80,8 @@ class AuditLog:
             queue_size: The number of waiting events, including those being written, at which the
                 queue is full.
             keeps_details: Whether the details of events (all findings about an answer) are kept.
-            linger_s: Limit in seconds on the time that an event waits for further events, which are
-                then written together with it. An event for which :meth:`settle` waits is written at
-                once.
+            linger_s: Limit in seconds on the time that the log waits for further events before a
+                write. A call of :meth:`settle` ends the wait, and so does a full batch.
             patience_s: Limit in seconds on the time that :meth:`settle` waits for a write.
             backoff_s: The first pause after a failure, and the longest pause, in seconds. The pause
                 doubles with each further failure.
@@ -121,7 +120,7 @@ class AuditLog:
         return self._failing_since is not None or len(self._waiting) >= self._queue_size
 
     async def open(self) -> None:
-        """Begin to take events, and start the task that writes them."""
+        """Begin to take events; with a sink, start the task that writes them."""
         self._is_open = True
         if self._sink is not None:
             self._task = asyncio.create_task(self._run(self._sink), name="audit log")
@@ -142,13 +141,13 @@ class AuditLog:
     async def settle(self, events: Sequence[AuditEvent]) -> bool:
         """Queue events, and wait until they are written. Errors are only logged.
 
-        Callers that wait at the same time share a write. They wait at most ``patience_s`` seconds
-        for the write, counted from the first failure if writing is failing already. But they always
-        wait for room in the queue, since otherwise the queue could grow without limit.
+        Callers that wait at the same time can share a write. They wait at most ``patience_s``
+        seconds for the write, counted from the first failure if writing is failing already. But
+        they always wait for room in the queue, since otherwise the queue could grow without limit.
 
         Returns:
-            Whether the events are written; also true if there is no sink, or no event. If false,
-            the log goes on trying to write the valid events until it is closed.
+            Whether all events are written; also true if there is no sink, or no event. If false, an
+            open log still tries to write the valid events.
         """
         began, n_lost = time.monotonic(), self._n_lost
         self.add(*events)

@@ -1,8 +1,9 @@
 """Refuses to write into an existing audit trail if no key of this process has signed any of it.
 
-Only a gateway without a configured key refuses, see :func:`refuses_foreign`. If the trail is
-verified without this process's key, this process's chain counts as forged. So a wrong key, such as
-that of another user, has to be noticed before anything is written.
+A gateway refuses only without a configured key, see :func:`refuses_foreign`. A command that records
+a change in the store refuses with a configured key, too. If the trail is verified without this
+process's key, this process's chain is reported as foreign. So a wrong key, such as that of another
+user, has to be noticed before anything is written.
 """
 
 from collections.abc import Sequence

@@ -62,7 +62,7 @@ class Keeping:
             text=AuditText(settings.text),
             redaction=Redaction.of(settings.redact),
             keeps_detail=settings.detail_days != 0,
-            # People cannot judge an answer whose texts are cut, so a sample would be useless.
+            # People can judge an answer only if its texts are kept in full.
             sample=settings.sample if keeps_answers else 0.0,
         )
 
@@ -78,7 +78,7 @@ class Quotes:
     def __init__(self, keeping: Keeping, *, max_chars: int) -> None:
         """Prepare to quote texts; ``max_chars`` limits the total length of texts kept whole."""
         self._keeping, self._left = keeping, max_chars
-        # Many claims have the same citations, so each citation is redacted only once.
+        # The cache helps because many claims have the same citations.
         self._apply = lru_cache(maxsize=1024)(keeping.redaction.apply)
 
     def read(self, text: str) -> RedactedText:
@@ -108,7 +108,8 @@ class Quotes:
     def name(self, text: str) -> str:
         """Redact a name, even if only hashes of other texts are kept.
 
-        A long name is cut; NUL and lone surrogates, which no database stores, are replaced.
+        A long name is cut; NUL and lone surrogates, which not every database stores, are
+        replaced.
         """
         return cut(self._apply(text)).encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
@@ -133,6 +134,8 @@ def cut(text: str, max_chars: int = MAX_CHARS) -> str:
 
 def is_cut(kept: str, n_chars: int) -> bool:
     """Return whether a kept text is only the beginning of a text with ``n_chars`` characters.
+
+    A text of 103 characters counts as whole, because its cut form has 103 characters, too.
 
     >>> is_cut(cut("a" * 500), 500), is_cut("It is 330 metres tall.", 22)
     (True, False)

@@ -27,11 +27,11 @@ _ID_CHARS = 36
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """The last record of a chain, now or at an earlier time.
+    """Number and MAC of a record of a chain: mostly the last one, now or at an earlier time.
 
     Attributes:
         writer: The id of the chain.
-        seq: The number of the record.
+        seq: The number of the record, from 1; 0 if the chain has no record yet.
         mac: The MAC of the record.
     """
 
@@ -98,8 +98,8 @@ class Draft:
 class AuditRecord(Head):
     """A signed event of a chain, linked to the record before it.
 
-    ``event_id``, ``moment``, ``tenant``, ``type`` and ``trace_id`` are copies of values in
-    ``line``, so that queries can search for them; long texts are cut in the copies.
+    ``event_id``, ``moment``, ``tenant``, ``type`` and ``trace_id`` are values of ``line`` in a form
+    that databases can store and search for; long texts are cut.
     :mod:`~groundwire.control.audit.chain` says what is signed.
 
     Attributes:
@@ -107,7 +107,7 @@ class AuditRecord(Head):
         seq: The number of the record in the chain, from 1.
         moment: The moment of the event, in microseconds since 1970.
         line: The event as one line of JSON.
-        detail: The detail as JSON; ``None`` if there is none, or it was removed.
+        detail: The detail as JSON; ``None`` if there is none, or it was removed or not read.
         detail_sha256: The SHA-256 of the detail, even of a removed one; ``None`` if there was none.
         previous: The MAC of the record before; :data:`NOTHING` in the first record.
     """
@@ -137,8 +137,8 @@ class AuditRecord(Head):
     def to_line(self) -> bytes:
         """Return the record as one line of a file: the event's fields, ``chain`` and ``detail``.
 
-        The bytes of the event are those that were signed. There is no line break, not even at the
-        end.
+        The event's fields have the same bytes as in ``line``, which is signed. Without a detail,
+        the field ``detail`` is left out. There is no line break, not even at the end.
         """
         chain = {
             "version": VERSION,
@@ -190,7 +190,7 @@ def columns_of(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def storable(text: object, max_chars: int) -> str:
-    """Return a text that can be stored: cut, and with NUL and lone surrogates replaced.
+    """Return a text that can be stored: with NUL and lone surrogates replaced, and cut if long.
 
     So no text that a client sends can keep a record from being stored.
 

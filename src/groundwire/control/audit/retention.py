@@ -1,9 +1,8 @@
-"""Removes expired records and details (all findings about an answer) from the store.
+"""Removes expired records and details (findings about an answer) from the store.
 
-This happens about every hour. A chain of records loses its beginning, never a record between two
-others. Before each removal, a record that announces the removal is added to the trail, so that
-``audit verify`` knows which records may be missing. An interrupted removal is finished by the next
-one.
+This happens about every hour. A chain loses records only at its beginning. Before each removal, a
+record that announces the removal is added to the trail, so that ``audit verify`` knows which
+records and details may be missing. An interrupted removal is finished by the next one.
 """
 
 import asyncio
@@ -54,7 +53,7 @@ class _Removal:
     Attributes:
         conditions: Table and condition of the rows to remove, in order: details before their
             records.
-        announcement: The event that is recorded before anything is removed.
+        announcement: The event that is recorded before any record or detail is removed.
         n_refused: The number of chains that lose no record, because the last of their expired
             records was changed.
         forgotten: Ids of chains whose rows in ``audit_writers`` are removed, since the removal of
@@ -97,8 +96,9 @@ class Retention:
     async def prune(self, now: datetime) -> Counter[str]:
         """Remove the records and details that have expired.
 
-        The stored ends of chains (rows of ``audit_writers``) are removed, too, if all records of
-        the chains were removed before. PostgreSQL's statistics are renewed.
+        The stored end of a chain (row of ``audit_writers``) is removed, too, if an earlier call
+        has announced the removal of all records of the chain. On PostgreSQL, the statistics of the
+        tables are renewed.
 
         Returns:
             Name of the table of records or of details → how many of its rows were removed.
@@ -233,7 +233,8 @@ async def _last_expired(
 async def _remove(store: Store, table: Table, condition: ColumnElement[bool]) -> int:
     """Remove the rows that match a condition, and return their number.
 
-    Each chain loses its oldest rows first, so the trail is valid after each batch.
+    In each chain, the rows with the lowest numbers are removed first. So the trail is valid after
+    each batch.
     """
     key = (table.c.writer, table.c.seq)
     some = select(*key).where(condition).order_by(*key).limit(BATCH)
@@ -255,7 +256,7 @@ def _is_of(columns: Any, writer: str, seq: int) -> ColumnElement[bool]:  # noqa:
 def _days_before(now: datetime, days: float | None) -> datetime | None:
     """Return the moment ``days`` before ``now``, in whole milliseconds; ``None`` for ``None``.
 
-    If that would be before the year 1, return the beginning of the year 1.
+    If the result would be before the year 1, return the beginning of the year 1.
     """
     if days is None:
         return None

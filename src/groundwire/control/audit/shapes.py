@@ -18,7 +18,7 @@ Finder: TypeAlias = Callable[[str], Iterator[Range]]
 
 _TOKEN = "[A-Za-z0-9_-]"
 
-#: Matches private keys, and keys with the prefixes or names of well-known services. A private key
+#: Matches private keys, and keys and tokens in the forms of well-known services. A private key
 #: without an end mark is matched to the end of the text.
 _SECRET = "|".join(
     (
@@ -61,8 +61,7 @@ _IPV4 = r"\b\d{1,3}(?:\.\d{1,3}){3}\b"
 _IPV6 = r"[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,8}(?:\.\d{1,3}){0,3}"
 
 _CARD_DIGITS = range(13, 20)
-#: Codes of countries, each with the number of characters of its account numbers (IBAN), as in
-#: SWIFT's registry.
+#: Codes of countries, each with the number of characters of its account numbers (IBAN).
 _COUNTRIES = """
 AD24 AE23 AL28 AO25 AT20 AZ28 BA20 BE16 BF28 BG22 BH22 BI27 BJ28 BR29 BY28 CF27 CG27 CH21
 CI28 CM27 CR22 CV25 CY28 CZ24 DE22 DJ27 DK18 DO28 DZ26 EE20 EG29 ES24 FI18 FK18 FO18 FR27
@@ -79,8 +78,8 @@ def secrets(text: str) -> Iterator[Range]:
     """Find private keys, keys and tokens of known services, and passwords.
 
     Passwords are found in URLs. Passwords and other secrets are found after a word such as
-    ``password`` or ``Bearer``. Because ordinary text may follow this word, too, a match counts only
-    if it has a digit or ends with "@".
+    ``password`` or ``Bearer``. Ordinary text may follow this word, too. So a match counts only if
+    it has a digit, or ends with "@" as in URLs.
     """
     yield from _found(_SECRET, text)
     for start, end in _found(_NAMED_SECRET, text):
@@ -94,7 +93,11 @@ def emails(text: str) -> Iterator[Range]:
 
 
 def phones(text: str) -> Iterator[Range]:
-    """Find phone numbers with a country code, North American ones, and those that begin with 0."""
+    """Find phone numbers with a country code, North American ones, and those that begin with 0.
+
+    Numbers without a country code are found only if they have separators. Dates are left out, and
+    so are numbers that begin with 0 and have fewer than 9 digits.
+    """
     for start, end in _found(_PHONE, text):
         number = text[start:end]
         stands_alone = not (_digit(text, start - 1) or _digit(text, end))
@@ -170,7 +173,7 @@ class _Fold:
 
 
 def _found(pattern: str, text: str) -> Iterator[Range]:
-    # The patterns have no capturing groups, since RE2 is faster without them.
+    # The patterns must have no capturing groups: RE2 is faster without them.
     for match in compile_pattern(pattern, is_case_sensitive=True).finditer(text):
         yield match.span()
 

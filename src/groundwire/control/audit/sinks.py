@@ -79,7 +79,7 @@ class FileSink:
         """Do nothing: no file is open."""
 
     def _heads(self) -> Sequence[Head]:
-        if not self.path.is_file():  # reading /dev/full never ends
+        if not self.path.is_file():  # a device such as /dev/full has no end
             return ()
         with self.path.open("rb") as file:
             start = max(file.seek(0, os.SEEK_END) - _TAIL_BYTES, 0)

@@ -65,8 +65,8 @@ class Page:
     Attributes:
         events: The events of the page, in the order that was asked for.
         next: The cursor of the next page; ``None`` on the last page.
-        is_cut: Whether the search for a text stopped after :data:`SEARCHED` events before it found
-            more events than fit on the page.
+        is_cut: Whether the search for a text stopped at the limit of :data:`SEARCHED` events. False
+            if the search found more events than fit on the page.
     """
 
     events: tuple[FoundRecord, ...]

@@ -13,7 +13,8 @@ class TrailStatus(StrEnum):
 
     INTACT = "intact"
     TAMPERED = "tampered"
-    UNVERIFIED = "unverified"  # the trail is empty, or no given key has signed any of it
+    # There are records, but no given key has signed any of the trail; or the trail is empty.
+    UNVERIFIED = "unverified"
 
 
 class TamperKind(StrEnum):
@@ -57,7 +58,7 @@ class TrailVerdict:
         chains: The number of chains to which these records belong.
         chains_open: The number of chains without a signed end, for example after a crash.
         findings_total: The number of all findings.
-        findings: The first findings, at most :data:`MAX_FINDINGS`.
+        findings: The findings in detail, at most :data:`MAX_FINDINGS` of them.
         notes: Observations that are not errors.
     """
 

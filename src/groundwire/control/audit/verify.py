@@ -64,7 +64,7 @@ class TrailVerifier:
         self._statements.learn(record)
 
     def feed(self, record: AuditRecord) -> None:
-        """Verify the next record of the trail; each sign of tampering becomes a finding."""
+        """Verify the next record of the trail; signs of tampering become findings."""
         self._n_records += 1
         first = _Chain(last=Head(writer=record.writer, seq=0, mac=""))
         chain = self._chains.setdefault(record.writer, first)

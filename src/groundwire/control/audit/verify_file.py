@@ -11,7 +11,8 @@ from groundwire.control.audit.statements import TELLING
 from groundwire.control.audit.verdict import TamperKind, TrailVerdict
 from groundwire.control.audit.verify import TrailVerifier
 
-#: Limit on the bytes that are read at once. A longer line is read in pieces, which are no records.
+#: Limit on the bytes that are read at once, so that a file without line breaks does not fill the
+#: memory. A longer line is read in parts.
 _MAX_LINE_BYTES = 256_000_000
 
 _PROBLEMS = {TamperKind.UNSIGNED: "no chain", TamperKind.EDITED: "not as a gateway writes it"}
@@ -54,7 +55,10 @@ def verify_files(
 
 
 def read_line(raw: bytes) -> AuditRecord | TamperKind | None:
-    """Return the record in a line, or the kind of tampering; ``None`` if the line is not JSON."""
+    """Return the record in a line, or the kind of tampering.
+
+    If the line cannot be read as JSON, return ``None``.
+    """
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError):

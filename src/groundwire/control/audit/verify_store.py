@@ -42,7 +42,7 @@ async def verify_store(store: Store, keys: Sequence[bytes]) -> TrailVerdict:
 
 
 async def telling(connection: AsyncConnection) -> Sequence[AuditRecord]:
-    """Return all readable records that make statements about the trail itself."""
+    """Return all readable records of the types in :data:`.TELLING`."""
     query = _records().where(audit_records.c.type.in_(TELLING))
     rows = [row async for batch in _batches(connection, query) for row in batch]
     return [record for record in map(AuditRecord.read, rows) if record is not None]
@@ -59,7 +59,7 @@ def _records() -> Select[Any]:
 async def _batches(
     connection: AsyncConnection, query: Select[Any]
 ) -> AsyncIterator[Sequence[RowMapping]]:
-    """Yield the rows of a query in batches, so that they are never all in memory."""
+    """Yield the rows of a query in batches of at most :data:`_BATCH` rows."""
     async with connection.stream(query.execution_options(yield_per=_BATCH)) as found:
         async for batch in found.mappings().partitions():
             yield batch

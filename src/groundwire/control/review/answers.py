@@ -74,7 +74,8 @@ def is_kept_in_full(detail: Mapping[str, Any]) -> bool:
     """Return whether a detail has answer and sources in full, with all claims and spans.
 
     Raises:
-        LookupError: If the detail lacks a field, for example because somebody has changed it.
+        LookupError, TypeError, AttributeError: If a field is missing or has a wrong type, for
+            example because somebody has changed the detail.
     """
     texts = [detail["answer"], *detail["sources"]]
     is_cut_off = any(x["text"] is None or is_cut(x["text"], x["n_chars"]) for x in texts)
@@ -101,8 +102,7 @@ def facts_of(record: FoundRecord) -> CheckFacts:
         label = Label.CONTRADICTED
         worst = [WorstScore(label, SEVERITY[label], min(similarities))] if similarities else []
     else:
-        # Only spans count: findings that the explainer has dropped are not among them, and lead to
-        # no action.
+        # The spans do not include findings that the explainer has dropped, which lead to no action.
         scores: dict[tuple[Label, int], float] = {}
         for span in found["spans"]:
             kind = Label(span["label"]), span["severity"]

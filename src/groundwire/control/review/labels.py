@@ -22,20 +22,21 @@ _INCOMPLETE = (EventType.CHECK_INCOMPLETE,)
 _DRAWN = (EventType.ANSWER_SAMPLED,)
 _PARTIAL = f'"outcome":"{Outcome.PARTIAL}"'
 
-#: Highest number of answers of each kind (with findings, read in part, sampled) in the queue of a
-#: reviewer; the latest answers are taken.
+#: Highest number of answers of each kind (with findings, with the outcome ``partial``, sampled) in
+#: the queue of a reviewer; the latest answers are taken.
 QUEUE = 60
-#: Number of the latest incomplete checks that are searched for answers that were read in part.
+#: Highest number of incomplete checks that are searched for the outcome ``partial``; the latest are
+#: searched.
 SEARCHED = 1_000
-#: Highest number of answers of each kind (with findings, incompletely checked, sampled) on which
-#: other settings are tried; the latest answers are taken.
+#: Highest number of answers of each kind (with findings, with an incomplete check, sampled) on
+#: which other settings are tried; the latest answers are taken.
 REPLAYED = 100
-#: The number of answers that an export reads at a time.
+#: Highest number of events whose labelled answers an export reads at a time.
 _PIECE = 100
 #: Highest number of reviews from which the progress of reviewing is computed; the latest are taken.
 COMPARED = 300
-#: Highest number of a tenant's reviews from which the share of right answers that are blocked is
-#: estimated; the reviews of the latest answers are taken.
+#: Highest number of a tenant's reviews that are searched for reviews of randomly drawn answers; the
+#: reviews of the latest answers are searched.
 PROMISED = 20_000
 
 # Validates rows of the table ``labels``, and turns them into reviews.
@@ -98,23 +99,24 @@ class Labels:
     async def waiting(
         self, account: str, *, tenant: str | None, is_sample: bool = False
     ) -> list[FoundRecord]:
-        """Return the latest answers that a reviewer has not labelled, each with its detail.
+        """Return the latest events whose answers a reviewer has not labelled, each with its detail.
 
-        With ``is_sample``, these are answers of the random sample; otherwise, answers with findings
-        and answers that were read in part. At most :data:`QUEUE` answers of each of these kinds are
-        returned. Without ``tenant``, answers of all tenants are returned.
+        With ``is_sample``, these are events of the random sample; otherwise, events about answers
+        with findings, and about answers with the outcome ``partial``. At most :data:`QUEUE` events
+        of each of these kinds are returned. Without ``tenant``, events of all tenants are returned.
         """
         if is_sample:
             return await self._latest(_DRAWN, tenant, account=account)
         # Most incomplete checks had no evidence or failed, which leaves nothing to judge. So of the
-        # incomplete checks, only those of answers that were read in part are returned.
+        # incomplete checks, only those with the outcome ``partial`` are returned.
         partial = await self._latest(_INCOMPLETE, tenant, account=account, contains=_PARTIAL)
         return [*await self._latest(FOUND, tenant, account=account), *partial]
 
     async def latest_of_each_kind(self, tenant: str) -> list[FoundRecord]:
-        """Return a tenant's latest answers: with findings, incompletely checked, and sampled.
+        """Return a tenant's latest events about answers, each with its detail.
 
-        At most :data:`REPLAYED` answers of each kind are returned.
+        The kinds are answers with findings, answers whose check is incomplete, and sampled answers.
+        At most :data:`REPLAYED` events of each kind are returned.
         """
         kinds = (FOUND, _INCOMPLETE, _DRAWN)
         found = [await self._latest(kind, tenant, limit=REPLAYED) for kind in kinds]
@@ -129,11 +131,11 @@ class Labels:
         contains: str = "",
         limit: int = QUEUE,
     ) -> list[FoundRecord]:
-        """Return the latest events of some types, each with its detail.
+        """Return at most ``limit`` of the latest events of some types, each with its detail.
 
-        Without ``tenant``, these are events of all tenants. ``account`` leaves out the answers that
-        this reviewer has labelled. ``contains`` is a text that the line of the event must contain;
-        only the latest :data:`SEARCHED` events of each type are then searched.
+        Without ``tenant``, these are events of all tenants. With ``account``, events whose answers
+        this reviewer has labelled are left out. ``contains`` is a text that the line of the event
+        must contain; only the latest :data:`SEARCHED` events of each type are then searched.
         """
         records = audit_records.c
         found = list[Any]()
@@ -164,8 +166,8 @@ class Labels:
         latest_first = sorted(found, key=lambda each: str(each.moment), reverse=True)[:limit]
         places = {each.event_id: place for place, each in enumerate(latest_first)}
         of_ids = await self._records(_WITH_DETAILS.where(records.event_id.in_(places)))
-        # If somebody has changed a record, its line may have another id than its column. Such a
-        # record comes last.
+        # If somebody has changed a record, the id in its line may be unknown. The record then comes
+        # last.
         return sorted(of_ids, key=lambda each: places.get(str(each.event["id"]), limit))
 
     async def export(
@@ -174,8 +176,8 @@ class Labels:
         """Yield the labelled answers as lines of JSON that ``groundwire evaluate`` reads.
 
         An answer is left out if its reviewers disagree, or if people cannot judge it any more, for
-        example because its detail was removed. With ``is_sample``, only answers of the random
-        sample are yielded; without ``tenant``, answers of all tenants.
+        example because its detail was removed. With ``is_sample``, only answers that were labelled
+        as part of the random sample are yielded; without ``tenant``, answers of all tenants.
         """
         after, pending = "", list[tuple[tuple[object, ...], dict[str, Any]]]()
         drawn = set[tuple[object, ...]]()
@@ -195,9 +197,10 @@ class Labels:
                 and (row := labelled_row(record, of_answer)) is not None
                 and (row["sample"] is not None or not is_sample)
             ]
-            # An answer of the random sample may have two events: one about its outcome, and, as a
-            # rule next to it, ANSWER_SAMPLED. If both can be exported, only ANSWER_SAMPLED is. So
-            # the last row of each query waits for the rows of the next query.
+            # An answer of the random sample may have two events, usually with ids next to each
+            # other: one about its outcome, and ANSWER_SAMPLED. Of two rows next to each other, only
+            # that of ANSWER_SAMPLED is exported. So the last row of each query waits for the rows
+            # of the next query.
             drawn |= {key for key, row in rows if row["sample"] is not None}
             pending = rows[-1:] if some else []
             for key, row in rows[: len(rows) - len(pending)]:

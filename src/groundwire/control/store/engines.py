@@ -57,7 +57,7 @@ class Engine:
             pool_size=pool_size,
             max_overflow=0,
             pool_timeout=timeout_s,
-            # Test pooled connections before use: after a restart of the server, they are dead.
+            # Pooled connections are tested before use, since a restart of the server breaks them.
             pool_pre_ping=address.path is None,
         )
         if address.path is not None:
@@ -68,8 +68,8 @@ class Engine:
     def migrating(cls, address: DatabaseAddress, *, timeout_s: float) -> Self:
         """Make an engine for a connection that may change tables, without a limit on statements.
 
-        For most changes of a table, a new table replaces the old one in SQLite. Foreign keys are
-        not enforced meanwhile, since rows that refer to the old table would be deleted with it.
+        In SQLite, most changes of a table replace the table by a new one. Foreign keys are not
+        enforced meanwhile. Otherwise, rows that refer to the old table could be deleted with it.
         """
         driver = _driver(address, ("foreign_keys=OFF",), timeout_s=timeout_s, statement_s=None)
         return cls(*driver, poolclass=NullPool)

@@ -3,8 +3,8 @@
 ::
 
     StoreError                         the base; raised directly if a statement is refused
-    ├── StoreUnavailableError          passing: the database cannot be reached, or fails
-    ├── StoreBusyError                 passing: the database is locked, or busy for too long
+    ├── StoreUnavailableError          passing: the database cannot be reached, or does not work
+    ├── StoreBusyError                 passing: the database is locked, or too busy
     ├── StoreFullError                 passing: there is no room to write
     └── StoreUnusableError             the database cannot be used as it is set up
         └── StoreVersionError          a later version of Groundwire made its tables
@@ -34,7 +34,7 @@ class StoreError(GroundwireError):
 
 
 class StoreUnavailableError(StoreError):
-    """The database cannot be reached, or fails.
+    """The database cannot be reached or does not work, or the store is not open.
 
     If the database fails during a commit, nobody knows whether the transaction was kept.
     """
@@ -43,7 +43,7 @@ class StoreUnavailableError(StoreError):
 
 
 class StoreBusyError(StoreError):
-    """The database is locked, no connection is free, or a statement took too long."""
+    """The database is locked or too busy, or no connection is free."""
 
     is_passing = True
 
@@ -55,7 +55,7 @@ class StoreFullError(StoreError):
 
 
 class StoreUnusableError(StoreError):
-    """The database cannot be used until somebody changes it or its settings."""
+    """The database cannot be used as it is set up: people have to change something."""
 
 
 class StoreVersionError(StoreUnusableError):

@@ -113,7 +113,7 @@ def _without_code(error: BaseException) -> str:
     if isinstance(error, ssl.SSLCertVerificationError) or "rejected SSL upgrade" in str(error):
         return "no_trust"
     if name in ("ClientConfigurationError", "UnsupportedClientFeatureError"):
-        return "no_trust"  # asyncpg raises these for invalid TLS settings
+        return "no_trust"  # asyncpg's errors for settings, mostly of TLS
     if name == "DataError" or isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError):
         return "no_such_row"  # the driver cannot encode a value of the row
     return "gone"

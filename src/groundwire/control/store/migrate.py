@@ -26,7 +26,7 @@ VERSION_TABLE = "groundwire_version"
 #: The package in which Alembic finds the migrations.
 SCRIPTS = "groundwire.control.store:migrations"
 
-#: The number of the PostgreSQL lock that every migration takes.
+#: The number of the PostgreSQL lock that every migration takes, so that only one runs at a time.
 _LOCK = 4_713_920_518
 
 
@@ -77,7 +77,7 @@ async def migrate(
     revision: str = HEAD,
     scripts: str = SCRIPTS,
 ) -> str | None:
-    """Bring an empty database, or one of an earlier revision, to a revision.
+    """Bring the tables of a database to a revision; make the tables if there are none.
 
     A file of SQLite must exist before the call. ``scripts`` is the package with the migrations.
 

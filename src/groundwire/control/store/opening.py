@@ -23,7 +23,8 @@ async def existing_store(config: Config) -> AsyncIterator[Store]:
 
     Raises:
         SettingError: If ``store.url`` is not valid.
-        StoreError: If the database does not exist, is not up to date, or cannot be used.
+        StoreError: If the database does not exist, has no tables of this version, or cannot be
+            used.
     """
     store = Store.of(config, is_synced=True)
     await store.open(migrates=False)

@@ -42,7 +42,7 @@ def uri(path: Path) -> str:
 
 
 def file_id(path: Path) -> tuple[int, int] | None:
-    """Return (device, inode), by which a replaced file is noticed; ``None`` without a file."""
+    """Return (device, inode), which show whether a file was replaced; ``None`` on an error."""
     try:
         found = path.stat()
     except OSError:
@@ -74,7 +74,7 @@ def _require_access(path: Path) -> None:
 
 
 def open_file(path: Path) -> sqlite3.Connection:
-    """Open a file; Python begins no transaction by itself, only a ``BEGIN`` statement does."""
+    """Open a file that exists. Python begins no transaction by itself."""
     return sqlite3.connect(uri(path), uri=True, timeout=BUSY_S, isolation_level=None)
 
 

@@ -25,8 +25,8 @@ FILE = "groundwire.db"
 class Store:
     """A database of the control plane. One store serves one event loop.
 
-    ``async with`` opens and closes the store. A transaction is kept whole or not at all. After a
-    temporary failure, the next transaction connects again.
+    ``async with`` opens and closes the store. A transaction is kept whole or not at all. If a
+    connection is lost, a later transaction opens a new one.
     """
 
     def __init__(
@@ -40,12 +40,13 @@ class Store:
         """Make a store; :meth:`open` connects.
 
         Args:
-            url: ``sqlite:///path/of/a/file``, or ``postgresql://user:password@host/database``.
+            url: ``sqlite:///path/of/a/file``, ``postgresql://user:password@host/database``, or an
+                address that was read already.
             pool_size: Highest number of open connections. If all are in use, a transaction waits.
             timeout_s: Limit in seconds on connecting to PostgreSQL, and on waiting for a free
                 connection.
             is_synced: Whether a transaction in a file of SQLite is on the disk when it ends, so
-                that it survives a power cut; otherwise it survives only the end of the process.
+                that it survives a power cut. Otherwise, a power cut may undo the last transactions.
 
         Raises:
             SettingError: If the URL is not valid. The message does not show the URL.

@@ -1,4 +1,4 @@
-"""Defines the tables of the store. Moments are stored as microseconds since 1970 in UTC."""
+"""Defines the tables of the store. Moments are microseconds since 1970 in UTC, except ``slot``."""
 
 import sqlalchemy as sa
 
@@ -18,7 +18,7 @@ metadata = sa.MetaData(
 #: Highest number of characters of a tenant's id.
 TENANT_CHARS = 128
 
-#: Highest number of characters of ``subject``, by which an OpenID Connect provider knows a person.
+#: Highest number of characters of ``subject``, an OpenID Connect provider's id of a person.
 SUBJECT_CHARS = 255
 
 tenants = sa.Table(
@@ -26,14 +26,14 @@ tenants = sa.Table(
     metadata,
     sa.Column("id", sa.String(TENANT_CHARS), primary_key=True),
     sa.Column("name", sa.Text),
-    # Texts by key, as clients of DVARA (another gateway) set them; some keys are settings.
+    # Texts by key, as clients of DVARA (another gateway) set them; some are settings.
     sa.Column("metadata", sa.JSON, nullable=False),
     # Groundwire's policy: fields of Overrides as JSON values; a missing field is inherited.
     sa.Column("policy", sa.JSON, nullable=False),
     sa.Column("created_at", Moment, nullable=False),
     sa.Column("updated_at", Moment, nullable=False),
     # The version grows with each change, even if a tenant is deleted and made again. The header
-    # If-Match is compared with it.
+    # If-Match is compared with the version.
     sa.Column("version", sa.Integer, nullable=False),
 )
 
@@ -65,8 +65,8 @@ changes = sa.Table(
 )
 
 #: Accounts of people who sign in to the console. ``password`` has only the Argon2 hash of a
-#: password. It is empty if the owner signs in at an OpenID Connect provider: then ``issuer`` is the
-#: provider's URL, and ``subject`` the provider's id of the owner.
+#: password. The column is empty if the owner signs in at an OpenID Connect provider. Then
+#: ``issuer`` is the provider's URL, and ``subject`` the provider's id of the owner.
 accounts = sa.Table(
     "accounts",
     metadata,
@@ -94,8 +94,9 @@ sessions = sa.Table(
     sa.Index(None, "expires_at"),
 )
 
-#: Labels of recorded answers: one row for each answer and reviewer. Rows stay when the reviewer's
-#: account is removed, so ``account`` is not a foreign key.
+#: Labels of recorded answers: one row for each reviewer and each event whose answer the reviewer
+#: has labelled. Rows stay when the reviewer's account is removed, so ``account`` is not a foreign
+#: key.
 labels = sa.Table(
     "labels",
     metadata,
@@ -111,8 +112,8 @@ labels = sa.Table(
     sa.Index(None, "tenant", "event_id"),
 )
 
-#: Each row counts in ``n`` the answers of one stretch of time, tenant, model, outcome and action.
-#: ``slot`` is the beginning of the stretch, in seconds since 1970.
+#: Each row counts in ``n`` the answers of one period, tenant, model, outcome and action.
+#: ``slot`` is the beginning of the period, in seconds since 1970.
 activity = sa.Table(
     "activity",
     metadata,
@@ -125,9 +126,9 @@ activity = sa.Table(
     sqlite_with_rowid=False,  # without row ids, sums of many rows take half the time
 )
 
-#: Each row counts in ``n`` how often, in one stretch of time, a stage of checks had a duration in
-#: one range. ``slot`` is the beginning of the stretch, in seconds since 1970; ``range`` is the
-#: range's number, see :mod:`groundwire.control.activity`.
+#: Each row counts in ``n`` how often, in one period, a stage of checks had a duration in one range.
+#: ``slot`` is the beginning of the period, in seconds since 1970; ``range`` is the range's number,
+#: see :mod:`groundwire.control.activity`.
 check_times = sa.Table(
     "check_times",
     metadata,
@@ -156,7 +157,7 @@ audit_records = sa.Table(
     sa.Column("detail_sha256", sa.String(64)),
     sa.Column("previous", sa.String(64), nullable=False),
     sa.Column("mac", sa.String(64), nullable=False),
-    # Indexes for common filters, in the order of time: most pages of the trail need no sorting.
+    # Most indexes are in the order of time, so that most pages of the trail need no sorting.
     sa.Index(None, "moment", "writer", "seq"),
     sa.Index(None, "tenant", "moment", "writer", "seq"),
     sa.Index(None, "tenant", "type", "moment", "writer", "seq"),

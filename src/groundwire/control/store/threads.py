@@ -23,7 +23,7 @@ async def connect(path: Path, pragmas: Iterable[str]) -> "FileConnection":
         sqlite3.Error: If the file cannot be opened.
     """
     opening = FileConnection(partial(open_file, path), iter_chunk_size=64)
-    # A connection that nobody closes must not keep the process from ending.
+    # With a daemon thread, the process can end even if nobody closes the connection.
     opening._thread.daemon = True
     connection = await opening
     assert isinstance(connection, FileConnection)

@@ -27,7 +27,7 @@ class _State:
     Attributes:
         snapshot: The store's snapshot; an empty one of revision -1 before the store is first read.
         overrides: Id of a tenant → the tenant's own settings.
-        keys: Hash of a key → the key.
+        keys: Hash of a key → the record of the key.
     """
 
     snapshot: TenantSnapshot

@@ -36,10 +36,11 @@ class Effective:
     Attributes:
         name: Name of the field, as in a policy.
         value: The value as JSON data.
-        origin: Where the value comes from: ``policy`` or ``metadata`` of the tenant,
-            ``configuration (groundwire.yaml:3)``, or ``default``.
-        warning: A message about a value of the tenant that is ignored because it is not valid, or,
-            for the field ``detector``, about settings with which no answer can be checked.
+        origin: Where the value comes from, for example ``policy``, ``metadata``,
+            ``configuration (groundwire.yaml:3)`` or ``default``.
+        warning: A message about a value of the tenant that is ignored because it is not valid. For
+            the field ``detector``, it may also say that the tenant's answers cannot be checked.
+            ``None`` if there is nothing to say.
         decisions: Names of the decisions that may set another value for a request; empty if the
             tenant has a value of its own, which takes precedence over decisions.
     """
@@ -62,9 +63,10 @@ def effective(
     *,
     check: Callable[[Overrides], None] = lambda overrides: None,
 ) -> tuple[Effective, ...]:
-    """Return all settings that hold for a tenant, in the order of the fields of a policy.
+    """Return the settings that hold for a tenant, in the order of the fields of a policy.
 
-    ``check`` must raise ConfigError if answers cannot be checked with a tenant's settings.
+    ``check`` must raise ConfigError or ModelError if answers cannot be checked with a tenant's
+    settings.
     """
     sources, warnings = dict(_sources(config, record)), dict(_warnings(record))
     own = over(record.overrides, config.tenants.get(record.id))
@@ -140,7 +142,11 @@ def _sources(config: Config, record: TenantRecord) -> Iterator[tuple[str, Overri
 
 
 def _warnings(record: TenantRecord) -> Iterator[tuple[str, str]]:
-    """Yield the name of each field for which the tenant has an invalid value, with a warning."""
+    """Yield the name of each field for which the tenant has an invalid value, with a warning.
+
+    If both policy and metadata have an invalid value of a field, the field comes twice. The second
+    warning then includes the first.
+    """
     _, wrong = read_stored_policy(record.policy)
     yield from wrong.items()
     for key, (name, _) in METADATA.items():

@@ -3,7 +3,7 @@
 ::
 
     TenantError
-    ├── InvalidTenantError (ValueError)  an id, a name, metadata or a policy is not valid
+    ├── InvalidTenantError (ValueError)  a value of a tenant, or the name of a key, is not valid
     ├── InvalidKeyError (ValueError)     a key cannot be made as asked
     ├── UnknownTenantError
     ├── UnknownKeyError
@@ -29,11 +29,14 @@ class _InvalidError(TenantError, ValueError):
 
 
 class InvalidTenantError(_InvalidError):
-    """A value of a tenant, or the name of a key, is not valid; ``field`` says which."""
+    """A value of a tenant, or the name of a key, is not valid; ``field`` says which.
+
+    A wrong field of a policy raises ConfigError instead.
+    """
 
 
 class InvalidKeyError(_InvalidError):
-    """A key cannot be made as asked; ``field`` names the value that is not valid."""
+    """A key cannot be made as asked; ``field`` says what is not valid."""
 
 
 class UnknownTenantError(TenantError):
@@ -80,7 +83,10 @@ class VersionMismatchError(TenantError):
 
 
 class ConfiguredError(TenantError):
-    """A tenant or key of the configuration cannot be removed; ``args`` has its kind and id."""
+    """A tenant or key can only be removed in the configuration.
+
+    ``args`` has the word ``tenant`` or ``key``, and the id.
+    """
 
     def __str__(self) -> str:
         what, id_ = self.args

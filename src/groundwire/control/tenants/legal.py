@@ -47,7 +47,7 @@ def read_id(raw: object) -> str:
 
 
 def read_name(raw: object) -> str | None:
-    """Validate a name for people to read, and return it; a blank text becomes ``None``.
+    """Validate a name for people to read, and return it stripped; a blank text becomes ``None``.
 
     Raises:
         InvalidTenantError: If the name is not valid.
@@ -92,7 +92,7 @@ def read_policy(raw: Mapping[str, object]) -> dict[str, Any]:
     """Validate a policy, and return it as JSON values; ``None`` unsets a field.
 
     Raises:
-        ConfigError: If a field or a value is not valid; the message lists valid ones.
+        ConfigError: If a field or a value is not valid; the message says what is valid.
         InvalidTenantError: If the policy has far too many fields, or a field's name is too long.
     """
     if len(raw) > 2 * len(KINDS) or any(len(str(name)) > MAX_METADATA_KEY_CHARS for name in raw):
@@ -139,7 +139,13 @@ def _metadata_key(key: object) -> str:
 
 
 def _metadata_value(key: str, value: object) -> str | None:
-    """Turn a value of metadata into a text; numbers, true and false are written as in JSON."""
+    """Turn a value of metadata into a text; numbers, true and false are written as in JSON.
+
+    ``None`` stays ``None``.
+
+    Raises:
+        InvalidTenantError: If the value is not valid.
+    """
     if value is None:
         return None
     limit = 2**63 if isinstance(value, int) else inf

@@ -27,8 +27,8 @@ class TenantRecord:
     Attributes:
         id: The id of the tenant, which never changes.
         name: A name for people to read, or ``None``.
-        metadata: Texts by key, as clients of DVARA (another gateway) set them; kept even if they
-            are not valid settings.
+        metadata: Texts by key. Keys of DVARA (another gateway), such as ``grounding.action``, are
+            settings; if the value of such a key is not valid, it is kept but has no effect.
         policy: Groundwire's policy: fields of :class:`Overrides` as JSON values.
         version: A number that grows with each change, even if the tenant is deleted and made again.
             0 if the tenant is in the configuration alone.
@@ -56,7 +56,7 @@ class TenantRecord:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings about stored values that are ignored because they are not valid."""
+        """Warnings about stored settings that are ignored because they are not valid."""
         wrong = read_stored_policy(self.policy)[1]
         return (*wrong.values(), *overrides_from_metadata(self.metadata)[1])
 
@@ -67,8 +67,8 @@ def read_stored_policy(policy: Mapping[str, Any]) -> tuple[Overrides, Mapping[st
     No error is raised, so that one invalid field does not keep all tenants from being read.
 
     Returns:
-        The overrides, and a warning for each field whose value is not valid (any more). Such a
-        field is unset, so its value is inherited.
+        The overrides, and a warning for each field that is not valid (any more). Such a field is
+        unset, so its value is inherited.
     """
     try:
         return read_overrides(policy), {}
@@ -115,7 +115,8 @@ class KeyRecord:
         name: A name for people to read, or ``None``.
         expires_at: The moment when the key stops being valid; ``None``: it does not expire.
         revoked_at: The moment when the key was revoked; ``None`` if it was not.
-        last_used_at: The moment when the key was used last; recent uses may be missing.
+        last_used_at: The moment when the key was used last, or ``None``; recent uses may be
+            missing.
     """
 
     sha256: str = field(default="", repr=False)
@@ -141,7 +142,8 @@ class KeyRecord:
     def status_at(self, moment: datetime) -> KeyStatus:
         """Return the status of the key at a moment."""
         if self.revoked_at is not None:
-            return KeyStatus.REVOKED  # a revoked key is invalid even if clocks differ
+            # ``revoked_at`` is not compared with ``moment``, since clocks of processes may differ.
+            return KeyStatus.REVOKED
         if self.expires_at is not None and self.expires_at <= moment:
             return KeyStatus.EXPIRED
         return KeyStatus.ACTIVE
@@ -167,7 +169,7 @@ class FirstStart:
     """The keys that the start of a gateway has made, to be shown once.
 
     Attributes:
-        tenant_key: The first key of the tenant ``default``; ``None`` if none was made.
+        tenant_key: A key of the tenant ``default``; ``None`` if none was made.
         admin_key: A key with the role admin, made because there was no valid one; ``None`` if none
             was made.
     """
@@ -219,7 +221,8 @@ class Revoked:
 class TenantSnapshot:
     """All stored tenants, by id, and all stored keys at one moment.
 
-    ``revision`` is the number of changes of tenants and keys up to that moment.
+    ``revision`` is the number of changes of tenants and keys up to that moment; -1 if nothing was
+    read yet.
     """
 
     revision: int

@@ -30,7 +30,7 @@ from groundwire.control.tenants.record import (
 from groundwire.control.tenants.transaction import Change, Changes, key_of, tenant_of
 from groundwire.policy.policy import Overrides
 
-#: The name of the keys that the first start of a gateway makes.
+#: The name of the keys that :meth:`Registry.first_keys` makes.
 FIRST_START = "first start"
 
 _USES_AT_ONCE = 500
@@ -60,8 +60,8 @@ class Registry:
             store: The database; it must be open when another method is called.
             configured: Tenants and keys of the configuration. They are listed with the stored ones,
                 but their values in the configuration cannot be changed here.
-            check: Function that raises ConfigError if the settings of a tenant with a new policy
-                are not possible together. It is called within the transaction.
+            check: Function that raises ConfigError or ModelError if answers cannot be checked with
+                the settings of a tenant. It is called within the transaction that changes a policy.
         """
         self._store, self._configured = store, configured or ConfiguredTenants()
         self._changes, self._check = Changes(store), check
@@ -103,8 +103,9 @@ class Registry:
         Raises:
             InvalidTenantError: If the id, the name or the metadata is not valid, or the policy is
                 too long.
-            ConfigError: If the policy is not valid, or its settings and those of the metadata are
-                not possible together.
+            ConfigError: If the policy is not valid, or answers cannot be checked with the policy
+                and the metadata.
+            ModelError: If a model that the policy needs is missing.
             TenantExistsError: If there is a tenant with this id.
         """
         legal.read_id(id_)
@@ -129,7 +130,7 @@ class Registry:
         name: str | None = None,
         if_version: IfVersion | None = None,
     ) -> Changed:
-        """Merge values into the metadata of a tenant; store the tenant if it is new.
+        """Merge values into the metadata of a tenant; store the tenant if it is not stored yet.
 
         Args:
             id_: The id of the tenant.
@@ -160,7 +161,8 @@ class Registry:
         Raises:
             InvalidTenantError: If the name is not valid, or the id cannot be stored.
             UnknownTenantError: If there is no tenant with this id.
-            VersionMismatchError: If the tenant has another version than ``if_version``.
+            VersionMismatchError: If the tenant has another version than ``if_version``. The version
+                of a tenant that is not stored is 0.
         """
         own_name = legal.read_name(name)
         async with self._changes.begin() as change:
@@ -187,12 +189,14 @@ class Registry:
             if_version: The version that the tenant must have, see :data:`IfVersion`; ``None``: any.
 
         Raises:
-            ConfigError: If the policy is not valid, or the tenant's new settings, from policy,
-                metadata and configuration, are not possible together.
+            ConfigError: If the policy is not valid, or answers cannot be checked with the tenant's
+                new settings from policy, metadata and configuration.
+            ModelError: If a model that the settings need is missing.
             InvalidTenantError: If the metadata is not valid, the policy is too long, or the id
                 cannot be stored.
             UnknownTenantError: If there is no tenant with this id.
-            VersionMismatchError: If the tenant has another version than ``if_version``.
+            VersionMismatchError: If the tenant has another version than ``if_version``. The version
+                of a tenant that is not stored is 0.
         """
         changes, texts = legal.read_policy(policy), legal.read_metadata(metadata)
         async with self._changes.begin() as change:
@@ -211,7 +215,8 @@ class Registry:
         Raises:
             UnknownTenantError: If there is no tenant with this id.
             ConfiguredError: If the tenant is in the configuration alone.
-            VersionMismatchError: If the tenant has another version than ``if_version``.
+            VersionMismatchError: If the tenant has another version than ``if_version``. The version
+                of a tenant that is not stored is 0.
         """
         async with self._changes.begin() as change:
             before = await self._changeable(change, id_, if_version)
@@ -246,7 +251,7 @@ class Registry:
     ) -> NewKey:
         """Make a key of a tenant, or an admin key with a role.
 
-        The key is valid until ``expires_at``; ``None``: for ever.
+        The key expires at ``expires_at``; ``None``: it does not expire.
 
         Raises:
             InvalidKeyError: If there are both tenant and role, or neither, or ``expires_at`` is not
@@ -269,7 +274,7 @@ class Registry:
 
         Raises:
             UnknownKeyError: If the tenant or the admin plane has no key with this id.
-            ConfiguredError: If the key is in the configuration.
+            ConfiguredError: If the key is in the configuration alone.
         """
         if not legal.KEY_ID.fullmatch(key_id):
             raise errors.UnknownKeyError
@@ -294,14 +299,14 @@ class Registry:
                 for key_id in ids[start : start + _USES_AT_ONCE]:
                     await change.note_use(key_id, uses[key_id])
 
-    # The keys that the first start makes.
+    # Making the keys that a new gateway needs.
 
     async def first_keys(self, *, has_admin_plane: bool) -> FirstStart:
         """Make a key of the tenant ``default``, and an admin key, if there are none.
 
-        The tenant's key is made if no tenant has a key, stored or configured; the admin key if no
-        admin key is configured, and no stored one with the role admin is valid. If several
-        processes start at once on one database, only one makes the missing keys.
+        The tenant's key is made if no tenant has a key, stored or configured, valid or not. The
+        admin key is made if no admin key is configured, and no stored key with the role admin is
+        valid. If several processes start at once on one database, only one makes the missing keys.
 
         Without an admin plane, no admin key is made.
         """
@@ -389,7 +394,8 @@ class Registry:
 
         Raises:
             UnknownTenantError: If the tenant is neither stored nor configured, unless ``is_asked``.
-            VersionMismatchError: If the tenant has another version than ``if_version``.
+            VersionMismatchError: If the tenant has another version than ``if_version``. The version
+                of a tenant that is not stored is 0.
         """
         before = await change.tenant(id_, if_version=if_version) if legal.is_id(id_) else None
         if before is None and not is_asked and id_ not in self._configured.tenants:

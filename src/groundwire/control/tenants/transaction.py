@@ -1,7 +1,8 @@
 """Changes tenants and keys in transactions, one at a time, and counts the changes.
 
-Every change first locks the row of the table ``changes``. So if two processes change a tenant at
-once, the second sees the change of the first, and they cannot deadlock.
+Every change first locks the row of the table ``changes`` (PostgreSQL) or the whole file (SQLite).
+So if two processes change a tenant at once, the second sees the change of the first, and they
+cannot deadlock.
 """
 
 import asyncio
@@ -152,7 +153,7 @@ class Changes:
     async def begin(self) -> AsyncIterator[Change]:
         """Begin a change, which is kept unless the ``with`` block ends with an exception.
 
-        If the block has changed a tenant or a key, the counter in the table ``changes`` grows by 1.
+        If :attr:`Change.is_made` is true at the end, the counter in ``changes`` grows by 1.
 
         Raises:
             StoreError: If the database fails, or other changes take too long.

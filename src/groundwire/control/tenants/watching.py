@@ -1,4 +1,4 @@
-"""Keeps a directory of tenants and keys up to date, with a query every ``store.poll_s`` seconds."""
+"""Keeps a directory of tenants and keys up to date with regular queries of the database."""
 
 import asyncio
 import logging
@@ -33,9 +33,9 @@ class Watcher:
     ) -> None:
         """Make a watcher; :meth:`open` starts it.
 
-        After a successful query for changes, the watcher waits ``poll_s`` seconds. After failed
-        queries, it waits a fraction of a second at first, and up to 5 seconds later. It stores the
-        last uses of keys every ``flush_s`` seconds.
+        After a successful query for changes, the watcher waits ``poll_s`` seconds. After a failed
+        query, it waits a fraction of a second; each further failure makes the wait longer, up to 5
+        seconds. It stores the last uses of keys every ``flush_s`` seconds.
         """
         self._registry, self._directory = registry, directory
         self._poll_s, self._flush_s = poll_s, flush_s

@@ -6,10 +6,10 @@ table), or if it fits a phrase of a closed list (``words.txt``). The words of th
 decide. In doubt the segment counts as a claim, because a fact must never pass as an aside. The
 asides do not depend on where a stream cuts the answer into pieces.
 
-``finder`` decides about the segments in order, and finds lists of sources and plain code;
-``phrases`` reads titles, intros and closing remarks; ``shape`` reads the marks and the position of
-a segment; ``known_words`` searches the sources. ``remarks`` says how sure a model must be that a
-sentence claims nothing.
+``finder`` decides about the segments in order, and finds lists of sources and plain code.
+``phrases`` recognises titles, questions and phrases such as greetings. ``shape`` reads the marks
+and the position of a segment. ``known_words`` looks words up in the sources and the question.
+``remarks`` says how sure a model must be that a sentence claims nothing.
 """
 
 from groundwire.detection.asides.finder import AsideFinder

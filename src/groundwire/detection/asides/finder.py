@@ -38,7 +38,8 @@ class AsideFinder:
     def __init__(self, texts: Iterable[str], ids: Collection[str], question: str | None) -> None:
         """Make a finder for one answer, from the texts and ids of its sources, and the question."""
         self._known, n = KnownWords(texts, question or ""), len(ids)
-        # Positions count from 0 or from 1, as in "[1]", but after an "S" only from 0.
+        # An answer may cite a source by its position. Positions count from 0 or from 1, as in
+        # "[1]", but after an "S" only from 0.
         positions = (*map(str, range(n + 1)), *(f"{s}{i}" for s in "Ss" for i in range(n)))
         self._names = frozenset((*ids, *positions))
         self._phrases = Phrases(self._known)
@@ -58,7 +59,7 @@ class AsideFinder:
 
         Returns:
             The segments that are decided now, in order, each with its kind of aside, or ``None``
-            for a claim. The last segment may wait for the next call, unless ``is_end``.
+            for a claim. The last segment may wait for a later call, unless ``is_end``.
         """
         decided = []
         for segment in segments:
@@ -81,7 +82,10 @@ class AsideFinder:
         return self._known.lacks(words_of(claim))
 
     def is_absence(self, text: str, *, may_name_some: bool = False) -> bool:
-        """Return whether a text only says that the sources lack something (:class:`.Phrases`)."""
+        """Return whether a text only says that the sources lack something.
+
+        See :meth:`.Phrases.is_absence`.
+        """
         return self._phrases.is_absence(text, may_name_some=may_name_some)
 
     def writes_out(self, figure: str) -> bool:
@@ -173,7 +177,11 @@ class AsideFinder:
         return (is_listed or marker[-1:] not in ("", "]")) and self._is_entry(shape.text, cited)
 
     def _is_entry(self, text: str, cited: Collection[str]) -> bool:
-        """Return whether a text only names sources, by id, address or title."""
+        """Return whether a text may be an entry of a list of sources.
+
+        An entry consists of ids, web addresses, and at most 12 other words. The other words must be
+        known (:meth:`.KnownWords.admits`), and assert nothing.
+        """
         text = _LINK.sub(lambda link: f" {link[1]} {link[2]} ", text)
         urls = [url.rstrip(".,;:") for url in _URL.findall(text)]
         rest = re.sub("[⁴-⁹¹²³^]", " ", _PLACE.sub(" ", _URL.sub(" ", text)))
@@ -216,7 +224,10 @@ def _turns_code(gap: str) -> bool:
 
 
 def _without(text: str, segment: Segment) -> str:
-    """Return the text of a segment without its citations and without Markdown marks at its ends."""
+    """Return the text of a segment without its citations, and without ``MARKS`` at its ends.
+
+    Each run of white space becomes one space.
+    """
     for citation in reversed(segment.citations):
         start, end = citation.start - segment.start, citation.end - segment.start
         text = f"{text[: max(start, 0)]} {text[max(end, 0) :]}"

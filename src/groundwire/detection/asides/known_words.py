@@ -75,9 +75,9 @@ class KnownWords:
         """Return whether no source has any of the content words among ``found``, in any form.
 
         A source has a word if one of its words begins with the same letters: the first four of a
-        word of six letters or more, otherwise all but an "s" at the end. The result is false if
-        there is no content word, if a negation is among the words, or if the sources are too long
-        to be searched as a whole.
+        word of six letters or more, otherwise the whole word without any "s" at its end. The
+        result is false if there is no content word but "yes" or "no", if a negation is among the
+        words, or if the sources are too long to be searched as a whole.
         """
         content = [w.lower for w in found if w.is_content and w.lower not in ("yes", "no")]
         if not content or has_negation(found) or not self.is_searched:

@@ -1,4 +1,4 @@
-"""Recognises titles, greetings, intros, closing remarks, questions and absences by their words."""
+"""Recognises titles, intros, questions and phrases such as greetings by their words."""
 
 import re
 from functools import cache
@@ -37,8 +37,8 @@ _TITLE_LEAD = re.compile(
 )
 _VERB = "am|is|are|was|were|can|could|does|do|did|should|will|would|may|must|has|have"
 _ASKS = re.compile(rf"(?:what|when|where|why|how|who|which|whose|{_VERB})\b", re.IGNORECASE)
-#: Matches a yes-or-no question without a subordinate clause. Such a clause may state something:
-#: "Did you know that ...?"
+#: Matches a yes-or-no question, unless a word such as "that" or a comma shows that the question may
+#: state something: "Did you know that ...?"
 _YES_NO = re.compile(
     rf"(?:{_VERB})\b(?!.*\b(?:that|which|who|know|aware|because|since|not)\b)[^.,;:!?]*\?",
     re.IGNORECASE,
@@ -68,8 +68,9 @@ _OBJECT = re.compile(
 def _phrases(name: str) -> re.Pattern[str]:
     """Compile the phrases of one list of ``words.txt`` into a pattern.
 
-    In the phrases, ``@`` and a name stand for the list with this name. Each ``~`` stands for free
-    words, 1 to 120 characters in all, and each ``^`` for free words that may have commas.
+    In the phrases, ``@`` and a name mean the list with this name. Each ``~`` means free words: 1 to
+    120 characters without commas, semicolons, colons and long dashes. Each ``^`` means the same,
+    but commas are allowed.
     """
     text = f"@{name}"
     while "@" in text:
@@ -89,8 +90,8 @@ _PHRASES = (
     (AsideKind.CLOSING, "closings"),
     (AsideKind.INTRO, "intros"),
 )
-#: Matches a digit that is not in a source's id, such as "S2". A text with one is no listed phrase.
-#: The patterns of these phrases take 8 ms to compile, so they are compiled only for other texts.
+#: Matches a digit, except in an id such as "S2". A clause with a match counts as no phrase of
+#: ``_PHRASES``. So the patterns of these phrases, which take 8 ms to compile, are not needed.
 _FIGURE = re.compile(r"(?<![\dsS])\d")
 #: Matches negative words, such as "no" and "unable". Each phrase of the list ``absences`` has at
 #: least one such word. The pattern of these phrases takes 20 ms to compile, so it is compiled only
@@ -112,10 +113,9 @@ class Phrases:
     """Recognises titles, intros, questions and phrases such as greetings by their words.
 
     The phrases are greetings, closing remarks, some intros, and absences ("The sources do not say
-    ..."). They are listed in ``words.txt``, and may have places for free words. In an absence, the
-    free words are tested as :meth:`is_absence` describes. In any other phrase, each free word must
-    be in the list ``offer_words`` or be accepted by :meth:`.KnownWords.admits`, and must not assert
-    anything; words such as "you have" are not tested.
+    ..."). They are listed in ``words.txt``, and may have places for free words: any words that pass
+    a test. :meth:`is_absence` describes the test for absences, :meth:`_says_little` the test for
+    other phrases.
     """
 
     def __init__(self, known: KnownWords) -> None:
@@ -160,7 +160,11 @@ class Phrases:
         return None
 
     def _says_little(self, rest: str, *, asks: bool) -> bool:
-        """Return whether some free words are at most 12, all known, and assert nothing."""
+        """Return whether the free words of a phrase are at most 12, are known, and assert nothing.
+
+        A word is known if it is in the list ``offer_words``, or :meth:`.KnownWords.admits` accepts
+        it. With ``asks``, auxiliary verbs assert nothing. Words such as "you have" are not tested.
+        """
         found = words_in(_ADDRESSED.sub(" ", rest))
         return len(found) <= 12 and not any(
             (word in ASSERTING and not (asks and word in _AUXILIARY))
@@ -173,7 +177,8 @@ class Phrases:
         """Return whether a text only announces the text after it."""
         lead = _phrases("courtesies").match(text)
         bare = text[lead.end() :].lstrip(" ,!.—–-") if lead else text
-        # Without a colon, "According to the firm, ..." is a statement: only "Here is" announces.
+        # Without a colon, "According to the firm, ..." is a statement: only phrases such as "Here
+        # is" announce.
         if not (_INTRO if bare.rstrip(MARKS).endswith(":") else _HERE).match(bare):
             return False
         found = words_in(bare)
@@ -195,7 +200,8 @@ class Phrases:
 
         An example is "The sources do not say whether dogs are allowed", if the sources have neither
         "dogs" nor "allowed", in any form. With ``may_name_some``, it is enough that the sources
-        lack one of these words. The sources may still say the same in other words.
+        lack one of these words. The sources may still say the same in other words. The result is
+        also true if the text names no thing ("The sources do not say").
 
         The result is false if the text has a name that no source has, if it may also state a fact,
         or if the sources are too long to be searched as a whole.
@@ -215,8 +221,8 @@ class Phrases:
     def is_question(self, text: str) -> bool:
         """Return whether a text is a question that states nothing.
 
-        Each word must be a function word or pass :func:`.is_plain`. A yes-or-no question without a
-        subordinate clause may also have words of the sources and of the user's question.
+        Each word must be a function word or pass :func:`.is_plain`. A yes-or-no question that
+        ``_YES_NO`` matches may also have words of the sources and of the user's question.
         """
         asks = text.endswith("?") and bool(_ASKS.match(text))
         has = self._known.admits if _YES_NO.fullmatch(text) else is_plain
@@ -230,7 +236,8 @@ class Phrases:
             is_bare: Whether the text has no mark of a heading. Then it is a title only if its words
                 are function words or words that are common in titles.
             is_new: Whether the text may be the answer itself, such as the name that was asked for.
-                Then the question must have all content words that are not common in titles.
+                Then the user's question must have all content words that are not common in titles,
+                except those that a title may lack because it is a question.
         """
         bare = text[lead.end() :] if (lead := _TITLE_LEAD.match(text)) else text
         bare = bare.strip(MARKS + ":.")

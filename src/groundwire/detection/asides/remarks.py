@@ -1,4 +1,4 @@
-"""Decides by a text's form how sure a model must be that a text claims nothing, to be a remark."""
+"""Decides by the form of a text how sure a model must be that the text claims nothing."""
 
 import re
 
@@ -7,7 +7,7 @@ from groundwire.detection.asides.shape import MARKS
 from groundwire.text.quantities import quantities
 from groundwire.text.vocabulary import words
 
-#: Words with which the user and the assistant refer to themselves or each other.
+#: Words for the user and the assistant, which are common in remarks.
 _TALKERS = words("i i'm i've i'd i'll me my we we're we've us our you your you're let let's")
 #: Matches "We", "You can", "You may" or "You could" at the beginning of a text. Such a text is
 #: seldom a remark: mostly it is about a company, or says what is possible.
@@ -18,7 +18,7 @@ _END = re.compile(r"[^\w\s]\W*$")
 
 
 def least_odds(text: str) -> float | None:
-    """Return how high a model's log-odds of "claims nothing" must be for a text to be a remark.
+    """Return the limit that a model's log-odds of "claims nothing" must exceed for a remark.
 
     The limits were set on 11,057 wrong claims, and on the parts of answers in ``tests/cases`` that
     claim nothing. The wrong claims come from annotated texts, in which each marked place was filled
@@ -28,11 +28,11 @@ def least_odds(text: str) -> float | None:
     Most of those that only ask have more than -3.3.
 
     Returns:
-        ``None`` if the form shows a claim: the text is "Yes" or "No", which answers the question,
-        or contains code or an address, or ends with no sign, like an item of a list. -3.3 for a
-        question. 1 for any other text that has a number, or that begins with "We", "You can" or the
-        like. For the rest, -1 if the text ends with a mark such as "!", or has a word such as "I"
-        or "you"; otherwise 1.
+        ``None`` if the text counts as a claim: it has no word but "yes" or "no", which answers the
+        question, or has a sign of code or of an address, or ends with no sign, like an item of a
+        list. -3.3 for a question. 1 for any other text that has a number, or that begins with "We",
+        "You can" or the like. For the rest, -1 if the text ends with a mark such as "!", or has a
+        word such as "I" or "you"; otherwise 1.
     """
     end = _END.search(text)
     found = [word.casefold().replace("’", "'") for word in WORD.findall(text)]

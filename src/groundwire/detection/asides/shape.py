@@ -21,7 +21,8 @@ class Shape:
 
     Attributes:
         text: Text of the segment.
-        begins_line: Whether only marks stand before the segment on its line.
+        begins_line: Whether the segment is the first on its line. Marks such as a bullet or a
+            number may stand before it.
         is_item: Whether the segment is an item of a list.
         is_header: Whether the segment is the first row of a table.
         ends_sentence: Whether the segment ends with a full stop, a question mark or an exclamation
@@ -29,7 +30,7 @@ class Shape:
         leads: Whether the segment may announce the text after it, as an intro does.
         is_title: Whether hashes, an underline, bold print or a colon at the end of a line make the
             segment the title of the text after it.
-        is_bare: Whether the segment may be a title without marks, on a line of its own.
+        is_bare: Whether the segment may be a title without marks of a title, on its own line.
     """
 
     def __init__(self, text: str, *, before: str, begins_line: bool, after: str) -> None:
@@ -37,7 +38,7 @@ class Shape:
 
         ``before`` is the text right before the segment: from the start of the line if
         ``begins_line``, else from the end of the previous segment. ``after`` is the text up to the
-        next segment; empty if the next segment has not arrived.
+        next segment; empty if the next segment is not known.
         """
         self.text = text
         start, end = after[:_SEEN_CHARS], after[-_SEEN_CHARS:]

@@ -91,7 +91,7 @@ class ComparedText:
         return quantities(self.text)
 
 
-#: Lines of evidence; the lines that have most in common with a claim come first.
+#: Lines of evidence to compare a claim with, best first.
 Lines: TypeAlias = tuple[ComparedText, ...]
 
 
@@ -163,7 +163,7 @@ class Held:
 
     @property
     def negated_otherwise(self) -> frozenset[str]:
-        """The stems in claim and relevant lines that only the claim negates, or only the lines."""
+        """The stems that claim and relevant lines share, and that only one of the two negates."""
         claim = self.claim
         line_negated = frozenset().union(*(line.negated for line in self.relevant))
         line_plain = frozenset().union(*(line.content - line.negated for line in self.relevant))

@@ -17,11 +17,11 @@ from groundwire.detection.values import EvidenceRef
 from groundwire.text.quantities import Match, Quantity, QuantityIndex, QuantityKind
 from groundwire.text.vocabulary import HEDGES, MONTHS, WEEKDAYS
 
-#: Two stretches of text count as being about the same thing if their likeness is at least this.
-#: Each content word near both adds 1 / (the sum of its two distances): 0.5 if it is right beside
-#: both, 0.2 if the sum is five.
+#: Words of a line may correct a span only if their score is at least this. Each content word near
+#: both the words and the span adds 1 / (the sum of its two distances) to the score: 0.5 if it is
+#: right beside both, 0.2 if the sum is five.
 MIN_LIKENESS = 0.2
-#: Added to the likeness of two stretches for each side on which the same word is right beside both.
+#: Added to the score for each side on which the same word is right beside both.
 _BESIDE = 0.25
 #: A span that has, besides a wrong name, more content words than this gets no counterpart: the span
 #: probably has other faults too.
@@ -105,7 +105,7 @@ def _quantities(held: Held) -> list[_Candidate]:
 
 
 def _joins(text: str, start: int, end: int, following: int) -> bool:
-    """Return whether two quantities are one range: "1887-1889" or "between 1887 and 1889"."""
+    """Return whether two quantities are one range, such as "1887-1889" or "between 5 and 7"."""
     is_between = _BETWEEN.search(text[max(0, start - 8) : start]) is not None
     between = text[end:following]
     return _RANGE.fullmatch(between) is not None or (is_between and between == _AND)
@@ -200,7 +200,8 @@ def _beside(claim: ComparedText, wrong: Word, line: ComparedText, other: Word) -
 def alike(claim: ComparedText, place: Word, line: ComparedText, other: Word) -> float:
     """Score how well some words of a line fit in the place of some words of a claim.
 
-    Each content word near both places raises the score; a word right beside both raises it most.
+    Each content word near both places raises the score. Any word that is right beside both, on the
+    same side, raises it too.
     """
     ours, theirs = _neighbours(claim, place), _neighbours(line, other)
     n_same = sum(one == two != "" for one, two in zip(ours, theirs, strict=True))

@@ -20,7 +20,7 @@ _BOUNDS = {"about": (-0.5, 0.5), "over": (0.0, 1.0), "under": (-1.0, 0.0)}
 
 
 def differing_quantities(held: Held, *, of_claim: bool) -> tuple[Quantity, ...]:
-    """Find quantities of the span, or of all of the claim, that the evidence does not state.
+    """Find quantities of the span, or with ``of_claim`` of the whole claim, that no line states.
 
     "About 21,000 km" is stated by a line with "21,196 km". A number that could only be computed
     from two numbers of the evidence counts as not stated.
@@ -39,9 +39,9 @@ def differing_quantities(held: Held, *, of_claim: bool) -> tuple[Quantity, ...]:
 
 
 def differs(held: Held) -> bool:
-    """Return whether numbers, dates, units or negations of the claim differ from the evidence.
+    """Return whether a quantity or a negation of the claim differs from the evidence.
 
-    In doubt the result is true: a span then stays marked even if a model would clear it.
+    If the result is true, a span stays marked even if a model finds that the claim is supported.
     """
     quantities = differing_quantities(held, of_claim=True)
     return bool(quantities or held.is_negated_alone or held.negated_otherwise)
@@ -55,9 +55,9 @@ def is_year(quantity: Quantity, text: str) -> bool:
 
 
 def is_rounded(claim: str, stated: Quantity, lines: Lines) -> bool:
-    """Return whether a claim marks a number as rounded, and a line has an exact number that fits.
+    """Return whether a claim marks a number as rounded, and a line has a number that fits.
 
-    "About 21,000", "more than 21,000" and "nearly 22,000" fit 21,196.
+    "About 21,000", "more than 21,000" and "nearly 22,000" fit 21,196. Units must be the same.
     """
     hedge = _ROUGHLY.search(claim[max(0, stated.start - _BEFORE_CHARS) : stated.start])
     step = _last_place(stated.number)

@@ -7,11 +7,11 @@ from groundwire.detection.values import Entailment, EvidenceRef, JsonRecord, Lab
 
 
 class Category(StrEnum):
-    """The kind of fault of a span: how it disagrees with the evidence."""
+    """The kind of fault of a marked span."""
 
     CONTRADICTION = "contradiction"  # the evidence says otherwise
     UNSUPPORTED_ADDITION = "unsupported_addition"  # the evidence does not say so
-    FABRICATED_REFERENCE = "fabricated_reference"  # the span refers to something no source has
+    FABRICATED_REFERENCE = "fabricated_reference"  # the claim refers to something no source has
 
 
 class Subtype(StrEnum):
@@ -39,15 +39,14 @@ class Explanation(JsonRecord):
         category: The kind of fault.
         subtype: The kind of difference between the span and the evidence.
         severity: Severity of the fault, from 0 (none) to 4 (contradicted).
-        entailment: The explainer's verdict on the claim of the span; ``None`` if the explainer was
-            not run or failed.
+        entailment: The verdict on the claim of the span, from the explainer or the detector;
+            ``None`` if there is no verdict.
         text: Up to three sentences for people, with quotes and their places.
-        evidence: The line with the counterpart, or else the line closest to the span; ``None`` if
-            there was no line.
-        counterpart: The words of the evidence that correct the span; ``None`` if no words clearly
-            do.
-        is_false_positive: Whether the span should not be marked, because the evidence says the same
-            as the span.
+        evidence: The line that the span was compared with; ``None`` if there is no line.
+        counterpart: The words of the evidence that could correct the span; ``None`` if there are
+            none.
+        is_false_positive: Whether the span should not be marked: ``entailment`` says that its claim
+            is supported, and no difference in a quantity or a negation is found.
         reason: The class name of the exception with which the explainer failed; ``None`` if it did
             not fail.
     """

@@ -27,14 +27,14 @@ def subtype_of(held: Held) -> Subtype:
     """Find the kind of difference between a span and the evidence: the first of these that holds.
 
     1. A quantity in the span that no line states: a date, time or year (``date_time``), a number
-       with a unit (``quantity_unit``), a bare number (``number``); then a day of the week or a
+       with a unit (``quantity_unit``), another number (``number``); then a day of the week or a
        month that no line has (``date_time``).
-    2. A "not" in only one of claim and evidence (``negation``).
-    3. A hedge ("may") in only one of claim and evidence, a firm word ("will") against a hedge, or
-       a span of firm words only, one of which the relevant lines lack (``certainty``).
+    2. A difference in negation, such as a "not" in only one of claim and evidence (``negation``).
+    3. A difference in certainty, such as a "may" in only one of claim and evidence
+       (``certainty``).
     4. A name in the span with a word that no line has (``entity``).
-    5. Opposite words; or all content words of the span are in the evidence, so that only their
-       relation can be wrong; or another verb between the same words (``relation``).
+    5. Opposite words; or all content words of the span are in the evidence, so that probably
+       their relation is wrong; or another verb between the same words (``relation``).
     6. ``other``.
     """
     if differing := differing_quantities(held, of_claim=False):
@@ -51,7 +51,7 @@ def subtype_of(held: Held) -> Subtype:
 
 
 def differing_calendar(held: Held) -> list[Word]:
-    """Return the days of the week and the months of the span that no line has."""
+    """Return the capitalised days of the week and months of the span that no line has."""
     known = {word.lower for line in held.lines for word in line.words}
     return [
         word
@@ -74,9 +74,9 @@ def differing_names(held: Held) -> list[Word]:
 
 
 def opposites_in(held: Held) -> list[tuple[ComparedText, Word]]:
-    """Return the words of relevant lines that are opposites of words in the span, with their lines.
+    """Return the opposites of words in the span that relevant lines have, each with its line.
 
-    A word of the span is not compared with a line that has this word as well as its opposite.
+    A word of the span is not compared with a line that has the same word.
     """
     inside = {word.lower for word in held.span_words}
     return [
@@ -129,7 +129,7 @@ def _is_relation(held: Held) -> bool:
 
 
 def is_verb(word: Word) -> bool:
-    """Return whether a word may be a verb, judging by the word lists or by its ending."""
+    """Return whether a lower-case word may be a verb, by word lists or by the word's ending."""
     lower = word.lower
     if is_negation(lower) or not word.text[0].islower():
         return False

@@ -22,7 +22,7 @@ _MEASURE = {word: f"{min(group)}~" for group in MEASURES for word in group}
 #: Text that may stand between two words of one name: "Tower-Bridge", "University of Oxford".
 _WITHIN_NAME = re.compile(r"(?:[ -]|\.? | (?:of|de|la|le|du|von|van|der|den|di|da|al|bin) )")
 #: Length of a stem: the stem of a word is its first letters, so that related words such as
-#: "founded" and "founding" have the same stem.
+#: "printed" and "printing" have the same stem.
 _STEM_CHARS = 5
 #: A "not" or a "may" applies to at most this many content words after it.
 _SCOPE = 3
@@ -35,7 +35,7 @@ _NOT = ("n't", "n’t")
 class Word(NamedTuple):
     """A word, or a name of several words, with its place in a text.
 
-    The "'s" of a possessive is left out.
+    An "'s" at the end of a word is left out.
 
     Attributes:
         start: Offset of the first character.
@@ -58,7 +58,7 @@ class Word(NamedTuple):
     def is_content(self) -> bool:
         """Whether the word is a content word: neither a function word nor a negation.
 
-        The months "May" and "March" are content words.
+        "May" with a capital letter is a content word, since it may be the month.
         """
         is_listed = self.lower in _NO_CONTENT or self.lower.endswith(_NOT)
         return not is_listed or self.text in ("May", "March")
@@ -74,9 +74,9 @@ def words_of(text: str) -> list[Word]:
 
 
 def stem(lower: str) -> str:
-    """Return the stem of a word in lower case: its first letters, which related words share.
+    """Return the stem of a word in lower case: its first five letters, which related words share.
 
-    Words of one measure, such as "high" and "tall", have the same stem. A word with other
+    Words for the same measure, such as "high" and "tall", have the same stem. A word with other
     characters than letters, such as a number, is its own stem.
     """
     return _MEASURE.get(lower, lower[:_STEM_CHARS]) if lower.isalpha() else lower
@@ -108,8 +108,8 @@ def scope(text: str, words: Sequence[Word], triggers: Collection[str]) -> frozen
     """Return the stems of the content words to which triggers such as "not" apply.
 
     A trigger applies to the first content words after it, at most three. Words beyond the end of
-    the clause are left out, and so are words after a preposition that follows a content word: the
-    result has "open" for "not open in winter", but "winter" for "not in winter".
+    the clause are left out, and so are words after a preposition that follows a content word. In
+    "not open in winter", the "not" applies to "open"; in "not in winter", to "winter".
     """
     found: set[str] = set()
     for index, trigger in enumerate(words):

@@ -14,7 +14,10 @@ _ADDRESS = re.compile(
 
 
 def addresses(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find web and mail addresses that the evidence lacks."""
+    """Find web and mail addresses that the evidence lacks.
+
+    A web address is found only if it begins with ``http://`` or ``https://``.
+    """
     for match in islice(_ADDRESS.finditer(claim.text), MAX_PLACES):
         written = match[0].rstrip(".,;:!?'\"*_")
         if not basis.mentions(re.sub("^https?://", "", written).rstrip("/")):

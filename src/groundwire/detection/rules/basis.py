@@ -22,9 +22,11 @@ _OUTER = " \t\r\n."
 _ROOT = 4
 #: A word counts as long in :meth:`Basis.has` if it has at least this many letters.
 _MIN_ROOTED = 6
-#: Limit on the lines that a claim is compared with: those that have most in common with it.
+#: Limit on the lines that ``find`` compares a claim with: those that have most in common with it.
+#: Some rules look at the other lines too, in the :class:`Basis`.
 MAX_LINES = 8
-#: Limit on the words, numbers or addresses of a claim or a line that a rule looks at.
+#: Limit on the places in a claim or a line, such as numbers, that some rules look at. It keeps the
+#: rules fast on long texts.
 MAX_PLACES = 64
 
 
@@ -34,7 +36,7 @@ class Basis:
     Attributes:
         question: The question, or an empty text.
         readings: The lines, as the model reads them, equal lines once.
-        stated: The quantities of all lines.
+        stated: An index of the quantities of all lines.
         text: Function that returns a line as a :class:`.ComparedText`, made once for each line.
         clauses: Function that returns the clauses of a :class:`.ComparedText`, found once for each
             text.
@@ -54,7 +56,7 @@ class Basis:
     def has(self, word: Word) -> bool:
         """Return whether the lines contain a word, or the first letters of a long word.
 
-        A match inside a longer word counts. An "s" at the end of ``word`` is ignored.
+        A match inside a longer word counts. An "s" or "ss" at the end of ``word`` is ignored.
         """
         lower = word.lower
         has_root = len(lower) >= _MIN_ROOTED and lower[:_ROOT] in self._lower
@@ -88,19 +90,19 @@ class Basis:
 
     @cached_property
     def is_english(self) -> bool:
-        """Whether the lines contain function words of English."""
+        """Whether the lines contain one of a few common English words."""
         lowers = {word.lower for reading in self.readings for word in words_of(reading)}
         return not _ENGLISH.isdisjoint(lowers)
 
     @cached_property
     def rows(self) -> tuple[Mapping[str, str], ...]:
-        """The rows of tables, each a map from the name of a column to the cell."""
+        """The table rows, such as "Name: Foo; Price: $49", as maps from column names to cells."""
         rows = (dict(_cells(reading)) for reading in self.readings if "; " in reading)
         return tuple(row for row in rows if len(row) > 1)
 
 
 def is_field(reading: str) -> bool:
-    """Return whether a line has the form of a field or a row, and not of a sentence."""
+    """Return whether a line begins like a field or a row: with a name and a colon."""
     return _FIELD.match(reading) is not None
 
 

@@ -72,7 +72,7 @@ def _is_entry(value: ComparedText) -> bool:
 def _said_of(claim: ComparedText, name: Word) -> Iterator[tuple[Word, Word]]:
     """Yield pairs of a field's name in a claim and a word that the claim says about the field.
 
-    The word is before the name, or after an "is" that follows the name.
+    The word is right before the name, or right after an "is" or the like that follows the name.
     """
     for index, word in enumerate(claim.words):
         if singular(word.lower) != singular(name.lower):

@@ -1,4 +1,4 @@
-"""Divides a sentence into clauses, with their content words, negations and conditions."""
+"""Divides a sentence into clauses, and compares clauses."""
 
 import re
 from bisect import bisect_left
@@ -25,8 +25,8 @@ _STATEMENT = 3
 #: Least number of content words that a claim's clause and a line's clause must share, if the line's
 #: clause has fewer than ``_STATEMENT`` words.
 _MIN_COMMON = 2
-#: A negation only states a limit, and denies nothing, if a "than" follows at a distance of two or
-#: more words, but fewer than this number: "no later than", "not more than".
+#: In "no later than" and "not more than", the negation states a limit, and denies nothing. This is
+#: assumed if the "than" is two or more words after the negation, but fewer than this number.
 _UNTIL_THAN = 6
 #: Limit on the cuts between clauses of a claim or line; the text after the last cut is one clause.
 _MAX_CLAUSES = 64
@@ -72,8 +72,8 @@ class Clause:
     Attributes:
         all_words: All words of the clause.
         negations: The negations in the clause, such as "not".
-        is_open: Whether the clause has a condition, or a word that may negate without a "not".
-            Such a clause is not taken to contradict another.
+        is_open: Whether the clause has a condition, or a word such as "without", which may negate
+            without a "not". Rules do not take such a clause to contradict another.
     """
 
     all_words: tuple[Word, ...]
@@ -118,7 +118,7 @@ class Clause:
 
     @property
     def is_elliptical(self) -> bool:
-        """Whether the clause ends with a negation: "most do not" denies the clause before it."""
+        """Whether the clause ends with a negation: "some rooms have it and most do not"."""
         return is_negation(self.all_words[-1].lower)
 
     def likeness(self, line: "Clause") -> float:
@@ -131,8 +131,7 @@ class Clause:
         """
         common = len(self.content & line.content)
         is_enough = common >= _MIN_COMMON or len(line.lowers) >= _STATEMENT
-        # A pair of opposites counts once in the total. So "open on Sundays" and "closed on Sundays"
-        # have one common word of two, not of three.
+        # "Open on Sundays" and "closed on Sundays" have one common word of two, not of three.
         n_all = len(self.content | line.content) - len(self._opposite(line))
         return common / n_all if is_enough and n_all else 0.0
 

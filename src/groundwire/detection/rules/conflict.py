@@ -18,7 +18,7 @@ class ConflictKind(StrEnum):
     ROLES = "roles"  # "Ann sued Bob", where the evidence says "Bob sued Ann"
     FIELD = "field"  # a field or a cell with another value
     REFERENCE = "reference"  # a web or mail address that the evidence does not have
-    UNRELATED = "unrelated"  # no word in common with the evidence
+    UNRELATED = "unrelated"  # no content word in common with the evidence
 
 
 @dataclass(frozen=True, slots=True)

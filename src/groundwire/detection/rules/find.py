@@ -64,7 +64,7 @@ def find(claim: str, lines: Iterable[str], basis: Basis, before: str = "") -> Ru
 
     ``lines`` are the lines of the evidence that have most in common with the claim, best first.
     ``before`` is the previous claim of the answer, or empty. A finding is dropped if it overlaps a
-    stretch of the claim that plainly follows from the evidence.
+    range of the claim that plainly follows from the evidence.
     """
     if basis.has_line(claim):
         return RuleFindings(settled=((0, len(claim)),), is_line=True)

@@ -65,7 +65,7 @@ def _may_act(word: Word) -> bool:
 
 
 def _compares(words: Sequence[Word], index: int) -> bool:
-    """Return whether a "than" follows a word, with no "less" or "not" before the word."""
+    """Return whether "than" is right after a word, with no "less" or "not" right before it."""
     is_than = index + 1 < len(words) and words[index + 1].lower == "than"
     return is_than and (index == 0 or words[index - 1].lower not in _LESS)
 
@@ -113,7 +113,7 @@ def _is_name(word: Word) -> bool:
 
 
 def _is_passive(words: Sequence[Word], index: int) -> bool:
-    """Return whether a verb is passive: "was beaten by", and also "tools used by"."""
+    """Return whether a verb looks passive: "was beaten by", and also "tools used by"."""
     before = words[max(0, index - _BEFORE_VERB) : index]
     after = [word.lower for word in words[index + 1 : index + 1 + _SKIPPED]]
     has_be = any(word.lower in _BE for word in before)

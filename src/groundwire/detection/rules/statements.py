@@ -18,8 +18,8 @@ _SHARE = 0.9
 #: A line is about the same thing as a claim if it has at least this share of the claim's content
 #: words.
 _ABOUT = 0.6
-#: Two clauses that share fewer content words than this are compared only if neither of them has any
-#: other content word.
+#: Two clauses that share fewer content words than this are compared only if their
+#: :meth:`.Clause.likeness` is 1.
 _MIN_WORDS = 2
 #: Number of best lines that are compared by their clauses, and number of best lines that are
 #: compared by words such as "longest".
@@ -55,7 +55,7 @@ def negations(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleF
         return
     stated = islice((line for line in lines if not is_field(line.text)), _CLAUSE_LINES)
     read = [basis.clauses(line) for line in stated]
-    # Lines such as "Some rooms have it; most do not" are left out: it is unclear which rooms the
+    # Lines such as "Some rooms have it and most do not" are left out: it is unclear which rooms the
     # claim is about.
     whole = (clauses for clauses in read if not any(each.is_elliptical for each in clauses))
     clauses = [clause for each in whole for clause in each]
@@ -105,7 +105,7 @@ def _denying(own: Clause, clauses: Sequence[Clause]) -> tuple[Word, ...]:
 
 
 def _is_enough(own: Clause, clause: Clause) -> bool:
-    """Return whether two clauses share two or more content words, or one and have no other."""
+    """Return whether two clauses share two or more content words, or have a likeness of 1."""
     return len(own.content & clause.content) >= _MIN_WORDS or own.likeness(clause) == 1
 
 

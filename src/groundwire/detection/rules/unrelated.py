@@ -9,7 +9,8 @@ from groundwire.detection.rules.basis import Basis, quantities_in
 from groundwire.detection.rules.conflict import ConflictKind, RuleFinding
 from groundwire.text.vocabulary import FUNCTION_WORDS, words
 
-#: A claim with fewer content words than this, not counting numbers, is left out: "It depends."
+#: A claim with fewer different content words than this is left out: "It depends." Numbers do not
+#: count.
 _MIN_CONTENT = 3
 #: A claim with fewer English function words than this is left out: it may be in another language.
 _MIN_ENGLISH = 2
@@ -21,7 +22,9 @@ _STATEMENT = re.compile(r"[.!]\W*$")
 
 
 def unrelated(claim: ComparedText, _: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find a claim that shares no content word with the evidence, in any form.
+    """Find a claim that shares no content word with the evidence.
+
+    A claim with "Italian" shares this word with evidence that has "Italy": see :meth:`.Basis.has`.
 
     Questions, headings, remarks and negated statements are left out: in the validation answers they
     are nearly always faithful, even without a word of their sources.

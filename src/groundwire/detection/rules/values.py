@@ -1,4 +1,4 @@
-"""Rules for numbers, units, days and times that the evidence states otherwise."""
+"""Rules that compare the numbers, units, dates and times of a claim with the evidence."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,19 +15,20 @@ from groundwire.text.vocabulary import CALENDAR, WEEKDAYS
 
 _ABSENT = frozenset({Match.ABSENT, Match.DATE_ABSENT, Match.DATE_PARTLY})
 _MONEY = frozenset({"usd", "eur", "gbp", "jpy", "cny", "inr"})
-#: A value of a line stands in the place of a value of the claim if the likeness of the words around
-#: the two values is at least this. A word right beside both values adds 0.5.
+#: A value of a line counts as replacing a value of the claim if the score of the two is at least
+#: this. The score is the likeness of the words around both values, plus ``_ALL_AROUND``,
+#: ``_SAME_UNIT`` and ``_NEAR_MISS`` where they apply.
 _IN_PLACE = 0.6
-#: Added to the likeness of a claim's value and a line's value if all content words near the claim's
-#: value are near the line's value too (see :func:`_is_all_around`). In "It was built in 1950.", the
-#: only content word near the value is "built".
+#: Added to the score if the words near the claim's value are also near the line's value; see
+#: :func:`_is_all_around`.
 _ALL_AROUND = 0.1
-#: Added to the likeness of a claim's value and a line's value if they have the same unit.
+#: Added to the score if both values have the same base unit, such as metres for "5 m" and "6 km".
 _SAME_UNIT = 0.1
-#: Added to the likeness of a claim's value and a line's value if they differ by a slip, as "15
-#: November" and "15 December", or 1,487 and 1,847.
+#: Added to the score if the two values differ by a slip, as "15 November" and "15 December", or
+#: 1,487 and 1,847; see :func:`_is_near_miss`.
 _NEAR_MISS = 0.6
-#: Like ``_IN_PLACE``, for two days or months, which have fewer neighbours.
+#: A day or month of a line counts as replacing one of the claim if its score from
+#: :func:`.other_days` is at least this.
 _DAY_IN_PLACE = 0.3
 #: Pattern of a range of weekdays: "Monday to Friday", "Mon-Fri".
 _DAYS_RANGE = "{0}[a-z]*\\.?\\s*(?:to|through|until|till|[-–])\\s*{0}".format(
@@ -36,17 +37,18 @@ _DAYS_RANGE = "{0}[a-z]*\\.?\\s*(?:to|through|until|till|[-–])\\s*{0}".format(
 #: Two numbers with the same digits in another order count as a slip only if they have at least this
 #: many digits, zeros at the end not counted.
 _FIGURES = 3
-#: Matches words of claims that compare or compute. Numbers of the evidence may be operands only in
-#: claims with such words, or if the result is a rate or a time.
+#: Matches a word, or "%", that shows that a claim compares or computes. In such a claim, more
+#: numbers may be operands; see :func:`_is_computed`.
 _COMPARES = re.compile(
     r"\b(?:than|more|less|fewer|difference|between|after|later|earlier|per ?cent|share|out of|so"
     r"|sum|total|totals?|together|altogether|combined|remain\w*|left|taken|in all)\b|%",
     re.IGNORECASE,
 )
-#: Limit on the stated numbers with which a rule tries to compute a number of the claim. Among more
-#: numbers, some pair almost always gives the result by chance.
+#: Limit on the numbers that are tried together as operands. Among more numbers, two often give the
+#: result by chance.
 _MOST_OPERANDS = 12
-#: A claim may compute with numbers from this many of the best lines.
+#: Numbers from this many of the best lines may be operands. For some amounts of money, numbers from
+#: all lines may be operands.
 _OPERAND_LINES = 2
 #: Greatest relative difference at which a stated and a computed number count as equal.
 _ROUNDED = 0.005
@@ -60,10 +62,10 @@ _FIRST_YEAR, _LAST_YEAR = 1000, 2199
 def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
     """Find numbers, dates and times of a claim that differ from the evidence.
 
-    A time that the evidence lacks, even as a bare hour ("opens at 9"), is a finding by itself, and
-    so is a number that the evidence has with another unit. Any other number or date that the
-    evidence lacks is a finding only if a line has a different one in its place. Numbers that the
-    answer may have rounded, counted or computed are left out.
+    A time that the evidence lacks is a finding by itself, unless a line has it as a bare hour
+    ("opens at 9"). So is a number that a line has with another unit. Any other number or date that
+    the evidence lacks is a finding only if a line has a different one in its place. Numbers that
+    the answer may have rounded, counted or computed are left out, and so are most times in words.
     """
     near = QuantityIndex.of(_stated_by(lines[:_OPERAND_LINES]))
     for quantity in quantities_in(claim):
@@ -75,8 +77,8 @@ def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFind
         )
         is_absent = match in _ABSENT and near.match(quantity) is not Match.DERIVED
         if match is Match.DERIVED and quantity.unit in _MONEY:
-            # A match by numbers alone is not enough for money: 25 is 100 · 3 / 12, but "3 projects"
-            # and "$12" do not make $25.
+            # ``DERIVED`` ignores units, which is not enough for money: 25 is 100 · 3 / 12, but
+            # "3 projects" and "$12" do not make $25.
             others = (other for other in quantities_in(claim) if other != quantity)
             operands = [*others, *_stated_by(lines)][:_MOST_OPERANDS]
             is_absent = not _is_worth(quantity, operands)
@@ -85,7 +87,11 @@ def values(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFind
 
 
 def days(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFinding]:
-    """Find days and months that the evidence lacks, where a line has another in their place."""
+    """Find weekdays and months of a claim that the evidence lacks.
+
+    A weekday is a finding only if a line has another weekday in its place, and a month only if a
+    line has another month in its place.
+    """
     named = (word for word in claim.words if word.lower in CALENDAR and word.text[0].isupper())
     for word in islice(named, MAX_PLACES):
         others = () if _has_day(word.lower, basis) else other_days(claim, word, lines)
@@ -96,12 +102,15 @@ def days(claim: ComparedText, lines: Lines, basis: Basis) -> Iterator[RuleFindin
 def settled(
     claim: ComparedText, lines: Lines, basis: Basis, before: str = ""
 ) -> tuple[tuple[int, int], ...]:
-    """Find numbers and times of a claim that follow from the evidence without being in it.
+    """Find numbers and times of a claim that follow from the evidence without being stated in it.
 
-    The claim rounds such a number, or the number can be computed. If any can be computed, the
-    claim's numbers that the best lines state are found as well, since they may be operands. Numbers
-    of ``before``, the previous claim, may also be operands: "It costs $12 and $3. In total, that is
-    $15."
+    A number follows if the claim marks it as rounded and a line has an exact number that fits, or
+    if it can be computed (:func:`_is_computed`). A time follows if it can be computed
+    (:func:`_is_shifted`). A number or time in words does not count as following.
+
+    If any number or time can be computed, the claim's numbers, times and dates that the best lines
+    state are found as well, since they may be operands. ``before`` is the previous claim. Its
+    numbers may be operands too: "It costs $12 and $3. In total, that is $15."
 
     Returns:
         Ranges ``[start, end)`` of the claim's text, in reading order.
@@ -131,8 +140,8 @@ def settled(
 def _has_day(lower: str, basis: Basis) -> bool:
     """Return whether the evidence may state a day of the week or a month.
 
-    This is so if a line has the name or, as a word of their own, the first three letters of the
-    name. For a day of the week, a range of weekdays is enough, since it may include the day.
+    This is so if a line has the name, or its first three letters as a word. For a day of the week,
+    a range of weekdays is enough, since the range may include the day.
     """
     either = rf"\b(?:{lower.removesuffix('s')}|{lower[:3]}\b)"
     either += f"|{_DAYS_RANGE}" if lower in WEEKDAYS else ""
@@ -158,7 +167,7 @@ def _has_other_unit(quantity: Quantity, lines: Lines) -> bool:
 
 
 def _is_bare_hour(time: Quantity, lines: Lines) -> bool:
-    """Return whether a time is a full hour that a line has as a plain number.
+    """Return whether a time is a full hour that a line has as a number without a unit.
 
     An example is a line with "opens at 9" for the time "9 am".
     """
@@ -197,8 +206,9 @@ def _is_all_around(
 ) -> bool:
     """Return whether all content words near the claim's value are also near the line's value.
 
-    If the line is a field, such as "built: 1887-1889", only its name is around its value. Then it
-    is also enough that all words around the line's value are around the claim's.
+    If the line is a field or a table row, such as "built: 1887", the reverse is enough: all content
+    words near the line's value are also near the claim's value. Without content words near one of
+    the values, the result is false.
     """
     if not context or not around:
         return False
@@ -207,9 +217,10 @@ def _is_all_around(
 
 
 def _may_replace(claim: ComparedText, one: Quantity, line: ComparedText, other: Quantity) -> bool:
-    """Return whether one quantity may replace another: they disagree and are of one kind.
+    """Return whether a quantity of a line may correct a quantity of the claim.
 
-    If their digits are the same in another order, the quantity of the line may lack the unit.
+    The two must be of one kind (:func:`.same_kind`), and dates must disagree. If two numbers have
+    the same digits in another order, the number of the line may lack the unit.
     """
     if _agrees(one, other):
         return False
@@ -220,19 +231,19 @@ def _may_replace(claim: ComparedText, one: Quantity, line: ComparedText, other: 
 
 
 def _agrees(one: Quantity, other: Quantity) -> bool:
-    """Return whether two dates have common parts (year, month, day), and all of these are equal.
+    """Return whether two dates are equal in all parts (year, month, day) that both state.
 
-    "13 March" agrees with 13 March of any year.
+    "13 March" agrees with 13 March of any year. The result is false if there is no part that both
+    state, or if one of the quantities is not a date.
     """
     same = _same_parts(one, other)
     return bool(same and all(same))
 
 
 def _same_parts(one: Quantity, other: Quantity) -> list[bool] | None:
-    """Compare each part (year, month, day) that two dates both state.
+    """Return, for each part (year, month, day) that two dates both state, whether it is equal.
 
-    The result has a true item for each part that is equal, and a false item for each other part.
-    It is ``None`` for values other than dates.
+    The result is ``None`` if one of the quantities is not a date.
     """
     if not (isinstance(one.value, tuple) and isinstance(other.value, tuple)):
         return None
@@ -240,7 +251,12 @@ def _same_parts(one: Quantity, other: Quantity) -> list[bool] | None:
 
 
 def _is_near_miss(claim: ComparedText, one: Quantity, line: ComparedText, other: Quantity) -> bool:
-    """Return whether two dates differ in one part of several, or numbers only in digit order."""
+    """Return whether two quantities differ by a slip.
+
+    Dates differ by a slip if one part (year, month, day) that both state differs, and another is
+    equal. Other quantities do if they have the same digits in another order, at least three digits
+    without zeros at the end.
+    """
     if (same := _same_parts(one, other)) is not None:
         return same.count(False) == 1 and any(same)
     ours, theirs = _figures(claim, one), _figures(line, other)
@@ -255,9 +271,8 @@ def _is_counted(claim: ComparedText, quantity: Quantity, match: Match, lines: Li
     """Return whether a number in words may be the answer's own count: "two ways: A and B".
 
     The result is false for a number in digits, and for a number that the evidence has with another
-    unit. For a number such as "three" in "three children", it is also false if the best line has a
-    number in words before the same word ("two children"), unless a ":" follows the number in the
-    claim.
+    unit. It is also false for "three children" if the best line has a number in words before the
+    same word ("two children"), and the claim has no ":" after the number.
     """
     if _has_figures(claim, quantity) or match is Match.UNIT_DIFFERS:
         return False
@@ -272,7 +287,7 @@ def _is_counted(claim: ComparedText, quantity: Quantity, match: Match, lines: Li
 
 
 def _following(text: ComparedText, quantity: Quantity) -> str | None:
-    """Return the stem of the content word right after a quantity; ``None`` if there is none."""
+    """Return the stem of the word right after a quantity; ``None`` if no content word is there."""
     after = next((word for word in text.words if word.start >= quantity.end), None)
     return after.stem if after is not None and after.is_content else None
 
@@ -305,11 +320,12 @@ def _is_computed(
     """Return whether a number can be computed from stated numbers.
 
     The number may be a sum, a difference, the years between two dates, a share in per cent, a rate
-    such as 2.8 per 1,000, or a price times a count. Operands are numbers of the claim that the
-    evidence states or that follow from it (``own``). Operands of a rate may also be numbers of the
-    best lines of the evidence (``near``). If the claim compares, operands may be in ``near``,
-    except those of a price, and the operands of a sum may be in the previous claim (``earlier``).
-    The result is false for an end of a range.
+    such as 2.8 per 1,000, or a price times a count. The result is false for an end of a range.
+
+    Operands are in ``own``: numbers of the claim that the evidence states, or that follow from it.
+    Operands of a rate may also be in ``near``, the numbers of the best lines. In a claim that
+    compares (:data:`_COMPARES`), other operands may be in ``near`` too, except those of a price,
+    and operands of a sum may be in ``earlier``, the numbers of the previous claim.
     """
     if quantity.kind is not QuantityKind.NUMBER or _is_in_range(claim, quantity):
         return False
@@ -367,13 +383,13 @@ def _gives(a: Quantity, b: Quantity, result: Quantity) -> bool:
 
 
 def _is_price(count: Quantity, each: Quantity, result: Quantity) -> bool:
-    """Return whether a result is a count times a price: three at $24 are $72."""
+    """Return whether a result is a count times an amount of the same unit: three at $24 are $72."""
     is_of_one = each.unit == result.unit is not None and count.unit is None
     return is_of_one and count.number > 1 and _is_close(result.number, count.number * each.number)
 
 
 def _is_worth(money: Quantity, stated: Sequence[Quantity]) -> bool:
-    """Return whether an amount of money can be computed from stated numbers with fitting units.
+    """Return whether an amount of money can be computed from numbers with fitting units.
 
     The amount may be the sum or the difference of two amounts in the same currency, or one such
     amount multiplied or divided by a number.

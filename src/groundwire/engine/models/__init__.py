@@ -19,21 +19,22 @@ from groundwire.errors import CorruptModelError, ModelError, UnknownModelError
 DEFAULT_MODEL = "reader"
 #: The operating point of a detector if none is set.
 DEFAULT_POINT = "balanced"
-#: Names of the reader that this package contains, and of that reader with a cross-encoder. In
-#: options, ``reader`` means ``reader-base`` if it is installed, otherwise ``reader-small``.
+#: Names, in options, of the reader that this package contains, and of that reader with a
+#: cross-encoder. Unless :data:`READER_VARIABLE` is set, ``reader`` means ``reader-base`` if it is
+#: installed, and otherwise ``reader-small``.
 READER_SMALL, READER_BASE = "reader-small", "reader-base"
 READERS = (DEFAULT_MODEL, READER_SMALL, READER_BASE)
 #: The environment variable that says which model the name ``reader`` means: ``reader-small``,
 #: ``reader-base`` or the folder of a model.
 READER_VARIABLE = "GROUNDWIRE_READER"
-#: The package with the weights of ``reader-base``.
+#: Import name of the package that installs ``reader-base``.
 BASE_PACKAGE = "groundwire_reader_base"
 ENCODER = "minilm"
 GATE = "gate"
-#: Names of the detectors that need no files but those of this package and of ``reader-base``.
+#: Names of the detectors that are not loaded checkpoints, without ``similarity:neural``, which
+#: means the same as ``similarity``.
 DETECTORS = (*READERS, "similarity", "similarity:hash")
-#: Name of the similarity detector → the embedder that the detector then uses. The names
-#: ``similarity`` and ``similarity:neural`` mean the same.
+#: Name of the similarity detector → the embedder that the detector then uses.
 EMBEDDERS = {"similarity": "neural", "similarity:neural": "neural", "similarity:hash": "hash"}
 MANIFEST_NAME = "manifest.json"
 
@@ -81,7 +82,7 @@ class Manifest:
         """Read the manifest of a model folder.
 
         Raises:
-            ModelError: If the manifest cannot be read, or a key is missing or has an invalid value.
+            ModelError: If the manifest cannot be read or is not valid.
         """
         path = folder / MANIFEST_NAME
         try:
@@ -113,14 +114,15 @@ class Manifest:
 
     @property
     def total_bytes(self) -> int:
-        """Size of all files together, as the manifest states it."""
+        """Sum of the sizes of all files, as the manifest states them."""
         return sum(file.bytes for file in self.files.values())
 
     @property
     def revision(self) -> str:
-        """Short hash of the files' names and hashes and of the companion; it identifies the model.
+        """Short hash of the names and SHA-256 of the model's files, and of its companion.
 
-        The companion is the revision of the reader that a cross-encoder model is used with.
+        The companion is the revision of the reader that a cross-encoder model is used with. Other
+        models have no companion.
         """
         listing = "".join(f"{name}\0{self.files[name].sha256}\n" for name in sorted(self.files))
         listing += str(self.raw.get("companion", ""))
@@ -131,7 +133,7 @@ def list_models(root: Path | None = None) -> list[Manifest]:
     """List the models in a folder, sorted by name; by default the installed models.
 
     Raises:
-        ModelError: If a manifest cannot be read.
+        ModelError: If a manifest cannot be read or is not valid.
     """
     folders = (path.parent for path in (root or _ROOT).glob(f"*/{MANIFEST_NAME}"))
     found = list(map(Manifest.read, folders))
@@ -144,8 +146,8 @@ def find_model(name: str = DEFAULT_MODEL, root: Path | None = None) -> Manifest:
     """Find a model by its name, in a folder of models or by default among the installed models.
 
     Raises:
-        UnknownModelError: If there is no such model.
-        ModelError: If a manifest cannot be read.
+        UnknownModelError: If no model has this name.
+        ModelError: If a manifest cannot be read or is not valid.
     """
     models = {manifest.name: manifest for manifest in list_models(root)}
     if name not in models:
@@ -154,16 +156,19 @@ def find_model(name: str = DEFAULT_MODEL, root: Path | None = None) -> Manifest:
 
 
 def find_reader(model: str | Path | None = None) -> Manifest | None:
-    """Return the manifest of a reader; ``None`` if ``model`` does not name a reader.
+    """Return the manifest of a reader.
+
+    The result is ``None`` if ``model`` is neither a reader's name nor a folder with a manifest.
 
     Args:
-        model: ``None`` or ``"reader"`` for the best installed reader, unless the environment
-            variable ``GROUNDWIRE_READER`` names another; ``"reader-small"``, ``"reader-base"``, or
-            a folder with a manifest.
+        model: ``"reader-small"``, ``"reader-base"``, or a folder with a manifest. ``None`` and
+            ``"reader"`` mean the reader that the environment variable ``GROUNDWIRE_READER`` names.
+            If it is not set, they mean ``reader-base`` if installed, or else ``reader-small``.
 
     Raises:
-        ModelError: If a manifest cannot be read, the model is of another kind, ``reader-base`` is
-            not installed, or ``GROUNDWIRE_READER`` names no reader.
+        ModelError: If a manifest cannot be read or is not valid, the model is of another kind,
+            ``reader-base`` is asked for but not installed, or ``GROUNDWIRE_READER`` names no
+            reader.
         UnknownModelError: If the reader that this package contains is missing.
     """
     name = DEFAULT_MODEL if model is None else str(model)
@@ -194,10 +199,11 @@ def find_reader(model: str | Path | None = None) -> Manifest | None:
 def companion(manifest: Manifest) -> Manifest:
     """Return the manifest of the reader that a cross-encoder model is used with.
 
-    For a model without a cross-encoder, ``manifest`` itself is returned.
+    If the manifest does not have the key ``companion``, the manifest itself is returned.
 
     Raises:
-        ModelError: If the cross-encoder was fitted to other weights of the package's reader.
+        ModelError: If the reader that this package contains is missing, or is not the revision
+            that the cross-encoder was fitted to, or a manifest is not valid.
     """
     wanted = manifest.raw.get("companion")
     if wanted is None:

@@ -1,4 +1,4 @@
-"""Checksums of a benchmark's files, and a check that they have the expected number of answers."""
+"""Checksums of a benchmark's files, and a check of the numbers of answers in the files."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ class FileCheck(JsonRecord):
     Attributes:
         counts: Result of the comparison: ``same``, ``different``, or ``unknown`` if no numbers are
             on record.
-        differences: Phrases such as "QA: 10 answers, and 12 answers expected": one for each task
-            whose numbers differ, and one for "all", if the numbers of all answers differ.
+        differences: A phrase for each task whose numbers differ from those on record, and one for
+            "all" if the numbers of all answers differ.
         source: Where the numbers on record are from, such as "its paper"; empty if there are none.
     """
 
@@ -44,7 +44,7 @@ def check_counts(
     Args:
         expected: The numbers on record for the split, from :attr:`.registry.Bench.expected`; empty
             if unknown.
-        total: Number of answers that were read, and number of hallucinated ones among them.
+        total: Number of labelled answers that were read, and of the hallucinated ones among them.
         tasks: Name of a task → the same two numbers, for the answers of this task.
     """
     if not expected:

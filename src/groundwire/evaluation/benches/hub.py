@@ -15,11 +15,11 @@ def fetch(bench: Bench, split: str, *, revision: str | None = None) -> Path:
         The folder of the files; its name is the commit of the dataset.
 
     Raises:
-        InputError: If the files are not on the hub, or the hub does not deliver them.
+        InputError: If the benchmark is not on the hub, or the download fails.
     """
     if not bench.hub:
         raise _no_data(bench, "they are not on the Hugging Face hub")
-    # Imported here, since the import takes 200 ms, and only a download needs the library.
+    # Imported here, because the import is slow, and only a download needs the library.
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -29,7 +29,7 @@ def fetch(bench: Bench, split: str, *, revision: str | None = None) -> Path:
             bench.hub, repo_type="dataset", revision=revision, allow_patterns=patterns
         )
         return Path(folder)
-    # OSError catches LocalEntryNotFoundError and OfflineModeIsEnabled too: they are subclasses.
+    # LocalEntryNotFoundError and OfflineModeIsEnabled are subclasses of OSError.
     except (HfHubHTTPError, OSError, ValueError) as error:
         # The hub's own message is not shown: it is long, and names internal addresses.
         problem = (

@@ -1,8 +1,4 @@
-"""Readers for the benchmarks for which a mapping of columns is not enough.
-
-The readers convert records into rows with the columns of labelled answers, among them the label of
-an answer, its hallucinated spans, or both.
-"""
+"""Readers for the benchmarks for which a mapping of columns is not enough."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,13 +18,13 @@ from groundwire.evaluation.datasets.files import (
 from groundwire.evaluation.datasets.lines import Line, json_lines
 from groundwire.text.files.reading import DAMAGE, decode, open_lines
 
-#: A function that takes the files of a benchmark, the name of a split and a reader of rows, and
-#: yields the rows of that split.
+#: A function that yields the rows of a benchmark. The arguments are the benchmark's files, the name
+#: of a split and a reader of rows.
 Load: TypeAlias = Callable[[Sequence[Path], str, RowReader[NumberedAnswer]], Iterator[AnyRow]]
 
-#: The files of RAGTruth's release: answers, and the sources of the answers.
+#: Names of the files of RAGTruth's release: answers, and the sources of the answers.
 _RESPONSES, _SOURCES = "response.jsonl", "source_info.jsonl"
-#: The line between instruction and data in RAGTruth's Data2txt prompts.
+#: The words between instruction and data in RAGTruth's Data2txt prompts.
 _BEFORE_DATA = "Structured data:"
 #: Task of HaluEval → source field, question field (``None`` without one), and the word that ends
 #: the names of the task's answer fields, such as ``right_answer``.
@@ -37,9 +33,9 @@ _HALUEVAL = {
     "summarization": ("document", None, "summary"),
     "dialogue": ("knowledge", "dialogue_history", "response"),
 }
-#: A summary of FaithBench counts as hallucinated if people gave one of these labels to it or to one
-#: of its stretches; the part of a label after a dot is ignored. The label "Benign" does not count:
-#: it marks true words that are not in the source.
+#: The labels with which a summary of FaithBench counts as hallucinated, in lower case and without
+#: the part after a dot. The label "Benign" is not among them: it marks true words that are not in
+#: the source.
 _FAITHBENCH = ("unwanted", "questionable")
 _WICE = {"supported": False, "partially_supported": True, "not_supported": True}
 
@@ -89,14 +85,15 @@ def _ragtruth_sources(path: Path) -> Mapping[str, Values]:
 
 
 def _ragtruth_content(values: Values) -> tuple[str, str | None]:
-    """Return the context of a RAGTruth prompt, and its question or, without one, its instruction.
+    """Return the context of a RAGTruth prompt, and the question or, without one, the instruction.
 
-    The instruction is the part of the prompt before the context; a line :data:`_BEFORE_DATA`, and
-    what follows this line, are left out. The instruction is ``None`` if this part is empty, or the
-    prompt does not contain the context.
+    The instruction is the part of the prompt before the context, up to :data:`_BEFORE_DATA` if
+    these words are there. The instruction is ``None`` if this part is empty, or the prompt does not
+    contain the context.
 
     Raises:
-        ValueError: If ``source_info`` is neither a text, a record, nor a question with passages.
+        ValueError: If the values are not those of a source of RAGTruth; KeyError and AttributeError
+            mean the same.
     """
     match values["source_info"]:
         case {"question": str(question), "passages": str(passages)}:
@@ -167,7 +164,7 @@ def _ragbench(split: str, values: Values, file: Path, line: int) -> Iterable[Val
 def _faithbench(values: Values, file: Path, line: int) -> Iterable[Values]:
     """Convert a sample of FaithBench to a row.
 
-    A summary counts as hallucinated if people marked it, or a stretch of it, as unwanted or
+    A summary counts as hallucinated if people marked the summary, or a part of it, as unwanted or
     questionable.
     """
     marks = [mark for mark in values["annotations"] if _counts(mark["label"])]

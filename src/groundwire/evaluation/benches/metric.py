@@ -1,8 +1,7 @@
 """The metrics of benchmarks, each with its confidence interval.
 
-Most of these metrics are also among the scores that :mod:`.evaluation.scores` computes for any
-labelled data. A metric is computed over all answers, over the answers of one task, or as the
-unweighted mean of its values for the tasks.
+A metric is computed over all answers, over the answers of one task, or as the unweighted mean of
+its values for the tasks.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +23,7 @@ Statistic = Callable[[Columns, Bootstrap], Replicates]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchScore(ScoreInterval):
-    """The value of a metric with its 95 % interval; ``nan`` where it is undefined.
+    """The value of a metric with its 95 % interval; an undefined number is ``nan``.
 
     Values are in [0, 1]. Only F1 of characters can be higher, if annotated ranges overlap.
 
@@ -63,8 +62,7 @@ class Metric:
         """Parse the name of a metric.
 
         ``F1`` is computed over all answers, ``F1, QA`` over the answers of the task QA. ``mean F1``
-        is the mean of the F1 of the tasks. ``F1, pooled`` is another name of ``F1``, for benchmarks
-        that also have ``mean F1``.
+        is the mean of the F1 of the tasks. ``F1, pooled`` means the same as ``F1``.
 
         Raises:
             KeyError: If the score in the name is not in :data:`STATISTICS`.
@@ -103,7 +101,7 @@ class Metric:
         """
         if self.needs_spans:
             return None
-        # The baseline has to use the same answers as the score of the detector.
+        # The detector's score leaves out answers that do not count, so the baseline does too.
         answers = answers.take(answers.counted)
         every = np.ones(len(answers), np.bool_)
         flagged = replace(answers, flagged=every, failed=~every, probability=every.astype(float))
@@ -128,12 +126,15 @@ def f1(answers: Columns, drawn: Bootstrap) -> Replicates:
 
 
 def accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
-    """Compute the share of answers that are both flagged and hallucinated, or neither."""
+    """Compute the share of right answers among those that count (:func:`.sums.counted`).
+
+    An answer is right if it is both flagged and hallucinated, or neither.
+    """
     return drawn.sums(_sums(answers)).of_share(_accuracy)
 
 
 def balanced_accuracy(answers: Columns, drawn: Bootstrap) -> Replicates:
-    """Compute the mean of two recalls: that of hallucinated answers and that of grounded ones."""
+    """Compute the mean of the recall of hallucinated answers and the recall of grounded answers."""
     return score("balanced_accuracy", drawn.sums(_sums(answers)))
 
 
@@ -149,8 +150,8 @@ def auroc(answers: Columns, drawn: Bootstrap) -> Replicates:
 def characters_f1(answers: Columns, drawn: Bootstrap) -> Replicates:
     """Compute F1 of hallucinated characters, over all answers together.
 
-    Characters are counted with the method of LettuceDetect's evaluator, with which published scores
-    were computed; see :func:`.metrics.count_pairs`.
+    Characters are counted as in LettuceDetect's evaluator; see :func:`.metrics.count_pairs`.
+    Answers that do not count (:func:`.sums.counted`) are left out.
     """
     return drawn.of_sums(answers.pairs * answers.counted[:, None], f1_of)
 
@@ -158,7 +159,7 @@ def characters_f1(answers: Columns, drawn: Bootstrap) -> Replicates:
 def characters_iou(answers: Columns, drawn: Bootstrap) -> Replicates:
     """Compute the IoU of predicted and gold hallucinated characters, as the mean over answers.
 
-    Grounded answers without a verdict are left out, as :func:`.sums.counted` says.
+    Answers that do not count (:func:`.sums.counted`) are left out.
     """
     columns = np.column_stack([answers.ious, np.ones(len(answers))]) * answers.counted[:, None]
     return drawn.of_sums(columns, lambda sums: ratios(sums[..., 0], sums[..., 1]))
@@ -173,8 +174,8 @@ def _accuracy(sums: Floats) -> Floats:
     return ratios(n - flagged - hallucinated + 2 * both, n)
 
 
-#: Name of a score → function that computes the score. The name of a metric contains such a name:
-#: "F1, QA" contains "F1".
+#: Name of a score → function that computes the score. The name of a metric contains the name of a
+#: score: "F1, QA" contains "F1".
 STATISTICS: Mapping[str, Statistic] = {
     "F1": f1,
     "accuracy": accuracy,

@@ -14,14 +14,14 @@ from groundwire.evaluation.datasets.files import AnyRow, answer_reader, read_fil
 from groundwire.evaluation.datasets.lines import SUFFIXES
 from groundwire.evaluation.datasets.mapping import ColumnMapping
 
-#: Default of :attr:`Bench.files`, for a split that is a plain table: several Parquet files named as
-#: on the Hugging Face hub, or one file.
+#: Default of :attr:`Bench.files`: Parquet files named as on the Hugging Face hub, or else tables
+#: named after the split, such as ``test.csv``.
 _TABLES = (("{split}-*.parquet",), *((f"{{split}}{suffix}",) for suffix in SUFFIXES))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """A benchmark, with the fields of its entry in ``benches.json``.
+    """A benchmark, as its entry in ``benches.json`` describes it.
 
     Attributes:
         name: Name of the benchmark on the command line.
@@ -29,24 +29,24 @@ class Bench:
         hallucinated: The condition under which an answer counts as hallucinated, in words.
         licence: The licence of the data, as its authors state it.
         citation: The paper about the benchmark.
-        url: A page about its files.
-        fetch: What to fetch by hand: addresses of files, or descriptions of files on the page.
+        url: A page about the benchmark's files.
+        fetch: What to fetch by hand, as addresses or in words.
         splits: Names of the splits; the first is the default.
         metrics: The metrics; the first is the main one.
         hub: Name of the dataset on the Hugging Face hub; empty if it is not on the hub.
         hub_files: Patterns of a split's files on the hub, with ``{split}`` for the split's name.
-        files: Groups of file names, which may have ``{split}`` and ``*``. A split is read from the
-            first group of which a file exists.
-        columns: Field → column, for columns that do not have the usual name of the field.
+        files: Groups of patterns of file names, with ``{split}`` for the split's name. In a folder,
+            a split is read from the first group of which a file exists.
+        columns: Field → column. Other fields are found by the usual names of their columns.
         label_means: Meaning of a label of 1, true or yes: ``hallucinated`` or ``supported``.
         expected: Split → the right numbers of answers and of hallucinated answers, as far as they
             are known: ``total`` for the whole split, ``tasks`` by task, and the ``source`` of the
             numbers.
-        variants: Parts of a split that other systems were scored on. A part has a ``name``, and
+        variants: Parts of a split on which other systems were scored. A part has a ``name``, and
             leaves out the rows whose ``column`` has a value in ``drops``.
-        published: Published scores of other systems, which this project did not run. Each entry
-            has the ``system``, its ``scores`` by metric in per cent, the ``source``, and perhaps a
-            ``note``, for example if the test set differs.
+        published: Published scores of other systems. Each entry has the ``system``, its ``scores``
+            by metric in per cent, the ``source``, and perhaps a ``note``, for example if the test
+            set differs.
     """
 
     name: str
@@ -68,10 +68,10 @@ class Bench:
     published: Sequence[Mapping[str, Any]] = ()
 
     def split(self, name: str | None) -> str:
-        """Check that the benchmark has a split, and return its name; for ``None`` the default.
+        """Check the name of a split, and return the name; for ``None``, return the default split.
 
         Raises:
-            SettingError: If there is no such split.
+            SettingError: If the benchmark has no split of this name.
         """
         if name is None:
             return self.splits[0]
@@ -85,7 +85,8 @@ class Bench:
         Files in folders at any depth below the path are found too.
 
         Raises:
-            DatasetError: If the path does not exist, or the folder has no file of the split.
+            DatasetError: If the path is neither a file nor a folder, or the folder has no file of
+                the split.
         """
         if path.is_file():
             return (path,)
@@ -105,8 +106,8 @@ class Bench:
         """Read the answers of a split from its files.
 
         Raises:
-            DatasetError: If the files have no answers, none of the files can be read, or one of the
-                two files of RAGTruth is missing or there twice.
+            DatasetError: If every file is without rows or has an invalid format. For RAGTruth also
+                if one of the release's two files is invalid, missing, or there twice.
             OSError: If a file other than Parquet cannot be opened.
             MissingExtraError: If a file is Parquet and pyarrow is not installed.
         """

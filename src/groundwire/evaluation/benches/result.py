@@ -17,7 +17,7 @@ from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.no_verdict import counts_without_verdict
 from groundwire.evaluation.results_file import read_judged
 
-#: Name of a metric → score; ``None`` if the metric does not apply.
+#: Name of a metric → score. Metrics of characters have no baseline: ``None`` in its place.
 Scores = Mapping[str, BenchScore | None]
 
 
@@ -29,10 +29,10 @@ class BenchResult:
         bench: The benchmark.
         split: Name of the split.
         commit: Commit of the dataset on the hub; empty if the files are not from the hub.
-        scores: Values of the benchmark's metrics for all answers of the split.
+        scores: Values of the benchmark's metrics for all labelled answers in the results.
         variants: Name of a part of the split → values of the metrics for the answers of that part.
         flag_all: Values of the metrics for a detector that flags every answer, as a baseline.
-        check: Comparison of the numbers of answers with those that the benchmark should have.
+        check: Comparison of the numbers of answers with the numbers on record.
         differences: Known reasons why the scores are not comparable with published ones.
         evaluation: The scores that are computed for any labelled data, benchmark or not.
     """
@@ -54,7 +54,7 @@ class BenchResult:
         """Read a file of results, and compute the benchmark's metrics from it.
 
         ``limit`` is the highest number of answers that the run was allowed to draw; ``None`` if the
-        run judged all answers.
+        run had no limit.
 
         Raises:
             ResultsError: If the file is not a file of results.

@@ -38,7 +38,7 @@ class FailedRow:
         place: File and line of the row, or the file alone; may be empty.
         problem: Description of what is wrong.
         sha256: Fingerprint of the row's content.
-        task: The task of the row; empty if it cannot be read.
+        task: The task of the row; empty if there is none that can be read.
         columns: Further columns of the row, by name.
     """
 

@@ -1,4 +1,4 @@
-"""Labelled answers: the form into which all datasets are converted."""
+"""Labelled answers: the form into which all labelled data are converted."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,11 +11,11 @@ from groundwire.detection.values import Label
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldSpan:
-    """A stretch of an answer that people marked as hallucinated.
+    """A part of an answer that is labelled as hallucinated.
 
     Attributes:
-        start: Index of the stretch's first character in the answer.
-        end: Index one past the stretch's last character.
+        start: Index of the part's first character in the answer.
+        end: Index one past the part's last character.
         label: ``unsupported`` or ``contradicted``.
         kind: The dataset's own label, such as ``Subtle Conflict``; may be empty.
     """
@@ -29,24 +29,23 @@ class GoldSpan:
 class Known(StrEnum):
     """How much of an answer is labelled."""
 
-    SPANS = "spans"  # the labels say which stretches are hallucinated, if any
-    ANSWER = "answer"  # the label says whether the answer as a whole is hallucinated
+    SPANS = "spans"  # the labels say which parts are hallucinated, if any
+    ANSWER = "answer"  # the label says only whether the answer as a whole is hallucinated
     NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledAnswer:
-    """An answer with its sources, and labels of its hallucinated parts.
+    """An answer with its sources and its labels.
 
     Attributes:
         id: Id of the answer, unique within the data.
         task: The kind of question, such as ``QA``; scores are also computed for each task.
         context_id: Id of the sources; the bootstrap draws all answers to one context together.
         example: Sources, question and answer.
-        spans: Stretches that people marked as hallucinated; they may overlap.
+        spans: Parts that are labelled as hallucinated; they may overlap.
         known: How much of the answer is labelled.
-        label: Whether the answer as a whole is hallucinated; ``None`` if the data have no such
-            label, so that only ``spans`` can tell.
+        label: Whether the answer as a whole is hallucinated; ``None`` without this label.
         columns: Further columns of the row in the data, by name; results can be grouped by them.
     """
 
@@ -61,7 +60,10 @@ class LabelledAnswer:
 
     @property
     def is_hallucinated(self) -> bool:
-        """Whether the answer is hallucinated, by its label or, without one, by having spans."""
+        """Whether the answer is hallucinated, by its label or, without one, by having spans.
+
+        The value is false if nothing is labelled.
+        """
         return bool(self.spans) if self.label is None else self.label
 
 

@@ -74,7 +74,8 @@ def lines_of(path: Path) -> Iterator[Line]:
     """Yield the raw rows of a file: CSV, TSV or Parquet by its suffix, else JSON.
 
     Raises:
-        DatasetError: If the file does not have this format.
+        DatasetError: If the file as a whole is invalid. An invalid row is no error: the row is
+            yielded with an error message.
         OSError: If the file cannot be opened and is not Parquet.
         MissingExtraError: If the file is Parquet and pyarrow is not installed.
     """
@@ -127,8 +128,9 @@ def json_lines(path: Path) -> Iterator[Line]:
     counted from 1.
 
     Raises:
-        DatasetError: If the file is no text, has an encoding such as UTF-16, is a broken array, or
-            is one JSON object over several lines, the first of which is ``{`` alone.
+        DatasetError: If the file is of a known kind that is not text (such as a PDF), has an
+            encoding such as UTF-16, is a broken array, or is one JSON object over several lines,
+            the first of which is ``{`` alone.
         OSError: If the file cannot be opened.
     """
     number, has_begun = 0, False

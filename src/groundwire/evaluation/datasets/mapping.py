@@ -32,8 +32,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "label": ("label", "hallucinated", "is_hallucinated"),
 }
 
-#: Labels that only mean yes or no → whether the label means yes. What yes stands for, hallucinated
-#: or supported, is said by :attr:`ColumnMapping.label_means`.
+#: Labels that only mean yes or no → whether the label means yes. :attr:`ColumnMapping.label_means`
+#: says whether yes means hallucinated or supported.
 _BARE = {
     **dict.fromkeys(("true", "1", "1.0", "yes", "y"), True),
     **dict.fromkeys(("false", "0", "0.0", "no", "n"), False),
@@ -56,8 +56,8 @@ WORDS: Mapping[str, bool] = {
     **dict.fromkeys(_GROUNDED, False),
 }
 
-#: Words in a span's label that mean that the sources contradict it. "Intrinsic" is the term in
-#: research on summaries; "instrinsic" is how FaithBench sometimes spells it.
+#: Words in a span's label that mean that the sources contradict the span. "Intrinsic" is the term
+#: in research on summaries; "instrinsic" is how FaithBench sometimes spells it.
 _CONFLICTS = ("conflict", "contradict", "intrinsic", "instrinsic")
 
 #: Limit on the characters of a value in a column that holds no field, such as the name of a model.
@@ -73,11 +73,13 @@ class ColumnMapping:
     """The column of each field of an answer or a question, and the meaning of its label.
 
     If a row lacks the column that the mapping names for a field, reading this field raises an
-    error. Otherwise, a misspelt name would silently leave out the field. (If only some rows of a
-    table have an optional column, :func:`.files.table_lines` first adds it to the other rows.)
+    error. Without this error, a misspelt name would silently leave out the field. (If only some
+    rows of a table have an optional column, :func:`.files.table_lines` first adds the column to the
+    other rows.)
 
     Attributes:
-        columns: Field → column, for columns that have none of the usual names (:data:`COLUMNS`).
+        columns: Field → column. Other fields are found by the usual names of their columns
+            (:data:`COLUMNS`).
         label_means: Meaning of a label of 1, true or yes: ``hallucinated``, or
             ``supported`` as in LLM-AggreFact.
 
@@ -102,7 +104,7 @@ class ColumnMapping:
         """Make a mapping from texts of the form ``field=column``, as options give them.
 
         Raises:
-            SettingError: If a text does not have that form or names no field, if the column
+            SettingError: If a text has another form or names an unknown field, if the column
                 ``answer``, ``question`` or ``sources`` is given to a field other than these three
                 (as when the two names are swapped), or if ``label_means`` is neither
                 ``hallucinated`` nor ``supported``.

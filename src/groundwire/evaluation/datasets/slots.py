@@ -1,6 +1,6 @@
 """Answers with slots: one text gives a faithful answer and its hallucinated variants.
 
-A slot is a stretch ``{{supported||hallucinated||kind}}`` of the text: a supported wording, a
+A slot is a part ``{{supported||hallucinated||kind}}`` of the text: a supported wording, a
 hallucinated wording, and the kind of hallucination. In each variant one slot is hallucinated.
 """
 
@@ -24,12 +24,12 @@ _NAMES = {UNSUPPORTED: "baseless", CONTRADICTED: "conflict"}
 
 @dataclass(frozen=True, slots=True)
 class MarkedAnswer:
-    """An answer with its hallucinated stretches.
+    """An answer with its hallucinated parts.
 
     Attributes:
         text: The answer.
         spans: ``(start, end, label)`` of wrong words: :data:`UNSUPPORTED` or :data:`CONTRADICTED`.
-        doubts: ``(start, end, label)`` of stretches in which it is not known which words are wrong.
+        doubts: ``(start, end, label)`` of parts in which the wrong words are not known.
             With the label :data:`DOUBTFUL`, perhaps no word is wrong. With any other label, at
             least one word is wrong in the way that the label says.
     """

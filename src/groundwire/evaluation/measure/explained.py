@@ -1,4 +1,4 @@
-"""A detector with an explainer, which grades spans and can drop spans that the evidence entails."""
+"""A detector whose spans are graded by an explainer, which can also drop spans."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace

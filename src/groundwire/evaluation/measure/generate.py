@@ -32,8 +32,8 @@ SYSTEM = (
 MAX_IN_A_ROW = 20
 #: Length of the queue of calls, as a multiple of the number of concurrent calls.
 _AHEAD = 4
-#: Names of columns that have a meaning in the table of answers. A column of the questions that has
-#: one of these names is not copied to that table.
+#: Usual names of the columns that hold the fields of an answer. A further column of the questions
+#: with such a name is not copied to the table of answers, where it would be read as the field.
 _RESERVED = frozenset(chain.from_iterable(COLUMNS.values()))
 
 
@@ -124,7 +124,7 @@ class Generated:
         first_problem: Reason why the first row without an answer has none; empty if all rows have
             an answer.
         n_cut: Number of answers that were cut off at the limit of tokens.
-        tokens: Model → two numbers: of tokens that the model read, and of tokens that it wrote.
+        tokens: Model → number of tokens read, and number of tokens written.
     """
 
     n: int = 0
@@ -201,11 +201,11 @@ def generate(
 
 
 class _Asker:
-    """Makes calls, and saves each reply in a file under a hash of its request. Thread-safe.
+    """A caller of language models that saves each reply in a file; threads may share it.
 
-    A request that has a reply in the file is not made again. After a failure because of which
-    further calls would fail too (``GenerationError.is_final``), no new request is begun. API keys
-    are not saved.
+    Replies are saved under a hash of the request. A request that has a saved reply is not made
+    again. After a failure because of which further calls would fail too
+    (``GenerationError.is_final``), no new request is begun. API keys are not saved.
 
     Attributes:
         n_new: Number of replies that this run received; replies of earlier runs do not count.
@@ -259,7 +259,7 @@ class _Asker:
 def _in_order(
     items: Iterable[_Wanted], work: Callable[[_Wanted], _Found], concurrency: int
 ) -> Iterator[tuple[_Wanted, _Found]]:
-    """Yield each item with its reply, in the order of the items; make several calls at a time."""
+    """Yield each item with its reply, in order; make at most ``concurrency`` calls at a time."""
     ahead: deque[tuple[_Wanted, Future[_Found]]] = deque()
     left = iter(items)
     with ThreadPoolExecutor(concurrency, thread_name_prefix="groundwire-generate") as pool:

@@ -14,7 +14,8 @@ AnyQuestion: TypeAlias = NumberedQuestion | FailedRow
 def drawn(rows: Iterable[AnyQuestion], limit: int | None) -> Iterator[AnyQuestion]:
     """Draw at most ``limit`` rows at random, in the order of the table; all rows for ``None``.
 
-    The draw depends only on the fingerprints and numbers of the rows, so it is the same each time.
+    The draw depends only on ``limit`` and on the fingerprints and numbers of the rows, so it is the
+    same each time.
     """
     if limit is None:
         return iter(rows)

@@ -73,9 +73,10 @@ def measured(answers: Sequence[JudgedAnswer]) -> dict[str, Any]:
 def share(which: Sequence[bool], contexts: Sequence[int]) -> ScoreInterval:
     """Compute a share of answers with its 95 % interval.
 
-    If each answer has a context of its own, the answers are independent trials, and the share gets
-    Wilson's interval. Otherwise whole contexts are resampled, and the share gets the interval of
-    :meth:`.intervals.Replicates.interval`, which may be undefined.
+    If each answer has a context of its own, the answers count as independent trials, and the share
+    gets Wilson's interval. Otherwise whole contexts are resampled, and the share gets the interval
+    of :meth:`.intervals.Replicates.interval`, which may be undefined. Without answers, share and
+    interval are ``nan``.
 
     ``which`` says for each answer whether it is part of the share. ``contexts`` has the context of
     each answer.

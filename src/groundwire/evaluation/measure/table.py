@@ -1,4 +1,4 @@
-"""Lays out the rates of hallucinated answers as text tables."""
+"""Lays out the rates of hallucinated answers as text."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -41,7 +41,7 @@ def _rows(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """Yield the row of all answers, and a row for each model.
 
     If there are several tasks, a row for each task follows; the table calls tasks categories. If
-    there are also several models, a row for each pair of model and task comes last.
+    there are also several models, the last rows are for the pairs of model and task with answers.
     """
     yield "all", *_cells(found)
     models, tasks = found["models"], found["tasks"]

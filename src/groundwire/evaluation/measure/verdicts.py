@@ -1,4 +1,4 @@
-"""Reads from a results file the data from which the rates of hallucinated answers are computed."""
+"""Reads judged answers from a results file, for the rates of hallucinated answers."""
 
 from dataclasses import dataclass
 from hashlib import sha256
@@ -8,8 +8,8 @@ from groundwire.detection.values import Label, Outcome
 from groundwire.evaluation.judged_row import Header, JudgedRow, ResultsError, requiring_results
 from groundwire.evaluation.results_file import read_header, read_judged
 
-#: The outcome of an answer without a detection: it could not be read or generated, or its check
-#: raised an error.
+#: The outcome of an answer without a detection: the answer could not be read or generated, or its
+#: check raised an error.
 FAILED = "failed"
 #: All outcomes of an answer. Only the first two are verdicts.
 OUTCOMES = (
@@ -31,7 +31,8 @@ class JudgedAnswer:
         outcome: One of :data:`OUTCOMES`.
         severities: Severity of each span of the answer, from 0 to 4.
         n_contradicted: Number of spans that the sources contradict.
-        tokens: Number of tokens that the model read, and number of tokens that it wrote.
+        tokens: Number of tokens that the model read, and number of tokens that it wrote; 0 if
+            unknown.
         is_cut: Whether the answer was cut off at the limit of tokens.
         error: Type of the error, if the row could not be read or its check failed; else empty.
     """
@@ -67,7 +68,7 @@ class JudgedAnswer:
 
 
 def read_verdicts(path: Path) -> tuple[Header, list[JudgedAnswer]]:
-    """Read the header and the verdicts of a results file, in the order of the data.
+    """Read the header and the judged answers of a results file, in the order of the data.
 
     Raises:
         ResultsError: If the file is not a results file, or has no rows.
@@ -80,5 +81,8 @@ def read_verdicts(path: Path) -> tuple[Header, list[JudgedAnswer]]:
 
 
 def _count(text: str | None) -> int:
-    """Read a number of tokens; 0 if the text is not a number: users' columns may have any text."""
+    """Read a number of tokens; 0 if the text is not a whole number of at most 15 digits.
+
+    The column of a user's table may have any text.
+    """
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 16 else 0

@@ -10,8 +10,8 @@ from groundwire.evaluation.metrics import AnswerCounts, Floats, Ranking
 
 Point = tuple[float, float]
 
-#: Limit on the points of a curve; an added end point does not count. On a screen, a curve with more
-#: points would look the same.
+#: Limit on the points of a curve, to which :func:`curves_of` may add an end point. On a screen, a
+#: curve with more points would look the same.
 MAX_POINTS = 300
 
 

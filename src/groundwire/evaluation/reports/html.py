@@ -17,9 +17,9 @@ from groundwire.render import excerpt
 from groundwire.render.descriptions import REASONS, describe_detector
 from groundwire.render.html import page
 
-#: Limit on the characters of evidence that is quoted.
+#: Limit on the characters of a quotation from the evidence.
 _QUOTE_CHARS = 320
-#: Columns that :func:`_facts` leaves out, because the page shows them elsewhere.
+#: Columns that :func:`_facts` leaves out, because a row of results has its own fields for them.
 _SHOWN_ELSEWHERE = frozenset({"task", "id", "question", "answer", "context_id"})
 
 
@@ -81,9 +81,9 @@ def _parts(summary: Summary) -> Iterator[tuple[str, str]]:
 def sentence(summary: Summary) -> str:
     """Return a text that says how many answers were flagged rightly, and how many wrongly.
 
-    If no row has a label, the text says how many answers were flagged and how many were not.
-    Otherwise it also says how many rows have no label. In both cases, it says how many rows have no
-    verdict, for each reason.
+    If no row has a label, the text instead says how many answers were flagged and how many were
+    not. Otherwise the text also says how many rows have no label. In each case, the text says how
+    many rows have no verdict, for each reason.
     """
     scores = summary.scores
     if not scores["example"]:
@@ -117,7 +117,7 @@ def _counts(scores: Mapping[str, Any]) -> dict[RowKind, int]:
         RowKind.TRUE_POSITIVE: n_found,
         RowKind.FALSE_NEGATIVE: n_hallucinated - n_found,
         RowKind.FALSE_POSITIVE: n_wrongly,
-        # At least 0: if all checks failed, n_scored is 0, but n_hallucinated can be higher.
+        # At least 0: if no answer has a verdict, n_scored is 0, but n_hallucinated can be higher.
         RowKind.TRUE_NEGATIVE: max(scores["n_scored"] - n_hallucinated - n_wrongly, 0),
     }
 

@@ -10,7 +10,7 @@ from groundwire.evaluation.judged_row import JudgedRow
 
 
 class RowKind(StrEnum):
-    """The kind of a row: its verdict, compared with its label if it has one.
+    """The kind of a row, which depends on its verdict and its label.
 
     Attributes:
         tier: Position in the order of examples: wrong verdicts first (0), then rows without a
@@ -62,11 +62,11 @@ class ReportRow:
         detection: The detection of the row; ``None`` if it has none.
         judged: The comparison of the detection with the labels; ``None`` without a label.
         badness: How bad the verdict is, in [0, 1]; rows of one tier are sorted by badness. For a
-            wrong verdict, the distance of the answer's doubt
-            (:attr:`.confusion.ComparedAnswer.probability`) from the doubt at which a claim is
-            flagged, as a share of the largest possible distance. For a verdict without a label, the
-            doubt itself. For a true positive with known gold spans, 1 minus the IoU of the marked
-            characters. For all other rows, 0.
+            wrong verdict, how far the answer's doubt
+            (:attr:`.confusion.ComparedAnswer.probability`) is on the wrong side of the doubt at
+            which a claim is flagged, as a share of the largest possible distance; 1 if this
+            distance is 0. For a verdict without a label, the doubt itself. For a true positive with
+            known gold spans, 1 minus the IoU of the marked characters. For all other rows, 0.
     """
 
     row: JudgedRow
@@ -97,7 +97,7 @@ class ReportRow:
 
     @property
     def rank(self) -> tuple[int, float, int]:
-        """Sort key: the worst rows come first; equally bad ones are in the order of the data."""
+        """Sort key: the worst rows come first; equally bad rows are in the order of the data."""
         return self.kind.tier, -self.badness, self.row.row
 
 

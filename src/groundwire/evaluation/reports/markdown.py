@@ -30,7 +30,7 @@ N_ERRORS, MAX_ROWS, MAX_CHARS, MAX_FILES = 10, 30, 1500, 10
 #: id or the name of a file.
 MAX_CODE = 400
 
-#: Number of characters that are shown at each end of an unmarked stretch of an answer.
+#: Number of characters that are shown at each end of a long part of an answer that nobody marked.
 _AROUND = 160
 
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
@@ -39,7 +39,8 @@ _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 _PLAIN = re.compile(r"(?:[^\W_]|[ ,:()%+−-]|(?<=\d)\.(?=\d)){0,40}")
 
 
-#: Separates the parts of the report. Untrusted texts cannot contain it: punctuation is escaped.
+#: Separator of the parts of the report. Untrusted texts cannot contain the separator, because their
+#: punctuation is escaped.
 _PART = "<!-- part -->\n"
 
 

@@ -71,7 +71,7 @@ def top_of(curve: Curve) -> float:
 
 
 def of_bins(bins: Sequence[Mapping[str, Any]]) -> Plot:
-    """Plot a reliability diagram: frequency, Wilson's interval and size of each bin."""
+    """Plot a reliability diagram: frequency, Wilson's interval and size of non-empty bins."""
     filled = [each for each in bins if each["n"]]
     largest = max((each["n"] for each in filled), default=0)
     lines: list[tuple[Sequence[Point], str]] = [(((0, 0), (1, 1)), "chance")]

@@ -68,7 +68,7 @@ def summarize(path: Path, *, n_examples: int = 300) -> Summary:
 
 
 def examples_of(path: Path) -> Iterator[ReportRow]:
-    """Yield the rows of a results file, each compared with its label.
+    """Yield the rows of a results file, each compared with its label if it has one.
 
     Raises:
         ResultsError: If the file is not a file of results.

@@ -29,7 +29,7 @@ class ReportTable:
     Attributes:
         heads: Heads of the columns.
         rows: The rows, each with a cell for each column.
-        says: Explanation below the table; may be empty.
+        says: Explanation that is shown with the table; may be empty.
     """
 
     heads: tuple[str, ...]
@@ -63,7 +63,7 @@ def tasks_table(scores: Mapping[str, Any]) -> ReportTable:
 
 
 def labels_table(scores: Mapping[str, Any]) -> ReportTable:
-    """Make the table of labels: for each label, the numbers of all and of touched gold spans.
+    """Make the table of gold spans, with a row for each label and for each kind of span.
 
     A gold span is touched if the detector marked at least a part of the span.
     """

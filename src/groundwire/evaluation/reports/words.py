@@ -1,4 +1,4 @@
-"""Cuts an answer into pieces by who marked them: people, the detector, both, or nobody."""
+"""Cuts an answer into parts by who marked them: people, the detector, both, or nobody."""
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
@@ -13,7 +13,7 @@ from groundwire.render import visible
 
 
 class WordMark(StrEnum):
-    """The mark of a stretch of an answer: it says who marked the stretch.
+    """The mark of a part of an answer, which says who marked the part.
 
     Attributes:
         meaning: Explanation for people.
@@ -34,7 +34,7 @@ class WordMark(StrEnum):
 
 
 def marked(example: ReportRow) -> Iterator[tuple[str, WordMark | None]]:
-    """Cut the answer of a row into pieces, each with its mark, or ``None`` if nobody marked it."""
+    """Cut the answer of a row into parts, each with its mark, or ``None`` if nobody marked it."""
     answer, detection = example.row.answer, example.detection
     predicted = [] if detection is None else [(span.start, span.end) for span in detection.spans]
     if example.row.known != Known.SPANS and example.row.hallucinated is not False:
@@ -45,7 +45,7 @@ def marked(example: ReportRow) -> Iterator[tuple[str, WordMark | None]]:
 def cut(
     answer: str, gold: Sequence[Range], found: Sequence[Range], *, alone: WordMark = WordMark.EXTRA
 ) -> Iterator[tuple[str, WordMark | None]]:
-    """Cut a text into pieces where marked ranges begin or end; yield each piece with its mark.
+    """Cut a text where its mark changes; yield each part with its mark.
 
     ``gold`` are the ranges that people marked, ``found`` those that the detector marked. Ranges may
     overlap. White space at the ends of a range is not marked.
@@ -53,7 +53,7 @@ def cut(
     >>> list(cut("in 1950 by Eve", [(3, 14)], [(3, 7)]))
     [('in ', None), ('1950', <WordMark.FOUND: 'found'>), (' by Eve', <WordMark.MISSED: 'missed'>)]
 
-    ``alone`` is the mark of pieces that only the detector marked.
+    ``alone`` is the mark of parts that only the detector marked.
     """
     names = {
         (True, True): WordMark.FOUND,
@@ -70,7 +70,7 @@ def cut(
 def marked_text(example: ReportRow, *, width: int | None = None) -> str:
     """Return the answer of a row with its marks as text, such as ``⟦missed: 1950⟧``.
 
-    With a ``width``, an unmarked piece keeps only that many characters at each end.
+    With a ``width``, a long unmarked part keeps only that many characters at each end.
     """
     return "".join(
         _shortened(visible(text), width) if mark is None else f"⟦{mark}: {visible(text)}⟧"

@@ -38,8 +38,8 @@ def most_losses(n: int, rate: float, alpha: float) -> int:
     """
     if n == 0:
         return -1
-    # Terms up to the expected number of losses, rounded up, are enough: their sum is at least one
-    # half, which is above any alpha.
+    # Not all terms are needed. The terms up to the expected number of losses, rounded up, already
+    # sum to at least one half, which is above any alpha. One more term is a margin.
     tails = np.cumsum(np.exp(_log_terms(min(n, ceil(n * rate) + 1), n, rate)))
     return int(np.searchsorted(tails, alpha, side="right")) - 1
 

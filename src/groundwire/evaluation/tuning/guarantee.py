@@ -97,10 +97,11 @@ def guarantee(
     alpha: float,
     seed: int,
 ) -> Guarantee:
-    """Find a threshold that is guaranteed to meet the target.
+    """Find a threshold that is guaranteed to meet the target, if there is one.
 
-    If several thresholds are guaranteed, the one that flags the most answers is chosen; for recall,
-    the one that flags the fewest. Call this only for a target other than ``f1``.
+    Of several such thresholds, the one that flags the most answers is chosen; for recall, the one
+    that flags the fewest. A threshold at which the rate of losses over all labelled answers misses
+    the target is not chosen. Call this only for a target other than ``f1``.
 
     ``entries`` comes from :meth:`.sample.ThresholdCandidates.entries`. ``alpha`` is the highest
     allowed probability that the guarantee is wrong, in (0, 0.5).
@@ -244,8 +245,8 @@ def _with_set_aside(found: Guarantee, n_flagged: int) -> Guarantee:
     ``n_flagged`` is the number of all contexts with an answer that is flagged at any threshold.
     """
     n_needed = ceil(round(found.n_needed / (1 - CHOOSING_SHARE), 9))
-    # Contexts for tests are drawn at random, so ``n_needed`` is approximate. It must still be above
-    # ``n_available`` if, and only if, there were too few contexts for the tests.
+    # Contexts for tests are drawn at random, so this number is approximate. The final ``n_needed``
+    # must be above ``n_available`` if, and only if, there were too few contexts for the tests.
     is_enough = found.n_available >= found.n_needed
     n_needed = min(n_needed, n_flagged) if is_enough else max(n_needed, n_flagged + 1)
     return replace(found, n_needed=n_needed, n_available=n_flagged)

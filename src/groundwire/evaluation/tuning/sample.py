@@ -131,7 +131,7 @@ def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
     ``by`` is the column by which answers are grouped, such as ``task``; ``None`` for no groups.
 
     Raises:
-        ResultsError: If the file is not a file of results.
+        ResultsError: If the file is not a file of results, or is damaged.
         SampleError: If no answer has a label, no labelled row has the column ``by``, the column has
             too many values, or two labelled rows have the same number.
     """
@@ -143,7 +143,7 @@ def read_sample(path: Path, *, by: str | None = None) -> ReadSample:
 
 
 def sample_of(header: Header, rows: Iterable[JudgedRow], *, by: str | None = None) -> ReadSample:
-    """Convert the labelled answers of judged rows to numbers; the rows may come in any order.
+    """Make a sample of the labelled answers of judged rows; the rows may come in any order.
 
     Raises:
         SampleError: If no labelled row has the column ``by``, the column has too many values, or

@@ -12,14 +12,14 @@ from groundwire.evaluation.tuning.tuning import Tuning
 
 _COMMIT = re.compile("[0-9a-f]{40}")
 #: Placeholder for the folder of a reader (a model of this project) that has the name of the
-#: installed reader, but another revision. Its name alone would select the installed reader.
+#: installed reader, but another revision. The name alone would select the installed reader.
 _FOLDER = "FOLDER-OF-THE-TUNED-READER"
-#: Name of the column whose values are ids of tenants in the configuration.
+#: Name of the column of labelled data that has ids of tenants.
 TENANT = "tenant"
 
 
 def to_yaml(tuning: Tuning) -> str:
-    """Return the YAML: the detector's threshold, and the tenants' thresholds if they were tuned.
+    """Return lines of YAML that set the detector's threshold, and tuned thresholds of tenants.
 
     The text is empty if there is no threshold.
     """

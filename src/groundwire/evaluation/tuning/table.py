@@ -42,8 +42,8 @@ def to_text(tuning: Tuning) -> str:
             for share in PREVALENCES
         ),
     )
-    # The configuration is added after the template is filled in, since the template would escape
-    # some characters of names in the configuration.
+    # The configuration is added after the template is filled in, since the template would change
+    # some characters of names, such as control characters.
     return f"{text}\n\n# in the configuration{_option(tuning)}:\n{snippet}" if snippet else text
 
 

@@ -24,7 +24,7 @@ from groundwire.evaluation.tuning.sample import (
 )
 from groundwire.evaluation.tuning.target import LOW, Aim, TuningTarget
 
-#: Number of folds of cross-fitting: the answers of a fold are scored at the threshold that is best
+#: Number of folds of cross-fitting: the answers of a fold are flagged at the threshold that is best
 #: for the other folds.
 N_FOLDS = 5
 
@@ -40,7 +40,7 @@ class FlaggedCost:
     """The cost of a threshold: counts of the answers that it flags, and its scores.
 
     Attributes:
-        counts: Counts of flagged and hallucinated answers.
+        counts: Counts of flagged and hallucinated answers, among the answers that scores count.
         scores: Name of each score of :data:`REPORTED` → score with its interval.
     """
 
@@ -80,15 +80,15 @@ class Tuned:
         n_contexts: Number of contexts of the answers.
         n_failed: Number of answers whose check failed, or judged nothing.
         threshold: The threshold to use; ``None`` if no threshold has a guarantee. The target ``f1``
-            needs no guarantee: here the threshold is ``None`` if no F1 can be computed, or if there
-            are fewer than ``MIN_CONTEXTS`` contexts.
+            needs no guarantee. For ``f1``, the threshold is ``None`` if no answer is hallucinated,
+            no answer has a verdict, or there are fewer than ``MIN_CONTEXTS`` contexts.
         is_cut_off: Whether a better threshold may be below the one at which the answers were
             judged, where no threshold can be chosen.
         guarantee: The guarantee of the threshold; ``None`` for ``f1``.
         cost: Scores at the threshold; ``None`` if there is no threshold.
         crossed: For ``f1``, scores by cross-fitting: each answer is flagged or not at a threshold
             that was chosen on other answers. ``None`` for other targets.
-        default: Scores at the default threshold of the detector; ``None`` if that is not known.
+        default: Scores at :attr:`Tuning.default`; ``None`` if that threshold is ``None``.
         curve: Scores at each threshold; thresholds that flag the same answers share one entry.
     """
 
@@ -138,7 +138,7 @@ class Tuning:
             guarantees hold together may be lower.
         by: The column by which answers are grouped; ``None`` without groups.
         seed: Seed of the random draws.
-        default: The default threshold of the detector (:func:`default_threshold`).
+        default: The default threshold of the detector, or ``None`` (:func:`default_threshold`).
         groups: The threshold for all answers, followed by those of the groups.
         rows: Counts of all rows, including those without a label.
     """
@@ -209,9 +209,9 @@ def default_threshold(detector: DetectorInfo) -> float | None:
 
     If the detector judged at its default operating point, the result is the threshold at which it
     judged. Otherwise the default is read from the installed model of the same revision; without
-    such a model, the result is ``None``. The result is also ``None`` if the detector judged at a
-    threshold above the default: then probabilities are not valid at the default. (Similarities are
-    valid at any threshold.)
+    such a model, the result is ``None``. For a detector that gives probabilities, the result is
+    also ``None`` if the detector judged at a threshold above the default: its probabilities are not
+    valid at lower thresholds.
 
     Raises:
         ModelError: If the manifest of an installed model cannot be read.

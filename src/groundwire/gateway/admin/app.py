@@ -42,8 +42,8 @@ MAX_REQUESTS = 64
 
 ROUTERS = (tenants.router, keys.router, trail.router)
 
-#: Headers of all responses. Caches must not store a response, since it may contain a key, and
-#: browsers must not guess its type.
+#: Headers of responses. Caches must not store a response, since it may contain a key, and browsers
+#: must not guess its type.
 _UNCACHED = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
 

@@ -1,7 +1,7 @@
 """Authenticates requests to the admin plane by admin key; a local demo needs none.
 
 Outside a local demo, a request without an admin key is refused before routing, except on open paths
-such as ``/livez``. So nobody without an admin key can learn whether a tenant or key exists.
+such as ``/livez``. So nobody without an admin key can learn which tenants and keys exist.
 """
 
 from typing import cast

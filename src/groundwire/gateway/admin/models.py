@@ -1,7 +1,7 @@
 """Pydantic models of requests and responses, from which the OpenAPI document is generated.
 
-Ids, names, metadata and policies are only described here. The registry of tenants validates them,
-because it also serves the command line, and its errors are more helpful.
+Ids, names, and the contents of metadata and policies are described but not validated here. The
+registry of tenants validates them, since the registry also serves the command line.
 """
 
 from datetime import datetime
@@ -91,7 +91,7 @@ class TenantChange(ApiModel, extra="allow"):
     name: Name = None
 
 
-#: A change of a tenant as the body of a request, with the example of DVARA's documentation.
+#: A change of a tenant as the body of a request.
 ChangeBody = Annotated[TenantChange, Body(openapi_examples=_EXAMPLES["change"])]
 
 
@@ -127,9 +127,9 @@ class Tenant(ApiModel):
 
     Attributes:
         version: A number that grows with each change, and is the ETag; 0: the tenant is not stored.
-        is_configured: Whether the configuration has a section for the tenant. A value of the
-            section counts if neither policy nor metadata has a value for the same setting.
-        warnings: Messages about values that are not valid, and are therefore ignored.
+        is_configured: Whether the tenant is in the configuration. A value of the configuration
+            counts if neither policy nor metadata has a value for the same setting.
+        warnings: Messages about values and fields that are not valid, and are therefore ignored.
     """
 
     id: str

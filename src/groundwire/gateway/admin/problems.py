@@ -41,8 +41,9 @@ def admin_problem(error: BaseException) -> Problem:
 def _param(error: BaseException) -> str | None:
     """Return the name of the field that an error is about; ``None`` if the error names no field.
 
-    For a ConfigError, the name comes from its first problem. It is the text before `` = ``, if that
-    is among the first 64 characters, or else the first quoted text.
+    For a ConfigError, the name is read from the first problem. If `` = `` is among the first 64
+    characters of the problem, the text before `` = `` is the name. Otherwise, the first quoted text
+    is the name.
     """
     if isinstance(error, ConfigError):
         first = error.problems[0]

@@ -32,14 +32,15 @@ _PATIENCE = 3.0
 #: Limit on the entries of a page.
 MAX_LIMIT = 500
 
-#: The error statuses that only operations with a request body have.
+#: Error statuses that the OpenAPI document adds to operations with a request body.
 BODY = (408, 413, 415)
 
 
 class AdminRoute(NativeRoute):
     """A route of the admin plane, which refuses unknown query parameters and reads JSON strictly.
 
-    A request has a time limit, unless :data:`UNBOUNDED` names its operation.
+    A request has a time limit until its response begins, unless :data:`UNBOUNDED` names its
+    operation.
     """
 
     # The admin plane serves few requests at a time, so a slow sender must not block the others.
@@ -143,7 +144,7 @@ async def _after(
 
 #: The control plane that serves a request.
 Control = Annotated[ControlPlane, Depends(_control)]
-#: Builds the audit events about a request.
+#: The builder of the audit events about a request.
 Events = Annotated[ControlEvents, Depends(_events)]
 #: The version that a tenant must have for a change to be made; ``"*"`` for any version of a stored
 #: tenant, ``None`` for no requirement.

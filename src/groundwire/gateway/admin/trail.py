@@ -23,7 +23,7 @@ from groundwire.gateway.native.running import answered
 
 
 async def require_stored(request: Request) -> None:
-    """Refuse a request if the trail is not in the database: an empty list would be misleading.
+    """Refuse a request if the trail is in a file, because these endpoints read only the database.
 
     Raises:
         Problem: If ``audit.path`` is set.
@@ -36,7 +36,7 @@ router = admin_router("Audit", prefix="/v1/admin/audit", dependencies=[Depends(r
 
 JSON_LINES = "application/jsonl"
 
-#: A name to filter events by. It has no control characters, since PostgreSQL refuses NUL.
+#: A name to filter events by. Characters up to U+001F are refused, since PostgreSQL refuses NUL.
 _Name = Annotated[str, StringConstraints(max_length=128, pattern=r"^[^\x00-\x1f]*$")]
 
 Tenant = Annotated[_Name | None, Query(description="Only events of this tenant.")]
@@ -160,11 +160,12 @@ async def download(
 
 @dataclass(slots=True, kw_only=True)
 class Verifying:
-    """The state of the verification of the trail; only one verification runs at a time.
+    """The state of verifications of the trail; a process runs only one of them at a time.
 
     Attributes:
         running: The lock that a verification holds while it runs.
-        last: When the last verification ended, and its result; ``None`` before the first one.
+        last: When the last verification with a result ended, and this result; ``None`` before
+            the first result.
     """
 
     running: asyncio.Lock = field(default_factory=asyncio.Lock)

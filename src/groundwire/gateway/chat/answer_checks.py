@@ -71,11 +71,11 @@ class AnswerChecks:
         """Begin the check of the first answer of a response."""
         self.threads, self.timeout_s = threads, settings.check_timeout_s
         # Withheld text must be checked whole, so it has no limit here. :class:`.ReleasedStream`
-        # refuses a stream that is too long.
+        # limits the text that is held back at a time.
         self.max_chars = sys.maxsize if release.withholds else settings.max_held_chars
         self.is_reviewed = release is Release.SENTENCE
         self.on_review: OnReview | None = None
-        # Begins the check of one answer's text, and returns its ``Flow``; called in a thread.
+        # Begins the check of one answer, and returns the ``Flow`` of the check; called in a thread.
         self.open = partial(pipeline.stream, context)
         # Makes the result for an answer that cannot be checked, from the answer and the reason.
         self.unavailable = partial(pipeline.unavailable, context)
@@ -144,16 +144,18 @@ class AnswerChecks:
 
 
 class AnswerCheck:
-    """The check of one answer while its text arrives.
+    """The check of one answer, which arrives in a stream or as a whole.
 
-    If the check fails or takes too long, the outcome is ``unavailable``, unless the answer turns
-    out to have nothing to check.
+    If a step of the check fails or takes too long, the outcome is ``unavailable``, unless the
+    answer turns out to have nothing to check. For an answer that arrives as a whole, only ``index``
+    and ``checked`` are set.
 
     Attributes:
-        index: The number of the answer.
+        index: The number of the answer in a stream; the position of an answer that arrives as a
+            whole.
         checked: The result; ``None`` until it is known.
-        n_chars: Characters of the answer's text that have arrived in a stream.
-        n_skipped: Number of parts of a streamed answer that are not checked, such as images, and of
+        n_chars: Characters of the answer's text that have arrived.
+        n_skipped: Number of parts of the answer that are not checked, such as images, and of
             unreadable events.
         is_finished: Whether the upstream has ended the answer.
         is_cut: Whether the answer breaks off before its end.
@@ -181,7 +183,8 @@ class AnswerCheck:
     def take(self, part: DeltaPart) -> None:
         """Take the part of a chunk that is about this answer.
 
-        Text beyond :attr:`AnswerChecks.max_chars` is counted, but not kept.
+        Text, and arguments of tool calls, beyond :attr:`AnswerChecks.max_chars` are counted, but
+        not kept.
         """
         room = max(0, self._checks.max_chars - self.n_chars)
         self.is_over_limit |= len(part.text) > room
@@ -240,11 +243,11 @@ class AnswerCheck:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The tool calls of the answer, as far as they have arrived."""
+        """The tool calls of a streamed answer, as far as they have arrived and are kept."""
         return self._calls.calls
 
     def close(self) -> None:
-        """Cancel the check; a second call does nothing."""
+        """Cancel the check; a second call has no further effect."""
         self._is_closed = True
         self._task.cancel()
         if self._ending is not None:
@@ -280,7 +283,7 @@ class AnswerCheck:
                 await self._wake.wait()
                 self._wake.clear()
                 if self._is_complete:
-                    return  # :meth:`finish` passes on the waiting text, to be judged all at once
+                    return  # :meth:`finish` has the rest of the text checked in one call
                 if text := self._take_waiting():
                     review = await self._call(partial(self._step, self._flow, text))
                     if review is not None and self._checks.on_review is not None:

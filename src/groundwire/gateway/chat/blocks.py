@@ -1,6 +1,6 @@
 """Reads and holds back streams of blocks, as in the Messages and Responses APIs.
 
-Such a stream has one answer, in numbered blocks of text, reasoning or tool calls. Events open, fill
+Such a stream has one answer, in numbered blocks, such as texts and tool calls. Events open, fill
 and close the blocks. Clients assemble blocks in the order of their numbers, so events are sent in
 the order in which they arrived. While text is withheld, an event that might repeat the text waits
 until the answer has passed its check, and so do all events after this one.
@@ -43,7 +43,7 @@ class Leaves(Enum):
 
     WITH_TEXT = auto()  # once its own text and all text before it may be sent
     LATE = auto()  # once the answer has passed its check; like WITH_TEXT if no text is withheld
-    LAST = auto()  # at the very end: the event ends the answer
+    LAST = auto()  # at the very end: the event ends the answer or the stream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,11 +264,11 @@ class HeldBlocks(ABC):
     #: Whether answers can be repaired. They can if no event repeats the text of another event.
     can_edit = True
 
-    # Methods that the subclass for each API defines.
+    # Methods that the subclass for each API defines or uses.
 
     @abstractmethod
     def _with_text(self, event: BlockEvent, text: str) -> Mapping[str, Any]:
-        """Return the data of an event that adds text, with ``text`` in place of the text in it."""
+        """Return the data of an event that adds text, but with ``text`` as the added text."""
 
     @abstractmethod
     def _leaving(self, data: Mapping[str, Any]) -> None:
@@ -282,7 +282,8 @@ class HeldBlocks(ABC):
     def _refused(self, extension: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         """Yield the data of the events that end a stream whose rest is withheld.
 
-        ``extension`` is the value of the field ``groundwire`` in one of them.
+        ``extension`` becomes the field ``groundwire`` of the event that ends the answer. If the
+        client already has the end of the answer, ``extension`` is not sent.
         """
 
     def _held_part(self, kind: str, part: str) -> Mapping[str, Any]:
@@ -303,12 +304,12 @@ class HeldBlocks(ABC):
 
     @property
     def answers(self) -> "Mapping[int, HeldBlocks]":
-        """The one answer of the response, which has the number 0."""
+        """The one answer of the response, by its number, which is 0."""
         return {0: self}
 
     @property
     def n_held(self) -> int:
-        """Characters of held text, plus bytes of events that wait for the end of the check."""
+        """Characters of held text, plus bytes of held events that have :attr:`Leaves.LATE`."""
         return self.n_chars - self.n_sent + self._n_late
 
     def answer(self, index: int) -> "HeldBlocks":
@@ -370,7 +371,7 @@ class HeldBlocks(ABC):
         return out
 
     def settle(self, *, warning: str | None = None, in_front: bool = False) -> list[bytes]:
-        """Release the text of an answer that passed its check, up to an event that must wait.
+        """Release the text of an answer that is not blocked, up to an event that must wait.
 
         A warning gets a block of its own. If ``in_front`` is true, this block comes before the
         first block of text. Otherwise, or if there is no block of text, the warning comes after all

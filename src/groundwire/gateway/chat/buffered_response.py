@@ -26,8 +26,8 @@ from groundwire.policy.policy import Action
 
 log = logging.getLogger(__name__)
 
-#: If the body of a chat request or response has more bytes than this, it is parsed in a thread, so
-#: that other requests need not wait.
+#: If the body of a chat request or response has more bytes than this before decompression, the body
+#: is parsed in a thread, so that other requests need not wait.
 LARGE_BYTES = 2**20
 
 #: Headers about the bytes of a body, which are wrong once the body is changed.
@@ -41,7 +41,7 @@ class CheckedBody:
     """The body of a response, and the results for its answers.
 
     Attributes:
-        raw: The bytes that the upstream sent; they may be compressed.
+        raw: The bytes as the upstream sent them, perhaps compressed; the end may be missing.
         data: The body as JSON data, with repaired answers; ``None`` if it cannot be read.
         answers: The results for the answers; one ``unavailable`` result if the body cannot be read.
         is_upstream_error: Whether the body is an error of the upstream, without answers.
@@ -113,6 +113,8 @@ def _read(
 
 def marked(reply: UpstreamReply, body: CheckedBody, dialect: Dialect) -> Response:
     """Return the response for the client, with repairs, and headers and warnings about the results.
+
+    A body that could not be read is not changed, so the body gets no warning.
 
     Call this only if no answer has the action ``block``: a response with such an answer is refused.
     """

@@ -41,8 +41,8 @@ from groundwire.policy.policy import Action, reach
 
 #: Seconds that a client may take to send the body of its request.
 BODY_TIMEOUT_S = 60.0
-#: Limit on the bytes of a response without streaming that is checked after it was sent. The end of
-#: a longer response is not kept for the check, so the response counts as unreadable.
+#: About the highest number of bytes that are kept of a response without streaming, to be checked
+#: after the response was sent. If the end is not kept, the response counts as unreadable.
 OBSERVED_BYTES = 8 * 2**20
 
 #: Limit on the number of background tasks, as a multiple of ``gateway.max_requests``. While so many
@@ -61,7 +61,8 @@ async def create(request: Request, dialect: Dialect) -> Response:
     Raises:
         Problem: If the body of the request is too large, arrives too slowly or cannot be read; if
             the request or the response is refused; or if the upstream sends no response.
-        InvalidConversationError: If the body is not a conversation.
+        InvalidConversationError: If the body is not a JSON object, or may need a check but is not a
+            conversation.
         InvalidTextError: If the request has invalid text, and the policy blocks unchecked answers.
         ClientDisconnect: If the client leaves before the response begins.
     """
@@ -99,7 +100,7 @@ class Exchange:
 
         Raises:
             Problem: If the request or the response is refused, or the upstream sends no response.
-            InvalidConversationError: If the request is not a conversation.
+            InvalidConversationError: If a check may be due, and the request is not a conversation.
             InvalidTextError: If the request has invalid text, and the policy blocks unchecked
                 answers.
         """

@@ -60,8 +60,8 @@ class Chunk:
         data: The whole chunk, as JSON data.
         parts: One part for each answer that the chunk is about; a chunk with only usage has none.
         is_error: Whether the chunk reports a failure of the upstream.
-        is_as_sent: Whether ``data`` and ``parts`` equal the content of the event, so that the bytes
-            of the event can be sent unchanged.
+        is_as_sent: Whether ``data`` and ``parts`` have the same content as the event, so that the
+            bytes of the event can be sent unchanged.
         is_unread: Whether the chunk may hold text in unknown fields outside of its answers.
     """
 
@@ -76,7 +76,8 @@ def event_data(text: str) -> dict[str, Any]:
     """Return the JSON object in the data of an event.
 
     Raises:
-        UnreadableChunkError: If the data are not a JSON object, or an object has a key twice.
+        UnreadableChunkError: If the data cannot be read as a JSON object, or an object has a key
+            twice.
     """
     try:
         data = _JSON.decode(text)
@@ -91,8 +92,7 @@ def chunk_of(data: dict[str, Any]) -> Chunk:
     """Read a chunk of a chat completion.
 
     Raises:
-        UnreadableChunkError: If ``data`` do not have the form of a chunk, and text of an answer
-            could be overlooked.
+        UnreadableChunkError: If ``data`` do not have the form of a chunk.
     """
     # The client would take the upstream's field ``groundwire`` for the gateway's, so it is removed.
     is_as_sent = known_fields.OURS not in data

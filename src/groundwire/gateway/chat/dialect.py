@@ -18,17 +18,14 @@ HeldResponse: TypeAlias = HeldStream | HeldBlocks
 
 
 class Dialect(Protocol):
-    """Reads and writes the requests and responses of one API whose answers are checked."""
+    """Reads the requests and responses of one API, and writes changed responses."""
 
     @property
     def path(self) -> str:
         """The path of the API, below ``/v1/``."""
 
     def conversation(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a request in the form that the pipeline reads.
-
-        In the result, ``messages`` or ``input`` has the conversation.
-        """
+        """Return the body of a request in the form that the pipeline reads."""
 
     def answers(self, data: Any) -> tuple[Answer, ...]:  # noqa: ANN401 - JSON data
         """Return the answers in the body of a response.
@@ -54,8 +51,8 @@ class Dialect(Protocol):
     def reader(self) -> Callable[[ServerSentEvent], ReadEvent]:
         """Return a function that reads one event; call it with the events of one stream in order.
 
-        The function raises ``UnreadableChunkError`` if the event does not have a form of this API,
-        and text of an answer could be overlooked.
+        The function raises ``UnreadableChunkError`` if the event does not fit this API or the
+        events before it.
         """
 
     def held(self, *, model: str, trace_id: str, withholds: bool) -> HeldResponse:
@@ -64,6 +61,6 @@ class Dialect(Protocol):
         Args:
             model: The model that the request names, for a stream that names none.
             trace_id: The trace id of the request.
-            withholds: Whether the text and everything beside it wait for the check; otherwise, only
-                the event that ends an answer waits.
+            withholds: Whether text waits for the check. The event that ends an answer waits in any
+                case.
         """

@@ -1,4 +1,4 @@
-"""Guards a stream: text, or at least the event that ends an answer, waits for the check."""
+"""Holds back a stream: text, or at least the event that ends an answer, waits for the check."""
 
 import asyncio
 import logging
@@ -40,8 +40,8 @@ MAX_ARGUMENT_VALUES = 512
 class ReleasedStream:
     """Reads the upstream's stream, and sends its events to the client as the policy allows.
 
-    Events are read while answers are checked in threads. Decisions are made on the event loop, and
-    events are sent through the outbox in the order of the decisions.
+    Answers are checked in threads while further events are read. What may be sent is decided on
+    the event loop.
     """
 
     def __init__(
@@ -62,19 +62,20 @@ class ReleasedStream:
 
         Args:
             reply: The upstream's reply.
-            answers: The checks of its answers.
+            answers: The checks of the answers in the reply.
             dialect: The API that the client uses.
             model: The model that the request names.
             release: When text is sent to the client. ``Release.OBSERVE`` is not allowed here: use
                 :class:`.ObservedStream` in its place.
-            settings: The limits on held text, and the seconds without an event after which a
-                comment is sent to keep the connection open.
+            settings: The limits on held characters and bytes, and the seconds without an event
+                after which a comment is sent to keep the connection open.
             trace_id: The trace id of the request.
             settles: Whether the end of the response waits for its audit records.
             marks: Whether the event that ends an answer may report the result of its check.
             conclude: Starts a task that records the report; the result of the task is whether the
-                end of the response may be sent. The function is called once the response has ended
-                or the client has left; with ``settles``, before the last events are sent.
+                end of the response may be sent. With ``settles``, the function is called before the
+                last events are sent. Otherwise, or if the client leaves before that, it is called
+                when the response has ended.
         """
         self._reply, self._release, self._trace_id = reply, release, trace_id
         self._held = dialect.held(model=model, trace_id=trace_id, withholds=release.withholds)
@@ -84,7 +85,7 @@ class ReleasedStream:
         self._outbox = Outbox()
         self._answers, answers.on_review = answers, self._reviewed
         self._clear_to: dict[int, int] = {}
-        self._kept: list[bytes] = []  # events to send once the audit records are written
+        self._kept: list[bytes] = []  # events that wait for the audit records
         self._passed: set[int] = set()
         self._refusal: RefusalCode | None = None
         self._refused: dict[int, Checked] = {}
@@ -98,16 +99,16 @@ class ReleasedStream:
         """Yield the bytes for the client as soon as they may be sent.
 
         Raises:
-            UpstreamBrokenError: If the upstream breaks off. If its bytes cannot be read, one of
-                ``UNREADABLE`` is raised. If text is withheld, a refusal ends the stream in place of
-                these errors.
+            UpstreamBrokenError: If the upstream breaks off. If the rest of the stream cannot be
+                read, one of ``UNREADABLE`` is raised. None of these errors is raised if text is
+                withheld, or if a refusal ends the stream.
         """
         self._tasks.append(asyncio.create_task(self._read_and_decide()))
         while (events := await self._outbox.get(self._settings.keepalive_s or None)) is not None:
             yield events
 
     async def close(self) -> None:
-        """Stop reading, start to record the stream unless that was done, and close the reply.
+        """Stop reading, start to record the stream unless this has begun, and close the reply.
 
         Call this once, at the end.
         """
@@ -162,7 +163,7 @@ class ReleasedStream:
         if read.chunk.is_unread:
             self._lose()
         parts = read.chunk.parts
-        # The look-up raises an error if there are too many answers, before the event is held.
+        # The look-up comes first, since it raises an error if there are too many answers.
         answers = [self._answers[part.index] for part in parts]
         self._held.take(read.event, read.chunk)
         if self._release is not Release.DEFERRED:
@@ -182,7 +183,7 @@ class ReleasedStream:
         )
 
     def _take_other(self, read: ReadEvent) -> None:
-        """Handle an event without a chunk: a comment, ``[DONE]``, or an unreadable event."""
+        """Handle an event without a chunk, such as a comment, ``[DONE]`` or an unreadable event."""
         if read.is_unreadable and self._release.withholds:
             self._refuse(refused(RefusalCode.STREAM_ERROR))
         if read.is_unreadable:
@@ -216,16 +217,16 @@ class ReleasedStream:
     def _with_edits(self, index: int, checked: Checked) -> Checked:
         """Give the edits of an answer to the buffer, and return the result of the check.
 
-        The result has the action ``block`` if the buffer cannot make the edits, because events of
-        the stream repeat texts, or anything that is held besides the text may repeat words of the
-        text. The action is ``block`` too if edits of text that was already sent have changed.
+        The result has the action ``block`` if the answer has edits, and other parts of the stream
+        may repeat words of the answer's text. The action is ``block`` too if edits of text that was
+        already sent have changed. In these cases, the buffer keeps its former edits.
         """
         held = self._held.answer(index)
         sent = [edit for edit in checked.edits if edit.start < held.n_sent]
         cannot = checked.edits and (not self._held.can_edit or held.holds_more())
         if cannot or sent != self._sent_edits(index):
-            # The record needs findings. A result without them, such as that of a failed check, is
-            # replaced by the latest result with edits, if there is one.
+            # The audit record of a blocked answer needs findings. A result without findings, such
+            # as that of a failed check, is replaced by the latest result with edits, if any.
             is_wrong = checked.outcome is Outcome.HALLUCINATED
             return (checked if is_wrong else self._edited.get(index, checked)).blocked()
         held.edits = checked.edits
@@ -242,7 +243,7 @@ class ReleasedStream:
         self._let_text(index)
 
     async def _settle(self, index: int) -> None:
-        """Wait for the result of a complete answer, and release the answer or block it."""
+        """Finish the check of an answer, and release the answer or block it."""
         checked = self._with_edits(index, await self._answers[index].finish())
         if self._release.withholds and checked.action is Action.BLOCK:
             self._clear(index, checked.n_clear)
@@ -254,7 +255,7 @@ class ReleasedStream:
         self._passed.add(index)
         held, is_deferred = self._held.answer(index), self._release is Release.DEFERRED
         text = held.settle(warning=warning_text(checked), in_front=is_deferred)
-        # If the audit record cannot be written, a deferred answer must not be sent at all.
+        # If audit records are required and cannot be written, nothing of a deferred answer is sent.
         put = self._put_last if is_deferred else self._outbox.put
         put(text)
         is_told = self._marks and is_told_at_end(checked)
@@ -328,14 +329,14 @@ class ReleasedStream:
         if self._outbox.is_sealed:  # the stream has ended for the client
             return
         for index, each in checked.items():
-            # The record lists only edits in the text that the client got.
+            # The audit record lists only edits in the text that the client got.
             self._refused[index] = replace(each, edits=tuple(self._sent_edits(index)))
         problem = blocked(list(checked.values()))
         marks = extension(list(checked.values()), trace_id=self._trace_id)
         self._refuse(problem, marks)
 
     def _refuse(self, problem: Problem, marks: Mapping[str, Any] | None = None) -> None:
-        """End the stream with a refusal in place of the text that is held."""
+        """End the stream with a refusal in place of the events that are still held."""
         if self._outbox.is_sealed:
             return
         self._refusal = RefusalCode(problem.code)
@@ -346,8 +347,8 @@ class ReleasedStream:
     def _finish(self, last: Sequence[bytes], failure: Exception | None = None) -> None:
         """End the stream with the events ``last``, after events that wait for the audit records.
 
-        If the audit records are required and cannot be written, a refusal replaces all of these
-        events.
+        With ``settles``, the stream is recorded first. A refusal replaces all of these events if
+        recording fails, or if the audit records are required and cannot be written.
         """
         if self._outbox.is_sealed:
             return
@@ -390,7 +391,7 @@ class ReleasedStream:
             await self._answers.finish()
         self._answers.close()
         withholds = self._release.withholds
-        # Repaired text that was sent is on record, however the stream ends.
+        # Repaired text that was sent is recorded, however the stream ends.
         sent = {
             index: replace(each, edits=edits)
             for index, each in self._edited.items()

@@ -1,7 +1,7 @@
 """Holds back a streamed chat completion, and releases the events that may be sent to the client.
 
 The buffer takes chunks, and offsets up to which their text may be sent. It returns events as bytes.
-An event is divided if only a part of its text may be sent and its content is a string.
+An event can be divided if only a part of it may be sent.
 """
 
 import json
@@ -20,16 +20,16 @@ from groundwire.pipeline.conversation import known_fields
 from groundwire.pipeline.conversation.known_fields import HEAD, without_text
 from groundwire.pipeline.conversation.response import Said
 
-#: Fields of a delta that may be sent with its text. While text is withheld, other fields, such as
-#: reasoning, wait until the answer has passed its check, because they may quote the answer.
+#: Fields of a delta that may be sent with its text. While text is withheld, other fields that are
+#: not empty, such as reasoning, wait for the check of the answer, as they may quote the answer.
 _WITH_TEXT = ("role", "content")
 #: Fields of a choice for which :func:`_divided` has a rule of its own.
 _OF_CHOICE = ("delta", "finish_reason", "logprobs")
-#: Other fields of a choice that may be sent before the answer has passed its check, unless they may
-#: hold prose (see :func:`.may_hold_text`).
+#: Other fields of a choice whose strings may be sent before the answer has passed its check, unless
+#: they may be prose (see :func:`.may_hold_text`). Fields without strings may be sent anyway.
 _NAMES_IN_CHOICE = ("content_filter_results",)
-#: Fields of a chunk that may be sent before the answer has passed its check, unless they may hold
-#: prose (see :func:`.may_hold_text`).
+#: Fields of a chunk whose strings may be sent before the answer has passed its check, unless they
+#: may be prose. Fields without strings may be sent anyway.
 _OF_CHUNK = {*HEAD, "choices", "prompt_filter_results", "obfuscation", "provider"}
 #: Fields that a chunk with nothing but text may have, and fields that its choice may have. To save
 #: time, such a chunk is not divided.
@@ -43,7 +43,7 @@ _ERROR_NAME = b"event: error\n"
 
 @dataclass(slots=True)
 class _Piece:
-    """Text between two character offsets of an answer, with the event that it came in."""
+    """Text between two character offsets of an answer, and the event that sends this text."""
 
     start: int
     end: int
@@ -58,9 +58,11 @@ class HeldAnswer:
 
     Attributes:
         index: Number of the answer in the response, from 0.
+        stream: The buffer of the whole response.
         n_chars: Characters of text that have arrived.
         n_sent: Characters of text that have been sent.
-        n_held: Characters that are held: of text, and of other fields such as tool calls.
+        n_held: Characters that are held: of the text, and of delta fields that wait longer than the
+            text, such as tool calls.
         n_bytes: Bytes of the events that are held.
         is_finished: Whether the upstream has sent the answer's ``finish_reason``.
         edits: The changes that repair the text, in reading order; applied when text is sent.
@@ -85,9 +87,9 @@ class HeldAnswer:
         Args:
             part: The part of the chunk.
             data: The whole chunk.
-            is_plain: Whether all of the chunk but its choices may be sent with the text.
             raw: The bytes of the event; ``None`` if the event is about several answers, or must not
                 be sent unchanged.
+            is_plain: Whether all of the chunk but its choices may be sent with the text.
         """
         whole = {**data, "choices": [part.choice]}
         early = late = whole
@@ -120,13 +122,11 @@ class HeldAnswer:
             out.append(self._cut(piece, piece.end))
             self.n_bytes -= len(piece.event)
         if self._pieces and self._pieces[0].start < upto and self._pieces[0].is_divisible:
-            # Log probabilities quote the whole text of the event, so they are sent only with the
-            # last part of this text.
             out += [self._cut(self._pieces[0], upto)] if upto > self.n_sent else []
         return out
 
     def settle(self, *, warning: str | None = None, in_front: bool = False) -> list[bytes]:
-        """Release all text of an answer that has passed its check, with a warning if there is one.
+        """Release all text of an answer that is not blocked, with a warning if there is one.
 
         ``in_front`` puts the warning before the text; this requires that no text has been sent yet.
         """
@@ -141,8 +141,8 @@ class HeldAnswer:
     def finish(self, *, extension: Mapping[str, Any] | None = None) -> list[bytes]:
         """Release the rest of an answer whose text has been sent, with the event that ends it.
 
-        The event that ends the answer, or an added event if there is none, gets ``extension`` as
-        the value of ``groundwire``.
+        An ``extension`` becomes the value of ``groundwire``: in the last event if the upstream has
+        ended the answer, else in an added event.
         """
         late, self._late = self._late, []
         if self.edits:
@@ -170,7 +170,7 @@ class HeldAnswer:
         self.n_bytes += len(event)
 
     def _cut(self, piece: _Piece, upto: int) -> bytes:
-        """Return an event with a piece's unsent text up to an offset, and count it as sent."""
+        """Return an event with a piece's unsent text up to an offset; count this text as sent."""
         begin = max(piece.start, self.n_sent)
         self.n_held -= upto - begin
         self.n_sent = upto
@@ -188,7 +188,8 @@ class HeldAnswer:
             delta["role"] = whole["delta"]["role"]
         if upto == piece.end:
             return self.stream.write({**data, "choices": [{**whole, "delta": delta}]})
-        # Other fields of the event may reveal text that is still held, so they are left out.
+        # Other fields of the event, such as log probabilities, may reveal text that is still held.
+        # They are sent with the last part of the text.
         return self._chunk(delta)
 
     def _chunk(self, delta: Mapping[str, Any], **more: object) -> bytes:
@@ -201,15 +202,16 @@ class HeldStream:
     """A streamed chat completion that is held back: its answers, and chunks about no answer.
 
     Attributes:
-        withholds: Whether fields other than the text are held until an answer has passed its check.
-            Otherwise, only the text and the event that ends the answer are held.
-        answers: The answers about which chunks have arrived so far, by number.
-        head: The fields that all chunks of the response have, such as ``id`` and ``model``.
+        withholds: Whether fields other than the text wait until an answer has passed its check.
+            Otherwise, only the event that ends the answer waits longer than the text.
+        answers: The answers that are known so far, by number.
+        head: The fields that all chunks of the response share, such as ``id`` and ``model``, for
+            events that the buffer adds.
         usage: The token counts that the upstream sent last; ``None`` if it sent none. Counts with
             strings are ignored, since a string could be text of the answer.
     """
 
-    #: Whether answers can be repaired. They can if no event repeats the text of another event.
+    #: Whether answers can be repaired: no event of such a stream repeats the text of another event.
     can_edit = True
 
     def __init__(self, head: Mapping[str, Any], *, trace_id: str, withholds: bool) -> None:
@@ -234,7 +236,7 @@ class HeldStream:
 
     @property
     def beside(self) -> list[dict[str, Any]]:
-        """The held chunks about no answer that come after the answers, such as the usage."""
+        """The held chunks about no answer that are sent after all answers, such as the usage."""
         return [self.read(each) for each in self._tail if each != DONE]
 
     @property
@@ -296,7 +298,7 @@ class HeldStream:
     def error(self, event: ServerSentEvent, chunk: Chunk) -> list[bytes]:
         """Return the event that ends a stream in which the upstream sent an error.
 
-        Text that came with the error is left out.
+        Text of an answer that came with the error is left out.
         """
         is_named = event.raw.startswith(_ERROR_NAME)
         known = chunk.data
@@ -343,9 +345,10 @@ def _without_spelling(chunk: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _divided(chunk: Mapping[str, Any], part: DeltaPart) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide a chunk with one choice into its text, with fields that go along, and the rest.
+    """Divide a chunk with one choice into two chunks.
 
-    The rest, such as ``finish_reason``, is held back longer.
+    The first has the text, and fields that may be sent with the text. The second has the rest, such
+    as ``finish_reason``, which is held back longer.
     """
     choice, delta = part.choice, part.choice.get("delta")
     early, rest = _divided_delta(delta or {})

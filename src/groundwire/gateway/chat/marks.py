@@ -1,7 +1,7 @@
-"""Makes the marks that tell a client the result of a check: headers and a JSON extension.
+"""Makes the marks that tell a client the result of a check: headers, and a field of JSON events.
 
-All functions are pure. The ``x-vsr-*`` headers are those that HaluGate, the hallucination check of
-vLLM's Semantic Router, documents. The ``x-groundwire-*`` headers are Groundwire's own.
+All functions are pure. The ``x-vsr-*`` headers are those of HaluGate, the hallucination check of
+vLLM's Semantic Router. The ``x-groundwire-*`` headers are Groundwire's own.
 """
 
 import json
@@ -25,7 +25,7 @@ DEBUG_HEADER = "x-groundwire-debug"
 def beside_json(checked: Checked) -> Checked:
     """Return a result with the action ``header`` in place of ``body`` if the answer may be JSON.
 
-    With a warning beside it, JSON would be unreadable for the program that asked for JSON.
+    A program that expects JSON could not read JSON with a warning beside it.
     """
     is_json = checked.answer.kind is AnswerKind.STRUCTURED or _may_be_json(checked.answer)
     if checked.action is not Action.BODY or not is_json:
@@ -38,7 +38,7 @@ def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
 
     Only answers whose action is ``header`` lead to headers. If any answer is withheld there are no
     headers, because a refusal must not quote the text that it withholds. Findings in structured
-    answers (JSON) add the header ``x-groundwire-pointers``, with the JSON Pointer of each span.
+    answers (JSON) add the header ``x-groundwire-pointers``, with the JSON Pointers of the spans.
 
     Returns:
         Names and values of the headers, in the documented order. Each header is about all answers
@@ -62,16 +62,16 @@ def vsr_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
         "x-vsr-response-warnings": ",".join(name for name, holds in warnings.items() if holds),
         "x-groundwire-pointers": header_list(each for one in hallucinated for each in one.pointers),
     }
-    # A header without a value is left out, but 0 is a value.
+    # A header whose value is false, empty or unknown is left out, but 0 is kept.
     has_value = {name: value for name, value in values.items() if value or type(value) is int}
     return [(name, "true" if each is True else str(each)) for name, each in has_value.items()]
 
 
 def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
-    """Return Groundwire's own headers: the worst outcome and strongest action of the answers.
+    """Return headers with the worst outcome and the strongest action of the answers.
 
-    Without answers, there are no headers. If reasoning of the model came with a checked answer, a
-    third header says that the reasoning was not checked.
+    Without answers, there are no headers. If reasoning of the model came with an answer whose check
+    was due, a third header says that the reasoning was not checked.
     """
     if not answers:
         return []
@@ -85,16 +85,17 @@ def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
 
 
 def evidence_headers(conversation: Conversation) -> list[tuple[str, str]]:
-    """Return a response header that lists where in the request evidence was found, or ``none``.
+    """Return a response header that lists where in the request evidence was found.
 
-    A client asks for this header with the request header :data:`DEBUG_HEADER`.
+    The value is ``none`` if no evidence was found. A client asks for this header with the request
+    header :data:`DEBUG_HEADER`.
     """
     found = (f"{each.origin} {each.place}" for each in conversation.offered)
     return [("x-groundwire-evidence", header_list(found) or "none")]
 
 
 def is_told_at_end(checked: Checked) -> bool:
-    """Return whether the event that ends a streamed answer reports the outcome.
+    """Return whether the event that ends a streamed answer may report the outcome.
 
     The outcome ``unverified``, for an answer with nothing to check it against, is reported only if
     the action is ``header`` or stronger. The gateway DVARA has the same rule.
@@ -123,7 +124,7 @@ def extension(answers: Sequence[Checked], *, trace_id: str) -> dict[str, Any]:
 
 
 def _unread(answers: Sequence[Checked]) -> list[str]:
-    """Return ``["reasoning"]`` if reasoning came with a checked answer, else an empty list."""
+    """Return ``["reasoning"]`` if an answer whose check was due has reasoning, else ``[]``."""
     has_reasoning = any(each.answer.has_reasoning and each.path in DUE for each in answers)
     return ["reasoning"] if has_reasoning else []
 

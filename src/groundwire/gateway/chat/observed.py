@@ -17,14 +17,14 @@ from groundwire.gateway.upstream import UpstreamReply
 
 log = logging.getLogger(__name__)
 
-#: Errors raised for a stream that cannot be read.
+#: Errors that mean that a stream cannot be read to its end.
 UNREADABLE = (CodingError, EventTooLargeError, UnreadableChunkError)
 
 
 class ObservedStream:
     """Relays a stream byte for byte, and checks its answers.
 
-    The client gets the same bytes even if the check fails.
+    The client gets the upstream's bytes even if the check fails.
     """
 
     def __init__(

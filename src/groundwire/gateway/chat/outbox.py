@@ -13,7 +13,7 @@ _ROOM = 256
 class Outbox:
     """A queue of events for the client.
 
-    Adding events never waits, so events are sent in the order in which they were released.
+    Adding events never waits. Events are sent in the order in which they were added.
 
     Attributes:
         is_sealed: Whether the queue drops new events, except for the last events from :meth:`end`.
@@ -53,7 +53,7 @@ class Outbox:
         await self._has_room.wait()
 
     async def get(self, keepalive_s: float | None) -> bytes | None:
-        """Take all waiting events, joined; return ``None`` once the queue has ended.
+        """Take all waiting events, joined; return ``None`` once the queue has ended and is empty.
 
         If no event arrives within ``keepalive_s`` (``None``: no limit), return a comment that keeps
         the connection open.

@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 #: Limit on the bytes of an unfinished event. Even an event with a whole answer has far fewer.
 MAX_EVENT_BYTES = 16 * 2**20
-#: Limit on the bytes of a decompressed stream.
+#: Limit on the bytes of a stream, after decompression.
 MAX_STREAM_BYTES = 2**28
 #: The number of decompressed bytes that are searched for events at a time.
 _SLICE_BYTES = 2**16

@@ -30,7 +30,8 @@ class StreamReport:
         summary: The summary of a stream whose text was withheld; ``None`` for other streams.
         refusal: The reason why the rest of the stream was refused; ``None`` if it was not refused.
         is_upstream_error: Whether the upstream sent an error in the stream.
-        is_client_gone: Whether the client left before the end.
+        is_client_gone: Whether the client left before the end; always false for a stream that was
+            relayed unchanged.
         added_s: Seconds from the upstream's last bytes until recording begins; ``None`` if nothing
             waits for a check, or the client left.
     """
@@ -46,8 +47,8 @@ class StreamReport:
 class Recorder:
     """Writes the audit events and metrics of one request and its response.
 
-    If ``audit.on_failure`` is ``refuse`` and ``audit.durability`` is ``before_response``, a
-    response whose audit events cannot be written must not be sent.
+    If ``audit.on_failure`` is ``refuse`` and ``audit.durability`` is ``before_response``, the end
+    of a response is not sent if its audit events cannot be written.
 
     Attributes:
         settles: Whether the end of a response waits until its audit events are written, or until
@@ -170,10 +171,10 @@ class Recorder:
         )
 
     async def _keep(self, events: Sequence[AuditEvent], *, tenant: str, source: str) -> bool:
-        """Write events, and return whether the response may be sent.
+        """Give events to the audit log, and return whether the response may be sent.
 
-        If the end of a response waits for its audit events, so does this method. A response that
-        may not be sent is counted, and an event about it is recorded.
+        If ``settles`` is true, wait for the write. A response that may not be sent is counted, and
+        an event about the response is recorded.
         """
         if not self.settles:
             await self._services.audit.write(*events)
@@ -198,6 +199,6 @@ class Recorder:
         return False
 
 
-@lru_cache(maxsize=64)  # requests name few models, and looking for secrets takes time
+@lru_cache(maxsize=64)  # few different models are named, and looking for secrets takes time
 def _quoted_name(keeping: Keeping, name: str) -> str:
     return Quotes(keeping, max_chars=0).name(name)

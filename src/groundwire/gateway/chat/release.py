@@ -16,7 +16,7 @@ class Release(StrEnum):
 
     @classmethod
     def of(cls, actions: Iterable[Action], wish: str, *, settles: bool = False) -> "Release":
-        """Return the way to send the text; the strongest action that is possible decides.
+        """Return the way to send the text of a stream.
 
         Args:
             actions: All actions that the policy can lead to.

@@ -8,11 +8,11 @@ from groundwire.pipeline import Checked
 from groundwire.pipeline.conversation.known_fields import may_hold_text
 from groundwire.text.vocabulary import words
 
-#: Fields of a body that hold the text of an answer; each holds the whole text, or one part of it.
+#: Fields of a body that may hold the text of an answer, or a part of this text.
 _TEXTS = frozenset(("content", "text", "output_text"))
 #: Fields that spell out a text, such as its tokens, or hold offsets in it.
 _ABOUT_TEXT = frozenset(("logprobs", "token_id", "token_ids", "annotations"))
-#: Fields of bodies and chunks that lead to the text of an answer.
+#: Fields of bodies and chunks that may hold the text of an answer, or lead to this text.
 _STRUCTURE = _TEXTS.union(("choices", "message", "delta"))
 #: Fields that hold no words of an answer, unless they are objects or lists with text.
 _PLAIN = words(
@@ -30,10 +30,10 @@ def repaired_text(checked: Checked) -> str:
 
 
 def repaired_data(data: Any, checked: Checked) -> Any:  # noqa: ANN401 - JSON data
-    """Return JSON data in which the repaired text of an answer replaces each copy of its text.
+    """Return JSON data in which the repaired text of an answer replaces copies of its text.
 
-    Only fields that hold the whole text change: if the text is divided into parts, the data stay as
-    they are. Fields that spell out a replaced text, such as log probabilities, become empty.
+    Only a field of ``_TEXTS`` that holds the whole text is changed. Fields that spell out a
+    replaced text, such as log probabilities, become empty.
     """
     old, new = checked.answer.text, repaired_text(checked)
 
@@ -63,8 +63,8 @@ def holds_more(data: Mapping[str, Any], text: str, *, position: int = 0) -> bool
     An answer's reasoning, calls or citations may repeat words that a repair has replaced.
 
     Args:
-        data: The body or chunk. In a Responses body, only ``output`` is examined, because the other
-            fields repeat the request.
+        data: The body or chunk. In a Responses body, only ``output`` is examined, because many of
+            the other fields repeat the request.
         text: The answer, as it is in the body; empty for a chunk without text.
         position: The position of the answer's choice in ``choices``, from 0.
     """
@@ -88,5 +88,5 @@ def _has_more(value: Any, text: str) -> bool:  # noqa: ANN401 - JSON data
 def _is_more(key: str, value: Any, text: str) -> bool:  # noqa: ANN401 - JSON data
     if key in _PLAIN:
         return isinstance(value, (Mapping, list)) and may_hold_text(value)
-    # Only the fields in _STRUCTURE may hold the answer; in others, even its own text is reported.
+    # In a field outside of _STRUCTURE, even a copy of the answer's text counts as more.
     return _has_more(value, text if key in _STRUCTURE else "")

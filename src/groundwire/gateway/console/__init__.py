@@ -1,4 +1,4 @@
-"""The console: web pages of the admin plane, for people.
+"""The console: web pages on the admin port, for people.
 
-``app.py`` has the routes. ``visit.py`` finds the person who sent a request, and their role.
+``app.py`` joins the pages. ``visit.py`` finds the person who sent a request, and their role.
 """

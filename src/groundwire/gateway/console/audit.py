@@ -37,7 +37,7 @@ _OUTCOMES = {
     ),
 }
 
-#: The value of the filter ``type`` for everything that people change, label or export.
+#: The value of the filter ``type`` for the events about what people change, label or export.
 _CHANGES = "changes"
 _CHANGE_TYPES = (
     *(EventType.TENANT_CREATED, EventType.TENANT_METADATA_UPDATED),
@@ -168,7 +168,7 @@ def _badness(record: FoundRecord) -> tuple[float, float]:
 
 
 def _probability(record: FoundRecord) -> float | None:
-    """Return the highest probability of a finding in an event; ``None`` if there is none."""
+    """Return the highest probability of a finding in an event; ``None`` if it is not known."""
     payload = record.event["payload"]
     if record.event["type"] not in FOUND or not isinstance(payload, Mapping):
         return None

@@ -32,7 +32,7 @@ _BUDGET = "false_block_budget"
 #: labelled answer.
 _MIN_ANSWERS = 200
 
-#: Highest number of tenants whose budgets the overview computes.
+#: Highest number of tenants for whose budgets the overview computes lines.
 _MAX_TENANTS = 200
 
 #: Seconds after which the overview's lines about budgets are computed anew, and seconds that the
@@ -101,8 +101,8 @@ async def budget_states(visit: Visit) -> list[tuple[str, str, str]]:
 
     Each line has a name, a state and a text. Computing the lines can take seconds, so a task
     computes them, and the page shows earlier lines meanwhile. If no lines were computed yet, or
-    the task has failed, the result is one line that says so. Otherwise, if there are tenants
-    beyond ``_MAX_TENANTS``, the last line gives their number.
+    the task has failed, the result is one line that says so. Otherwise, if more than
+    ``_MAX_TENANTS`` tenants have a budget, the last line gives the number of the rest.
     """
     kept = visit.own.budgets
     is_old = time.monotonic() - kept.computed_at > _KEPT_S

@@ -32,7 +32,7 @@ class Chart:
     Attributes:
         boxes: The bars.
         ticks: Position and text of each value on the axis of values.
-        labels: Position and text of each name on the other axis.
+        labels: Position and text of the names on the other axis.
         height: The height of the picture.
     """
 
@@ -43,7 +43,7 @@ class Chart:
 
 
 def stacked(columns: Sequence[tuple[str, Mapping[str, int]]], looks: Sequence[str]) -> Chart:
-    """Return a chart of columns, in each of which bars are stacked on one another.
+    """Return a chart in which each column is a stack of bars.
 
     Args:
         columns: The label of each column, and the value of each bar by look (see :class:`Box`).

@@ -1,8 +1,9 @@
 """Estimates, from reviewers' labels of a random sample, the share of right answers that is blocked.
 
-A budget is the greatest share of right answers that may be blocked, with 95 % confidence.
-Thresholds are tested as ``groundwire tune`` tests them with the target ``fpr``: the answers to one
-request are alike, so tests and intervals count one answer of each request, drawn at random.
+A budget is the greatest share of right answers that may be blocked. Labels support a budget if they
+show with 95 % confidence that it is kept. Thresholds are tested as ``groundwire tune`` tests them
+with the target ``fpr``: the answers to one request are alike, so tests and intervals count one
+answer of each request, drawn at random.
 """
 
 from bisect import bisect_left
@@ -38,8 +39,8 @@ class Support(StrEnum):
     UNSET = "unset"  # there is no budget
     HOLDS = "holds"  # with 95 % confidence, no more right answers are blocked than allowed
     OPEN = "open"  # too few labels to decide
-    DISPUTED = "disputed"  # holds only if the disputed answers that are blocked are wrong
-    AGAINST = "against"  # more right answers are blocked than allowed, maybe by chance
+    DISPUTED = "disputed"  # holds without the disputed answers, but not if they count as right
+    AGAINST = "against"  # more right answers are blocked than allowed, perhaps by chance
     BROKEN = "broken"  # with 95 % confidence, more right answers are blocked than allowed
 
 
@@ -188,10 +189,10 @@ class FalseBlocks:
         return (min if is_similarity else max)(scores, default=nan)
 
     def kept_by(self, budget: float) -> float | None:
-        """Return a threshold that keeps a budget with 95 % confidence; ``None`` if there is none.
+        """Return a tested threshold that keeps a budget with 95 % confidence; ``None`` without one.
 
-        Of several such thresholds, the result is the one that blocks the most answers. It keeps the
-        budget even if all disputed answers that it blocks are right.
+        If several of the tested thresholds keep the budget, the result is the one that blocks the
+        most answers. It keeps the budget even if all disputed answers that it blocks are right.
         """
         fixed = ThresholdCandidates.of(self.detector)
         values = np.unique([*fixed.values, self.detector.threshold])
@@ -266,7 +267,8 @@ class FalseBlocks:
         """Yield at most one warning about the newest quarter of the labelled answers.
 
         There is a warning if a budget holds without these answers but not with them, or if these
-        answers alone break it. ``support`` is the result of ``self.support(budget)``.
+        answers alone break the budget but all answers together do not. ``support`` is the result of
+        ``self.support(budget)``.
         """
         n_new = len(self.answers) // 4
         if not n_new:
@@ -291,8 +293,8 @@ def _drawn(answers: Sequence[ReviewedAnswer]) -> list[ReviewedAnswer]:
 def _applies_to(facts: CheckFacts, detector: DetectorInfo) -> bool:
     """Return whether the scores of a check can be compared with a detector's threshold.
 
-    A detector of probabilities reads a claim again if its score reaches the threshold. So a check
-    at a higher threshold may have other scores.
+    A detector of probabilities may read a claim again if the claim's score reaches the threshold.
+    So a check at a higher threshold may have other scores.
     """
     is_same = (facts.detector, facts.revision) == (detector.name, detector.revision)
     return is_same and (detector.score is Score.SIMILARITY or facts.threshold <= detector.threshold)

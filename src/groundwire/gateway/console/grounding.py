@@ -33,11 +33,11 @@ class FormField:
         value: The text in the field: the tenant's own value, or the value that a person sent.
         own: The tenant's own value as it is stored; empty if the tenant inherits the value.
         inherited: The value in effect if the tenant has no value of its own.
-        options: All valid values, if they can be listed.
+        options: The values to choose from, if they can be listed.
         suggestions: Valid values to suggest, if others are valid too.
         legal: The valid values in words that follow "must be"; may be empty.
-        warning: Why the tenant's stored value is ignored, or its detector cannot be used; may be
-            empty.
+        warning: Why the tenant's stored value is ignored, or why the tenant's answers cannot be
+            checked; may be empty.
         problem: Why the value that was sent is refused; empty if no value is refused.
     """
 
@@ -77,8 +77,8 @@ def form_of(
     fields = [
         FormField(
             name=each.name,
-            # The part about null is left out: where the configuration takes null, the form takes 0
-            # or an empty field.
+            # The form does not take null, so a part of the text that begins with "; null" is left
+            # out.
             text=SETTINGS[setting_of(each.name)].text.partition("; null")[0].rstrip(".") + ".",
             value=(own if sent is None else sent).get(each.name, own[each.name]),
             own=own[each.name],

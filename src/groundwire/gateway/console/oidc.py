@@ -1,8 +1,9 @@
 """Sign-in at an OpenID Connect provider: the authorization code flow, with PKCE.
 
-Authlib and joserfc (the extra ``oidc``) build the requests and validate the ID token. Nothing is
-kept between requests: the keys of the provider are fetched for each sign-in, and the values that
-tie a sign-in to its browser are derived from a secret in a cookie.
+Authlib and joserfc (the extra ``oidc``) build the requests and validate the ID token. No data of
+the provider or of a sign-in are kept between requests: the keys of the provider are fetched for
+each sign-in, and the values that tie a sign-in to its browser are derived from a secret in a
+cookie.
 """
 
 import asyncio
@@ -29,7 +30,8 @@ from groundwire.control.accounts import AccountRole, Identity
 from groundwire.control.store.tables import SUBJECT_CHARS
 from groundwire.gateway.http.problems import Problem
 
-#: The accepted signature algorithms. HMAC is left out: a public key could serve as its secret.
+#: The accepted signature algorithms. HMAC is left out, since an attacker could sign a token with a
+#: public key as the secret.
 ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "EdDSA", "Ed25519"),
@@ -38,7 +40,7 @@ ALGORITHMS = (
 #: Seconds by which the clocks of the provider and of this machine may differ.
 LEEWAY_S = 60
 
-#: Limits on the seconds that a response of the provider takes, and on its bytes.
+#: Limits on the seconds that a request to the provider takes, and on the bytes of the response.
 TIMEOUT_S, MAX_BYTES = 10.0, 500_000
 
 #: Highest number of simultaneous requests to the provider. Further requests are refused, so that a
@@ -56,7 +58,7 @@ class Provider:
     """An OpenID Connect provider, at which people sign in.
 
     Attributes:
-        issuer: The URL of the provider, which is a part of the identities of its accounts.
+        issuer: The URL of the provider.
     """
 
     def __init__(self, settings: OpenIdConnect) -> None:
@@ -136,7 +138,7 @@ class Provider:
         return None
 
     async def _claims(self, secret: str, code: str) -> Mapping[str, Any]:
-        """Exchange the authorization code for an ID token, validate it, and return its claims."""
+        """Exchange the authorization code for an ID token; return the claims of the valid token."""
         about = await self._discovered()
         token = await self._id_token(about, secret, code)
         status, keys = await self._fetch("GET", _endpoint(about, "jwks_uri"))
@@ -190,7 +192,7 @@ class Provider:
         return token
 
     async def _discovered(self) -> Mapping[str, Any]:
-        """Fetch the document in which the provider describes itself, and check its issuer."""
+        """Fetch the document in which the provider describes itself; check the issuer in it."""
         url = get_well_known_url(self.issuer, external=True)
         status, about = await self._fetch("GET", url)
         if status != 200:
@@ -255,11 +257,11 @@ class Provider:
 
 
 def _derived(secret: str, what: str) -> str:
-    """Derive the value named ``what`` of one sign-in from the secret in its browser's cookie.
+    """Derive a value of one sign-in from the secret in the browser's cookie.
 
-    ``state`` shows that the browser that comes back is the one that left. ``nonce`` shows that the
-    ID token was made for this sign-in. ``verifier`` is the code verifier of PKCE, without which
-    nobody can exchange the code of this sign-in.
+    ``what`` is the name of the value. ``state`` shows that the browser that comes back is the one
+    that left. ``nonce`` shows that the ID token was made for this sign-in. ``verifier`` is the code
+    verifier of PKCE, without which nobody can exchange the code of this sign-in.
     """
     return hmac.digest(secret.encode(), what.encode(), "sha256").hex()
 
@@ -276,7 +278,7 @@ def _endpoint(about: Mapping[str, Any], name: str) -> str:
         is_safe = bool(parts.hostname) and is_encrypted(parts.geturl(), plain_host=None)
     except ValueError:
         is_safe = False
-    # A remote provider must not make this machine send requests to local services.
+    # A provider with HTTPS must not make this machine send plain HTTP to local services.
     is_plain_allowed = urlsplit(str(about["issuer"])).scheme == "http"
     if not is_safe or not (is_plain_allowed or parts.scheme == "https"):
         raise _unavailable(f"its {name} is no URL with https://")
@@ -284,7 +286,7 @@ def _endpoint(about: Mapping[str, Any], name: str) -> str:
 
 
 def _error(answer: Mapping[str, Any]) -> str:
-    """Return the error code that the provider sent, or a remark that it sent no valid one."""
+    """Return the error code that the provider sent; ``(none that is known)`` if it is not valid."""
     code = answer.get("error")
     return code if isinstance(code, str) and _ERROR.fullmatch(code) else "(none that is known)"
 

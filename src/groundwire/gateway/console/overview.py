@@ -1,4 +1,4 @@
-"""The first page: counts of answers, durations of checks, and the health of the gateway."""
+"""The console's first page: counts of answers, durations of checks, and the gateway's health."""
 
 import asyncio
 import time
@@ -22,22 +22,24 @@ from groundwire.gateway.console.visit import HOME, Visit, screen
 from groundwire.gateway.middleware.health import readiness_report
 from groundwire.policy.policy import Action
 
-#: Name of a window → seconds of the window, seconds of one bar, the window in words, and the format
-#: of the times below the bars.
+#: The periods that the page can show: name → seconds of the period, seconds of one bar, the period
+#: in words, and the format of the times below the bars.
 _WINDOWS = {
     "24h": (86_400, 3600, "24 hours", "%H:%M"),
     "7d": (7 * 86_400, 6 * 3600, "7 days", "%d %b %Hh"),
     "30d": (30 * 86_400, 86_400, "30 days", "%d %b"),
 }
 
-#: Look (CSS class) of a bar → the outcomes that it counts. The first look is lowest in a column.
+#: Look of a bar (see :class:`.Box`) → the outcomes that the bar counts. In a column, the bar with
+#: the first look is lowest.
 _LOOKS = {
     "grounded": (Outcome.GROUNDED, Outcome.SKIPPED),
     "incomplete": (Outcome.PARTIAL, Outcome.UNVERIFIED, Outcome.UNAVAILABLE),
     "hallucinated": (Outcome.HALLUCINATED,),
 }
 
-#: The stages of a check in their order, then ``added``, the time that a client waits for the check.
+#: The order of the durations on the page: the stages of a check, ``other`` for further stages, and
+#: ``added`` for the time that a client waits for the check.
 _STAGES = ("evidence", "gate", "decide", "index", "read", "explain", "other", "added")
 
 #: Highest number of rows in a table of tenants, models or actions.
@@ -46,7 +48,7 @@ _MAX_ROWS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """Numbers of answers by outcome, and of blocked answers, for example those of one tenant."""
+    """Numbers of answers by outcome, and of blocked answers, for example of one tenant."""
 
     name: str
     outcomes: Counter[str]
@@ -129,9 +131,9 @@ def _bars(counts: Iterable[AnswerCount]) -> dict[str, int]:
 
 
 def _tallies(counts: Iterable[AnswerCount], by: str) -> list[Tally]:
-    """Sum counts by the attribute ``by``, and return the sums, at most ``_MAX_ROWS``.
+    """Sum counts by the attribute ``by``, and return the first ``_MAX_ROWS`` sums.
 
-    The sum with the most hallucinated answers comes first; those with the fewest are left out.
+    The sums are in descending order of hallucinated answers, then of all answers.
     """
     groups: dict[str, list[AnswerCount]] = {}
     for each in counts:
@@ -141,7 +143,7 @@ def _tallies(counts: Iterable[AnswerCount], by: str) -> list[Tally]:
 
 
 def _health(report: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield name, state and detail of each part of the gateway, then warnings in the same form."""
+    """Yield name, state and detail of parts of the gateway, then warnings in the same form."""
     models, store, audit = report["models"], report.get("store", {}), report.get("audit", {})
     yield "Model", models["status"], models.get("detector", models.get("error", ""))
     yield "Store", store.get("status", "unknown"), store.get("problem") or ""

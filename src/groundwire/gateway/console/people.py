@@ -1,4 +1,4 @@
-"""The page with people's accounts, which only people with the role admin may change."""
+"""The page that lists people's accounts, and lets people with the role admin change them."""
 
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route

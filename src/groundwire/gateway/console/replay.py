@@ -60,7 +60,7 @@ class Effect:
         then: The other settings.
         answers: The answers that were replayed.
         n_stored: The number of answers to replay; if the time ran out, ``answers`` has fewer.
-        n_left_out: The number of stored answers that cannot be replayed.
+        n_left_out: The number of the latest stored answers that cannot be replayed.
     """
 
     then: Overrides
@@ -109,7 +109,7 @@ class Effect:
 def replayable(records: Sequence[FoundRecord]) -> tuple[list[FoundRecord], int]:
     """Select up to :data:`MAX_ANSWERS` answers to replay, and count all that cannot be replayed.
 
-    Types of events alternate, so that each type is replayed even if the time runs out. Of an answer
+    Types of events alternate in the result, because a replay may stop before its end. Of an answer
     with two events, the first in ``records`` is used.
     """
     kinds: dict[object, list[FoundRecord]] = {}
@@ -123,7 +123,10 @@ def replayable(records: Sequence[FoundRecord]) -> tuple[list[FoundRecord], int]:
 
 
 def _can_be_replayed(detail: Mapping[str, Any] | None) -> bool:
-    """Return whether an answer is text, was due to be checked, and is kept with all its sources."""
+    """Return whether an answer is text, was due to be checked, and is kept with all its sources.
+
+    The result is false if the request had evidence that could not be read.
+    """
     try:
         return (
             detail is not None

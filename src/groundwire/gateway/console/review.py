@@ -23,21 +23,21 @@ from groundwire.render.answer import AnswerView, find_shown, shown_at
 
 REVIEW = f"{HOME}/review"
 
-#: Pattern of a line with words that the check missed, and the number of their occurrence in the
-#: answer, such as ``1889 #2``.
+#: Matches words that the check missed, followed by the number of an occurrence: ``1889 #2`` means
+#: the second ``1889`` in the answer.
 _NUMBERED = re.compile(r"(.*\S)\s+#([1-9]\d{0,3})")
-#: Highest number of stretches of text in an answer that a person may list as missed by the check.
+#: Highest number of lines in the form's list of words that the check missed.
 _MAX_MISSED = 50
 
-#: The value of ``view`` in the query that asks for the random sample.
+#: The value of the URL's parameter ``view`` that asks for the random sample.
 _SAMPLE = "sample"
 
 
 async def _queue(visit: Visit) -> list[tuple[AnswerDoubt, FoundRecord]]:
-    """Return the latest answers that the visitor has not labelled, the most doubtful first.
+    """Return the latest answers that the visitor can label but has not, the most doubtful first.
 
-    If the URL's query asks for the random sample, only its answers are returned, in random order,
-    so that the first few answers are a random sample too.
+    The URL's query may choose a tenant, or the random sample. The answers of the sample are in
+    random order, so that the first few of them are a random sample too.
     """
     asked = _asked(visit)
     is_sample = asked.get("view") == _SAMPLE
@@ -98,7 +98,7 @@ async def _next(visit: Visit) -> Response:
 def _to_next(
     visit: Visit, queue: list[tuple[AnswerDoubt, FoundRecord]], event_id: str, **fields: str
 ) -> Response:
-    """Redirect to the answer after ``event_id`` in the queue, or to the list if no other waits.
+    """Redirect to the answer after ``event_id`` in the queue, or to the list if there is no other.
 
     After the last answer, or an event that is not in the queue, comes the first answer. ``fields``
     are added to the query.
@@ -117,10 +117,10 @@ async def _show(visit: Visit) -> Response:
 
 
 async def _answer(visit: Visit) -> tuple[FoundRecord, AnswerView]:
-    """Return the event that the URL's path names, and a view of the answer that it recorded.
+    """Return the event that the URL's path names, and a view of the recorded answer.
 
     Raises:
-        Problem: If there is no such event, or people cannot judge its answer (any more).
+        Problem: If the event does not exist, or people cannot judge the answer.
     """
     record = await visit.control.trail.get(visit.part("event"))
     if record is None:
@@ -161,7 +161,7 @@ async def _page(
 
 
 def _values(review: AnswerReview | None, view: AnswerView) -> dict[str, str]:
-    """Return the values of the form's fields for a person's earlier review; empty without one."""
+    """Return the form's values for a person's earlier review; empty if there is none."""
     if review is None:
         return {}
     places = {(span.start, span.end): n for n, span in enumerate(view.detection.spans, 1)}
@@ -177,7 +177,7 @@ def _values(review: AnswerReview | None, view: AnswerView) -> dict[str, str]:
 def _words(view: AnswerView, place: tuple[int, int]) -> str:
     """Return the words from ``place[0]`` to ``place[1]`` in an answer.
 
-    If the words also occur before, the number of the occurrence follows, such as ``#2``.
+    If the words also occur earlier in the answer, the number of the occurrence follows: ``#2``.
     """
     words = shown_at(view.detection, *place)
     nth = 1
@@ -221,9 +221,10 @@ def _judged(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterato
 
 
 def _missed(visit: Visit, view: AnswerView, problems: dict[str, str]) -> Iterator[Mark]:
-    """Yield a mark for each stretch of text that the form lists as missed by the check.
+    """Yield a mark for each different line in the form's list of words that the check missed.
 
-    If there are too many stretches, or the answer lacks one, ``problems`` gets a message.
+    If the list is too long, or the words of a line are not in the answer, a message is added to
+    ``problems`` instead.
     """
     lines = [each.strip() for each in visit.form.get("missed", "").splitlines() if each.strip()]
     if len(lines) > _MAX_MISSED:

@@ -17,17 +17,17 @@ from groundwire.gateway.middleware.readiness import Readiness
 if TYPE_CHECKING:
     from groundwire.gateway.console.oidc import Provider
 
-#: Limits on the failed sign-ins from one address: with one name (at a provider: with one cookie),
-#: and in total.
+#: Limits on the failed tries to sign in from one address: with one name (at a provider: with one
+#: cookie), and in total. They also limit the wrong passwords of somebody who changes a password.
 MAX_OF_NAME, MAX_OF_ADDRESS = 5, 50
-#: Seconds from the last change of a count of failed sign-ins until the count is dropped.
+#: Seconds from the last change of a count of failed tries until the count is dropped.
 WINDOW_S = 900
 #: Highest number of counts of tries that a :class:`Throttle` keeps.
 _MAX_SEEN = 20_000
 
 
 class Throttle:
-    """Limits the failed sign-ins from one address, for each name and in total."""
+    """Limits the failed tries to sign in from one address, for each name and in total."""
 
     def __init__(self) -> None:
         self._tries: TTLCache[tuple[str, ...], int] = TTLCache(_MAX_SEEN, WINDOW_S)
@@ -35,7 +35,8 @@ class Throttle:
     def is_over(self, name: str, address: str) -> bool:
         """Count a try to sign in, and return whether the try exceeds a limit and must be refused.
 
-        A try is counted before its password is checked, so that simultaneous tries count too.
+        Call this method before the password is checked, so that simultaneous tries count too. A
+        count does not grow beyond its limit.
         """
         is_over = False
         for key, limit in (((name, address), MAX_OF_NAME), ((address,), MAX_OF_ADDRESS)):
@@ -46,7 +47,7 @@ class Throttle:
         return is_over
 
     def forget(self, name: str, address: str) -> None:
-        """Forget the tries to sign in with a name from an address, after a try that did not fail.
+        """Forget the tries with a name from an address, after a try that does not count as failed.
 
         The number of all tries from the address falls by one.
         """

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: Name and lifetime in seconds of the cookie of a sign-in at the provider. The cookie has a secret,
-#: and the path of the page to show afterwards.
+#: Name and lifetime in seconds of the cookie of a sign-in at the provider. The cookie has a secret
+#: and, unless it is too long, the path of the page to show afterwards.
 _AWAY, _AWAY_S = "groundwire_sign_in", 600
 
 _TOO_MANY = f"There were too many wrong passwords. Try again in {WINDOW_S // 60} minutes."
@@ -76,7 +76,7 @@ async def _sign_in(request: Request) -> Response:
 
 
 async def _leave(request: Request) -> Response:
-    """Redirect a browser to the provider's sign-in page, with a cookie to recognise it later."""
+    """Redirect a browser to the provider's sign-in page, with a cookie to recognise the browser."""
     provider, secret = _provider(request), secrets.token_urlsafe(32)
     response = RedirectResponse(await provider.leave(secret), 303)
     after = quote(_inside(request.query_params.get("next", "")), safe="")
@@ -91,7 +91,7 @@ async def _arrive(request: Request) -> Response:
     await visit.control.require_open()
     address, trace = address_of(request.scope), trace_id(request)
     secret, _, after = request.cookies.get(_AWAY, "").partition(".")
-    secret = secret[:64]  # the throttle keeps secrets in memory, so long ones would fill it
+    secret = secret[:64]  # the throttle keeps secrets in memory, so the length is limited
     try:
         if visit.own.throttle.is_over(secret, address):
             raise Problem.named("too_many_sign_ins", minutes=WINDOW_S // 60)
@@ -104,8 +104,8 @@ async def _arrive(request: Request) -> Response:
         if problem.status < 500:
             visit.control.note_failed_login(address, trace_id=trace)
         if problem.status >= 500 or problem.code == "sign_in_lost":
-            # This does not count as a failed try: the provider cannot be used, or the browser does
-            # not have the cookie of this sign-in.
+            # The throttle does not count this try as failed: the provider cannot be used, or the
+            # browser does not have the cookie of this sign-in.
             visit.own.throttle.forget(secret, address)
         raise
     visit.own.throttle.forget(secret, address)
@@ -130,7 +130,10 @@ def _provider(request: Request) -> "Provider":
 
 
 def _entered(request: Request, token: str, *, after: str) -> Response:
-    """Return the response that begins a session, and redirects to the page ``after``."""
+    """Return a response that sets the cookie of a session and redirects to the page ``after``.
+
+    If ``after`` is not a path below ``/console/``, the response redirects to the first page.
+    """
     response = RedirectResponse(_inside(after), 303)
     _set_cookie(request, response, COOKIE, token, max_age_s=int(SESSION.total_seconds()), path=HOME)
     return response

@@ -13,9 +13,8 @@ def stored_view(detail: Mapping[str, Any]) -> AnswerView | None:
     """Return the answer in an event's detail, with its detection, for display.
 
     Stored texts may be cut or redacted. So claims, spans and evidence get the offsets at which they
-    are found in these texts; those that are not found are left out. An answer that is not stored is
-    replaced by its joined claims. A source that is not stored is replaced by its lines that are
-    evidence or, if no line is, by a sentence that says that the text is missing.
+    are found in these texts; those that are not found are left out. If the text of the answer is
+    not stored, the claims are joined in its place. For sources without text, see :func:`_sources`.
 
     Return ``None`` if the detail is not valid, or lacks a detection or the text of a claim.
     """
@@ -55,7 +54,7 @@ def _view(detail: Mapping[str, Any]) -> AnswerView | None:
 def _why(
     explanation: Mapping[str, Any] | None, span: Mapping[str, Any], sources: Sequence[Source]
 ) -> WhyMarked:
-    """Return the reason why a span is marked; the text is empty if no explanation was recorded."""
+    """Return the reason why a span is marked; the text is empty if none was recorded."""
     if explanation is None:
         return WhyMarked("", span["severity"])
     line = next(_evidence(_places(explanation), sources), None)
@@ -77,8 +76,8 @@ def _sources(
 ) -> Iterator[Source]:
     """Yield the sources of a stored answer.
 
-    A text that is not stored is replaced by the lines of the source that are evidence; if no line
-    is, by a sentence that says that the text is missing.
+    In place of a missing text, a source gets its lines of evidence in ``quoted``, which are claims
+    and explanations. Without lines, it gets a sentence that says that the text is missing.
     """
     places = [place for each in quoted for place in _places(each)]
     for number, each in enumerate(sources):
@@ -90,7 +89,7 @@ def _sources(
 def _spans(
     spans: Sequence[Mapping[str, Any]], answer: str, start: int, end: int, sources: Sequence[Source]
 ) -> Iterator[tuple[Mapping[str, Any], dict[str, Any]]]:
-    """Yield each span that is found in its claim, and a copy with its offsets in stored texts."""
+    """Yield each span that is found in its claim, and a copy with offsets in the stored texts."""
     for span in spans:
         at = span["start"]  # wrong if a text before the span was redacted or cut
         if not (start <= at < end and answer.startswith(span["text"], at)):

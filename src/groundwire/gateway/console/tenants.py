@@ -94,9 +94,9 @@ async def _grounding(
 ) -> Response:
     """Render the tab with a tenant's settings, or with the values ``sent`` in their place.
 
-    ``problem`` says why nothing was changed, and ``problems`` why values are refused, by field.
-    ``status`` counts only if there is a ``problem``. ``effect`` is the effect of ``sent`` on stored
-    answers; ``None`` if ``sent`` was not tried.
+    ``problem`` says why the form was refused, and ``problems`` why values are refused, by field.
+    Without a ``problem``, the status is 200 in place of ``status``. ``effect`` is the effect of
+    ``sent`` on stored answers; ``None`` if ``sent`` was not tried.
     """
     config = visit.control.config
     keeping = Keeping.of(config.audit)
@@ -262,7 +262,7 @@ async def _revoke_key(visit: Visit) -> Response:
 
 
 async def detector_of(visit: Visit, own: Overrides | None) -> DetectorInfo | None:
-    """Return the detector, with its threshold, that a tenant's own settings lead to.
+    """Return the detector, with its threshold, of a tenant with these settings of its own.
 
     Return ``None`` if the models are not loaded, or the detector cannot be used.
     """
@@ -272,7 +272,7 @@ async def detector_of(visit: Visit, own: Overrides | None) -> DetectorInfo | Non
     try:
         return await asyncio.to_thread(pipeline.detector_of, own or Overrides())
     except GroundwireError:
-        return None  # the field Detector and the overview show the reason
+        return None  # if the settings are not possible, the field Detector shows the reason
 
 
 def tenant_path(id_: str, rest: str = "") -> str:

@@ -33,7 +33,7 @@ class Person:
     """A person who may use the console.
 
     Attributes:
-        name: The name of the account.
+        name: The name of the account; ``local-demo`` without an account.
         actor: The value of ``actor`` in audit events that the person causes.
         role: The role, which decides what the person may do.
         secret: The secret of the session, from which ``form_token`` is made.
@@ -69,8 +69,9 @@ class Visit:
 
     Attributes:
         request: The HTTP request.
-        person: The person who sent the request; ``None`` if they are not known.
-        form: The fields of the form that the person sent; empty if there is none.
+        person: The person who sent the request; ``None`` if they were not looked up, or are not
+            known.
+        form: The fields of the form that was sent; empty if none was read.
     """
 
     request: Request
@@ -149,7 +150,7 @@ SECTIONS = (
     (f"{HOME}/people", "People", AccountRole.VIEWER),
 )
 
-#: The message to show after a change, by the value of ``done`` in the query of the URL.
+#: Value of ``done`` in the query of the URL → the message to show after a form was sent.
 DONE = {
     "saved": "Saved. It holds from now on.",
     "made": "The tenant is made. Clients can use it once it has a key: see Keys.",

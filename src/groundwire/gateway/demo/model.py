@@ -1,6 +1,6 @@
 """A fake model with OpenAI's chat completions API, which answers questions from a script.
 
-The gateway does not know the script, and checks the model's answers like any others.
+The gateway does not know the script, and checks the answers like those of any other model.
 """
 
 import asyncio

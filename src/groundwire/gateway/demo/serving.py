@@ -1,4 +1,4 @@
-"""The servers of the demo: each in a thread, on a free port of the loopback interface."""
+"""Runs the servers of the demo in threads, on free ports of the loopback interface."""
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,12 +20,12 @@ from groundwire.gateway.console.app import AdminPlane
 from groundwire.gateway.control import ControlPlane
 from groundwire.gateway.server import Beside, Server, listen
 
-#: Limit on the seconds until a server answers after its start, and until it has stopped at the end.
+#: Limit on the seconds that a server takes to start, and on the seconds that it takes to stop.
 PATIENCE_S = 60.0
 
 
 class DemoStartError(GroundwireError):
-    """A server of the demo does not answer after its start."""
+    """A server of the demo is not ready in time, or ends before it is ready."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +134,7 @@ def _serving(
 
     Raises:
         Exception: The first error in ``failures``, to which the app adds errors while it starts.
-        DemoStartError: If the server does not answer in time, or ends before it answers.
+        DemoStartError: If the server is not ready in time, or ends before it is ready.
     """
     (listener,) = listen(config)
     address = f"http://{config.gateway.host}:{listener.getsockname()[1]}"

@@ -75,7 +75,7 @@ def curl(scene: Mapping[str, Any], *, url: str, key: str) -> str:
 
 
 def write_page() -> Path:
-    """Check an answer of the script, write the result as an HTML page, and return its path."""
+    """Check an answer of the script, write the result as an HTML page, and return the file."""
     question = "Tell me about the Eiffel Tower."
     sources, answer = read_sources(script()["sources"]), script()["answers"][question]
     with Detector.load() as detector:
@@ -86,7 +86,7 @@ def write_page() -> Path:
 
 
 def _given(scene: Mapping[str, Any]) -> str:
-    """Return a remark on the evidence in a scene's request; empty if there is no evidence."""
+    """Return a note on the evidence in a scene's request; empty if there is no evidence."""
     if scene.get("with_tool"):
         return "  (a tool has told the facts)"
     return "  (with sources)" if scene.get("with_sources") else ""
@@ -124,7 +124,7 @@ class Screen:
         self._line(f"{_MARGIN}why       {scene['why']}")
 
     def show_running(self, scene: Mapping[str, Any]) -> None:
-        """Print the gateways that still run, and a request to try."""
+        """Print the gateways of the scenes, which still run, and a request to try."""
         own = self._gateways
         self._line("\nStill serving, until Ctrl-C:", bold=True)
         for each in own.running.values():
@@ -173,7 +173,7 @@ class Screen:
         self._details(data.get("groundwire", {}), "groundwire.")
 
     def _text(self, text: str, start: float) -> None:
-        """Print the next piece of text on the same line; end the line after a sentence."""
+        """Print the next piece of text on the same line; end the line if a sentence ends."""
         if not text:
             return
         lead, text = (_time(start), text.lstrip()) if self._is_at_margin else ("", text)

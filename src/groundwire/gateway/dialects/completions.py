@@ -13,7 +13,7 @@ _OBJECT = "text_completion"
 
 
 class HeldTexts(HeldStream):
-    """Holds back a stream of legacy completions, which it handles as chat completions."""
+    """A buffer that holds back a stream of legacy completions, in the form of chat completions."""
 
     def write(self, chunk: Mapping[str, Any]) -> bytes:
         """Return a chunk of chat completions as an event with a legacy completion."""
@@ -75,7 +75,7 @@ class Completions(ChatCompletions):
 
 
 def _as_chat(data: dict[str, Any]) -> dict[str, Any]:
-    """Convert a chunk of legacy completions to one of chat completions.
+    """Convert a chunk of legacy completions to a chunk of chat completions.
 
     Raises:
         UnreadableChunkError: If a choice has a delta, or a text that is neither string nor null.

@@ -28,7 +28,7 @@ class HeldOutput(HeldBlocks):
     _said: TextSoFar = field(default_factory=TextSoFar)  # the sent text of the open part
     _n_events: int = 0  # the sequence number of the next event
     _n_more: int = 0  # the number of events that the gateway has added so far
-    _put_in: tuple[int, Mapping[str, Any]] | None = None  # number and item of the added warning
+    _put_in: tuple[int, Mapping[str, Any]] | None = None  # index and item of the added warning
 
     number = "output_index"
     can_edit = False  # later events repeat the texts of earlier ones

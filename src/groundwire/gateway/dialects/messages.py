@@ -58,7 +58,7 @@ _TOOL = r"((web_search|web_fetch|(bash_|text_editor_)?code_execution|tool_search
 _NO_TEXT = re.compile(
     rf"{_TOOL}_result|(server_|mcp_)?tool_use|(redacted_)?thinking|container_upload"
 )
-#: Known types of the deltas in events.
+#: Known types of the deltas of blocks. A delta of another type is counted as unchecked.
 _DELTAS = ("text_delta", "input_json_delta", "thinking_delta", "signature_delta", "citations_delta")
 
 
@@ -208,7 +208,7 @@ class _Reader(BlockReader):
         )
 
     def _call(self, data: Mapping[str, Any], name: str, arguments: str) -> tuple[CallPart, ...]:
-        """Return a piece of the open block's tool call; empty if the block is no ``tool_use``."""
+        """Return a piece of a tool call, in a tuple; empty if the open block is no ``tool_use``."""
         if self._open != "tool_use":
             return ()
         return (CallPart(key=str(data["index"]), name=name, arguments=arguments),)
@@ -219,7 +219,7 @@ class _Reader(BlockReader):
 
 
 def _unread_in(block: Mapping[str, Any]) -> int:
-    """Return the number of a block's unknown fields with text, plus 1 if its type is unknown."""
+    """Count a block's unknown fields that may hold text, plus 1 if the block's type is unknown."""
     kind = str(block.get("type"))
     is_known = kind == "text" or _NO_TEXT.fullmatch(kind) is not None
     return (not is_known) + count_unread(block, _OF_BLOCK)
@@ -275,7 +275,7 @@ class HeldMessage(HeldBlocks):
 
     @property
     def _begun(self) -> Mapping[str, Any]:
-        """The message without content: the one sent to the client, else a held or a new one."""
+        """The message without content: as sent to the client, else as held, else a new message."""
         return {
             "id": f"msg_{self.trace_id}",
             "type": "message",

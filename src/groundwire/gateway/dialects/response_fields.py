@@ -9,7 +9,7 @@ from groundwire.gateway.dialects.held_output import EVENT
 from groundwire.pipeline.conversation.known_fields import are_of, count_unread, without_text
 
 #: Known fields of a response; most are settings copied from the request. Text in any other field is
-#: counted as unchecked.
+#: counted as unchecked, unless the response reports an error.
 RESPONSE = frozenset(
     (
         *("id", "object", "created_at", "completed_at", "status", "background", "error", "output"),
@@ -29,14 +29,15 @@ _BEGUN = frozenset(
         *("truncation", "output"),
     )
 )
-#: Empty values of fields for which the API does not allow ``null``.
+#: Values that replace withheld values of these fields; in all other fields, ``null`` does.
 _EMPTY: Mapping[str, Any] = {"metadata": {}, "tools": []}
 #: Fields of a message that may be sent once its text has been checked.
 ITEM = ("id", "type", "status", "role", "content", "phase")
 #: Fields of a text part that may be sent once its text has been checked.
 PART = ("type", "text", "annotations", "logprobs")
 
-#: Known fields of the events of a stream. Text in any other field is counted as unchecked.
+#: Known fields of the events of a stream. For most types of events, text in any other field is
+#: counted as unchecked.
 OF_EVENT = frozenset(
     (
         *(*EVENT, "response", "item", "part", "delta", "text", "logprobs", "obfuscation"),
@@ -68,8 +69,9 @@ _ITEMS = re.compile(
     rf"message|reasoning|compaction|{_CALL}(_output)?|mcp_list_tools|mcp_approval_request"
     r"|tool_search_output"
 )
-#: Matches types of events that add no text to an answer, such as events about tool calls or
-#: annotations. The reader of events handles all other known types by name.
+#: Matches known types of events, such as events about tool calls or annotations. The reader of
+#: events handles some of these types, and all other known types, by name. Events of the rest add no
+#: text to an answer.
 EVENTS = re.compile(
     rf"response\.({_CALL}(_arguments|_code|_input|_command|_operation_diff)?|function_call_arguments"
     r"|custom_tool_call_input|mcp_list_tools|reasoning(_text|_summary|_summary_text|_summary_part)?"

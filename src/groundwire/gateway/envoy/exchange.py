@@ -89,7 +89,7 @@ class EnvoyExchange:
         self._given = [pair for pair in headers if not pair[0].startswith(b":")]
         path, _, query = pseudo[b":path"].partition(b"?")
         if not (path.startswith(PREFIX) or AZURE.match(path)):
-            path = b"/v1/"  # no endpoint: clients of Envoy must not reach probes and metrics
+            path = b"/v1/"  # not an endpoint: clients of Envoy must not reach probes and metrics
         plain = [(b"host", pseudo.get(b":authority", b"")), *self._given]
         for name, value in self._context.invocation_metadata() or ():
             if name.encode() == OWN_HEADER:  # Envoy's own key takes precedence over a client's

@@ -89,7 +89,7 @@ def header_changes(old: Pairs, new: Pairs, *, keep: Collection[str] = ()) -> dic
     """Return the fields of a ``HeaderMutation`` that turns old headers into new ones.
 
     Args:
-        old: All headers that Envoy has, repeated ones too.
+        old: All headers that Envoy has, except pseudo-headers such as ``:path``.
         new: The headers that Envoy must send on.
         keep: Names of headers that stay as Envoy has them.
     """

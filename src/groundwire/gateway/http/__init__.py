@@ -1,1 +1,1 @@
-"""HTTP in the gateway: callers, headers, bodies, event streams, errors, refusals and pages."""
+"""The parts of the gateway that deal with HTTP, such as headers, event streams and errors."""

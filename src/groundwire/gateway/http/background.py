@@ -1,4 +1,4 @@
-"""Runs tasks that go on after a response was sent, and waits for them when the gateway ends."""
+"""Runs tasks that may go on after a response, and waits for them when the gateway ends."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""The caller of a request, the paths that need no key, and the headers that may hold one."""
+"""The caller of a request, the paths that need no key, and the headers that may hold a key."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ CREDENTIALS = frozenset({"authorization", "x-api-key", "api-key", "ocp-apim-subs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """The sender of a request: the tenant with its settings, and the key that it used.
+    """The sender of a request: the tenant with its settings, and the key in the request.
 
     Attributes:
         tenant: Id of the tenant whose key was sent; the default tenant if no key is needed.

@@ -17,7 +17,7 @@ _EITHER = 47
 
 
 class CodingError(GroundwireError):
-    """A body has an unknown coding, is damaged or incomplete, or decodes to too many bytes.
+    """The body of a request or response cannot be decoded, or decodes to too many bytes.
 
     ``problem`` is the reason, in words.
     """
@@ -34,7 +34,7 @@ def decoded(body: bytes, content_encoding: str, *, max_bytes: int) -> bytes:
     """Return a whole body without its content coding; for the parameters see :class:`Decoder`.
 
     Raises:
-        CodingError: If the coding is unknown, or the body is damaged, incomplete or too large.
+        CodingError: If the body cannot be decoded, or decodes to too many bytes.
     """
     decoder = Decoder(content_encoding, max_bytes=max_bytes)
     return decoder.feed(body) + decoder.finish()

@@ -66,8 +66,8 @@ def openapi_document(plane: str, *, title: str, routes: Sequence[BaseRoute]) -> 
     )
     for operation in (each for item in found["paths"].values() for each in item.values()):
         responses = operation["responses"]
-        # If an operation documents no error 422, FastAPI adds one, in a form that no error of this
-        # API has.
+        # FastAPI adds an error 422 to some operations that document none, in a form that no error
+        # of this API has.
         if "HTTPValidationError" in json.dumps(responses.get("422", {})):
             del responses["422"]
         for response in responses.values():

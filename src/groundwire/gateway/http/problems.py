@@ -1,7 +1,7 @@
 """Errors of the gateway: their envelope in JSON, and the HTTP error for each exception.
 
-The envelope and the words for error types are those of OpenAI's API; the trace id and the next step
-are added. ``problems.toml`` has the status, code and texts of every error with fixed words.
+The envelope is that of OpenAI's API; the trace id and the next step are added. ``problems.toml``
+has the status, code and texts of most errors.
 """
 
 import json
@@ -39,7 +39,7 @@ class Problem(Exception):  # noqa: N818 - a response for the client, not a failu
         message: A description of the error for people. It quotes no prompt and no answer.
         next_step: A way for the client to solve the problem; may be empty.
         param: The field of the request that the error is about, or ``None``.
-        type: The kind of error, in one word; by default, OpenAI's word for the status.
+        type: The kind of error, such as ``rate_limit_error``; by default, the status decides.
         headers: Headers of the response, beside the usual ones.
     """
 
@@ -98,9 +98,9 @@ def problem_response(problem: Problem, *, trace_id: str, path: str = "") -> Resp
     status, body = problem.status, problem.to_dict(trace_id=trace_id)
     if path.endswith("/messages"):  # as in Anthropic's API
         body = {"type": "error", **body}
-    elif path.startswith("/guardrail/"):  # as in Bedrock's
+    elif path.startswith("/guardrail/"):  # as in Bedrock's API
         body |= {"message": problem.message, "code": problem.code}
-    elif path.startswith("/alignscore_"):  # NeMo lets the answer pass if it gets an error
+    elif path.startswith("/alignscore_"):  # after an error, NeMo may let the answer pass
         status, body = 200, {"alignscore": 0.0, "outcome": problem.code}
     # JSON in ASCII, because UTF-8 cannot encode a lone surrogate in a message.
     content = json.dumps(body, separators=(",", ":"))

@@ -50,8 +50,8 @@ class ServerSentEvent:
 
     Attributes:
         raw: The bytes of the event, with the blank line that ends it.
-        data: The values of its ``data`` fields, joined by line feeds; ``None`` without such a
-            field, as in a comment. Bytes that are not UTF-8 become U+FFFD, as in the standard.
+        data: The values of its ``data`` fields, joined by line feeds; ``None`` if it has no
+            ``data`` field. Bytes that are not UTF-8 become U+FFFD, as in the standard.
         is_foreign: Whether the event has a field that is not in the standard.
     """
 

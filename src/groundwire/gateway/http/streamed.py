@@ -2,7 +2,7 @@
 
 Starlette's own streaming response does not close the iterator of its body if the client disconnects
 at a moment when the iterator waits for nothing. The upstream behind the iterator then goes on
-writing. Here the iterator is closed in any case, before the response ends.
+writing. Here the iterator is closed before the response ends.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ class Streamed(Response):
 
     The iterator is asked for the next piece once the server has taken the previous one, so a slow
     client makes the iterator wait, and nothing is buffered. If the client leaves, the iterator is
-    cancelled. It is always closed before the response ends.
+    cancelled. The iterator is closed before the response ends.
 
     If the body of the upstream breaks off, the connection to the client is closed without the end
     of the body, so that the client can tell that the body is incomplete.
@@ -113,8 +113,8 @@ class Streamed(Response):
         try:
             sending.result()
         except GroundwireError as error:
-            # An error handler would try to send a response, but this one has begun. Messages of
-            # these errors never quote the body, so they can be logged.
+            # The error is not raised: an error handler would try to send a second response.
+            # Messages of these errors never quote the body, so they can be logged.
             _log.warning("%s", error)
         except ClientGoneError as error:
             _log.info("a client left (%s)", type(error.__cause__).__name__)
@@ -127,8 +127,8 @@ class Streamed(Response):
                 if chunk:
                     piece = {"type": "http.response.body", "body": chunk, "more_body": True}
                     await self._give(send, piece)
-                    # Sending to a client that is gone never waits. Without this line, the event
-                    # loop would never run the task that cancels this one.
+                    # Sending to a client that is gone does not wait. This pause lets the event loop
+                    # run the code that cancels this task.
                     await asyncio.sleep(0)
             await self._give(send, {"type": "http.response.body", "body": b"", "more_body": False})
 

@@ -22,7 +22,7 @@ router = checks.host_router()
 
 
 class Question(checks.HostModel):
-    """The question that a text answers; in Azure's API, only the task ``QnA`` has one."""
+    """The question that a text answers; in Azure's API, only the task ``QnA`` has a question."""
 
     query: str | None = None
 
@@ -31,7 +31,7 @@ class GroundednessRequest(checks.HostModel):
     """A text and its sources.
 
     Attributes:
-        sources: The texts that ``text`` may rest on.
+        sources: The texts that should support ``text``.
         qna: The question, if there is one.
         task: The kind of the text; it changes nothing here.
         reasoning: Whether the response gives a reason for each finding.
@@ -46,7 +46,7 @@ class GroundednessRequest(checks.HostModel):
 
 @router.post(PATH)
 async def detect_groundedness(request: Request, body: GroundednessRequest) -> Response:
-    """Return the stretches of a text that its sources do not support, or that were not checked."""
+    """Return the parts of a text that its sources do not support, or that were not checked."""
     question = body.qna.query if body.qna else None
     checked = await checks.check_answer(request, body.text, sources=body.sources, question=question)
     if checked.outcome is Outcome.UNAVAILABLE:
@@ -65,11 +65,11 @@ async def detect_groundedness(request: Request, body: GroundednessRequest) -> Re
 
 
 def _stretches(checked: Checked) -> list[tuple[int, int, str]]:
-    """Return start, end and reason of each unsupported or unchecked stretch of a text.
+    """Return start, end and reason of each unsupported or unchecked part of a text.
 
-    In Azure's API, a response without stretches means that the text passes; it cannot say that the
-    text was not checked. So if the outcome is partial or unverified, and no stretch is found, the
-    whole text is returned as one stretch.
+    In Azure's API, a response without any part means that the text passes; no response can say that
+    the text was not checked. So if the outcome is partial or unverified, and no part is found, the
+    whole text is returned as one part.
     """
     spans = () if checked.detection is None else checked.detection.spans
     reasons = [each.text for each in checked.explanations] or [_UNSUPPORTED] * len(spans)

@@ -14,7 +14,7 @@ from groundwire.gateway.native.running import answered
 from groundwire.pipeline import Checked
 
 PATH = "/guardrail/{identifier:path}/version/{version}/apply"
-#: Amazon's other policies, which are not checked here: the response counts 0 units for each.
+#: Policies of Amazon that are not checked here: the response counts 0 units for each.
 _OTHERS = ("topic", "content", "word", "sensitiveInformation")
 
 router = checks.host_router()
@@ -105,8 +105,8 @@ def _reason(checked: Checked | None) -> str:
 def _assessment(checked: Checked) -> dict[str, Any]:
     """Return an assessment with a grounding filter.
 
-    The assessment is empty if no detector has read the content, or if parts of the content were not
-    checked and no unsupported words were found.
+    The assessment is empty if no detector has read the content, or if the check was incomplete and
+    found no unsupported words.
     """
     found = checked.detection
     if found is None or not checks.is_checked([checked]):

@@ -19,8 +19,8 @@ from groundwire.pipeline import Checked, CheckPath, Pipeline, RequestContext
 from groundwire.pipeline.conversation.response import Answer
 from groundwire.policy.policy import Action, Request
 
-#: Other systems (hosts) ask whether to withhold an answer, so in their checks the policy's action
-#: is to block.
+#: Other systems (hosts) ask whether to withhold an answer, so each of their checks requests the
+#: action ``block``.
 _BLOCKS = Request(action=Action.BLOCK)
 
 #: Outcomes of answers that were checked, or need no check.
@@ -72,7 +72,8 @@ async def check_chat(
 
     Raises:
         InvalidConversationError: If the body is not a chat request.
-        InputError, Problem, ClientGoneError: For the same reasons as in :func:`check_answer`.
+        InputError: If the question or the evidence is not valid Unicode.
+        Problem, ClientGoneError: For the same reasons as in :func:`check_answer`.
     """
     pipeline, who = services(http).pipeline, caller(http)
 
@@ -105,7 +106,7 @@ def refusal(answers: Sequence[Checked]) -> str:
 def is_checked(answers: Sequence[Checked]) -> bool:
     """Return whether each answer was checked or needs no check; false if checks are switched off.
 
-    In a hallucinated answer, claims without a finding may be unchecked.
+    A hallucinated answer counts as checked, even if some of its claims were not checked.
     """
     return all(e.outcome in _CHECKED and e.context.path is not CheckPath.OFF for e in answers)
 

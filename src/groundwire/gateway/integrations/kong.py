@@ -25,7 +25,7 @@ class GuardrailRequest(checks.HostModel):
 
     Attributes:
         source: Whether the text comes from a request (``INPUT``) or an answer (``OUTPUT``).
-        content: The text; Kong sends ``false`` in place of an empty one.
+        content: The text; Kong sends ``false`` in place of an empty text.
         request: The body of the client's request, as text or parsed; ``None``, ``false`` or empty
             if Kong does not have it.
     """

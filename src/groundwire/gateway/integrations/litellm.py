@@ -1,8 +1,8 @@
 """LiteLLM: its generic guardrail API, as in 1.110.
 
-LiteLLM calls the guardrail twice: with the messages before the model is asked (``pre_call``), and
-with the answers afterwards (``post_call``). So the guardrail has to be configured with both modes.
-The two calls have the same ``litellm_call_id``.
+LiteLLM calls the guardrail with the messages before the model is asked (``pre_call``), and with the
+answers afterwards (``post_call``). So the guardrail has to be configured with both modes. All calls
+about one request have the same ``litellm_call_id``.
 """
 
 import json
@@ -46,8 +46,8 @@ class GuardrailCall(checks.HostModel):
     """A call from LiteLLM.
 
     Attributes:
-        stage: ``request`` for the call before the model is asked, ``response`` for the later call.
-        call_id: The id that the two calls about one request have in common.
+        stage: ``request`` for the call before the model is asked, ``response`` for later calls.
+        call_id: The id that all calls about one request have in common.
         messages: The messages of a request.
         texts: The answers of a response.
     """
@@ -61,7 +61,7 @@ class GuardrailCall(checks.HostModel):
 
 @router.post(PATH)
 async def guardrail(request: Request, body: GuardrailCall) -> Response:
-    """Keep the messages of a request for the second call, or check the answers of its response."""
+    """Keep the messages of a request for later calls, or check the answers of its response."""
     if body.stage == "request":
         if body.call_id:
             kept.keep(request, PATH, body.call_id, body.messages or [])

@@ -81,9 +81,9 @@ def _as_chat(asked: Mapping[str, Any], text: object) -> dict[str, Any]:
 def _answers(response: HookedBody) -> Sequence[str | Answer]:
     """Return the answers in the body of a response, else the text that Portkey extracted.
 
-    The text is used if the body has no field ``choices``, ``output`` or ``content``. If the body
-    has one of these but cannot be read, or if there is no text, the result is one answer with an
-    unread part.
+    The text is used if the body has no field ``choices``, ``output`` or ``content``, and the text
+    is a string that is not blank. If neither is possible, the result is one answer with an unread
+    part.
     """
     body = response.body or {}
     for dialect in DIALECTS:

@@ -1,9 +1,8 @@
 """vLLM Semantic Router: a detector for ``http_classify`` with the contract ``token_spans.v1``.
 
-Offsets count code points of the answer. If parts of the answer were not checked and no unsupported
-words were found, the response has ``truncated_at``: the offset of the first unchecked claim, or 0
-if this offset is unknown. The router treats a response with this field as an error, never as a
-clean answer.
+Offsets count code points of the answer. If the check was incomplete and found no unsupported words,
+the response has ``truncated_at``: the offset of the first unchecked claim, or 0 if this offset is
+unknown. The router treats a response with this field as an error, never as a clean answer.
 """
 
 from fastapi import Request, Response
@@ -33,7 +32,7 @@ class ClassifyRequest(checks.HostModel):
 
 @router.post(PATH)
 async def classify(request: Request, body: ClassifyRequest) -> Response:
-    """Return the stretches of an answer that its context does not support."""
+    """Return the parts of an answer that its context does not support."""
     context = body.parameters.context
     sources = [context] if isinstance(context, str) else context
     checked = await checks.check_answer(

@@ -1,1 +1,1 @@
-"""Middleware that every request passes: trace ids, counting, keys, limits, readiness."""
+"""Middleware of the gateway: trace ids, counting, keys, limits, readiness; also the probes."""

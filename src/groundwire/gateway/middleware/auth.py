@@ -82,7 +82,8 @@ class Authentication(Guard):
     def _caller(self, scope: Scope) -> Caller:
         key: Key | None = None
         if not self._is_local_demo:
-            given = [each for each in candidates(scope) if each][:4]  # each look-up computes a hash
+            # At most four credentials are looked up, since each look-up computes a hash.
+            given = [each for each in candidates(scope) if each][:4]
             found = [self._keyring.find(each) for each in given]
             key = next((each for each in found if each is not None), None)
             if key is None:
@@ -145,7 +146,7 @@ def _authorization(scope: Scope, scheme: bytes) -> list[bytes]:
 
 
 def _logins(scope: Scope) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the name and the password in each ``Authorization: Basic`` header."""
+    """Yield the name and the password in each valid ``Authorization: Basic`` header."""
     for credentials in _authorization(scope, b"basic"):
         with suppress(ValueError):
             name, _, password = b64decode(credentials).partition(b":")

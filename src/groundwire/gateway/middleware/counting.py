@@ -9,8 +9,8 @@ from groundwire.gateway.http.caller import OPEN
 from groundwire.gateway.logs import log_access
 from groundwire.gateway.metrics import admin_endpoint_of, endpoint_of
 
-#: The status that is counted and logged if the client left before the response was complete. Its
-#: number is a convention, not a standard.
+#: The status that is counted and logged if the client left before the response was complete, or if
+#: no response began. The number is a convention, not a standard.
 CLIENT_LEFT = 499
 
 #: A function to call when a request has ended, such as :meth:`.metrics.Metrics.request_ended`.
@@ -23,8 +23,8 @@ class Counting:
     def __init__(self, app: ASGIApp, *, began: Callable[[], None], ended: Ended) -> None:
         """Wrap an app.
 
-        ``began`` is called when a request begins. ``ended`` is called with its path, status and
-        duration when it has ended.
+        ``began`` is called when a request begins. ``ended`` is called when the request has ended,
+        with the path, the status and the duration in seconds.
         """
         self._app, self._began, self._ended = app, began, ended
 
@@ -60,7 +60,7 @@ class Counting:
 
 
 def _log(scope: Scope, status: int, seconds: float) -> None:
-    """Log a request, with its endpoint's label in place of the path, which may hold user text."""
+    """Log a request with the label of its endpoint; its path may hold text of a user."""
     path, state = scope["path"], scope.get("state", {})
     is_admin = path.startswith(("/v1/admin/", "/console"))
     fields = {

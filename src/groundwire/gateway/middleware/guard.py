@@ -7,13 +7,13 @@ from groundwire.gateway.middleware.state import trace_id
 
 
 class Guard:
-    """Middleware whose :meth:`check` raises a problem for each request to be refused."""
+    """Middleware that refuses each request for which :meth:`check` raises a problem."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def check(self, scope: Scope) -> None:
-        """Do nothing if the request may pass on to the app; otherwise raise a problem.
+        """Raise a problem if the request must not pass on to the app; subclasses implement this.
 
         Raises:
             Problem: If the request is refused; the client gets this problem.

@@ -20,9 +20,10 @@ async def readyz(request: Request) -> Response:
     """Tell by the HTTP status (200 or 503) whether the gateway is ready, with details as JSON.
 
     If all upstreams are down, ``status`` in the JSON is ``degraded``, but the gateway is ready: its
-    errors tell clients more than those of a load balancer that has no ready gateway. ``status`` is
-    also ``degraded`` if the audit log fails, or if the database fails after the start. While the
-    database fails, the gateway goes on with the tenants and keys that it knows.
+    errors tell clients more than those of a load balancer that has no ready gateway. If the gateway
+    has a database, ``status`` is also ``degraded`` if the audit log fails, or if the database fails
+    after the start. While the database fails, the gateway goes on with the tenants and keys that it
+    knows.
     """
     readiness: Readiness = request.app.state.readiness
     status, headers = (503, {"Retry-After": "1"}) if readiness.services is None else (200, {})
@@ -37,7 +38,7 @@ async def metrics(request: Request) -> Response:
 
 
 def readiness_report(readiness: Readiness) -> dict[str, Any]:
-    """Return the state of the gateway, its models, upstreams and database as JSON data."""
+    """Return the state of the gateway and of its parts as JSON data."""
     if readiness.failure is not None:
         kind = type(readiness.failure).__name__
         return {"status": "failed", "models": {"status": "failed", "error": kind}}

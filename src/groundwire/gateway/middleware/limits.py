@@ -20,7 +20,7 @@ class RequestLimits(Guard):
     are not counted.
 
     Attributes:
-        n_requests: The number of requests in flight.
+        n_requests: The number of requests in flight that are counted.
     """
 
     def __init__(

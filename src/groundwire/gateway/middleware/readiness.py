@@ -25,9 +25,9 @@ class Readiness:
     """The state of the gateway's start: not finished, succeeded or failed.
 
     Attributes:
-        services: The services; ``None`` until they are loaded.
+        services: The services; ``None`` until the start has succeeded.
         failure: The error that prevented the start, or ``None``.
-        control: The control plane, whose database may be down; ``None`` without a control plane.
+        control: The control plane; ``None`` if the gateway has no database.
     """
 
     def __init__(self, on_failure: Callable[[Exception], None] | None = None) -> None:
@@ -53,7 +53,10 @@ class Readiness:
 
     @property
     def warnings(self) -> list[dict[str, str]]:
-        """Warnings about the configuration and tenants, as JSON data with code and message."""
+        """Warnings about the configuration and tenants, as JSON data with code and message.
+
+        The list is empty until the start has succeeded.
+        """
         if self.services is None:
             return []
         config, control = self.services.config, self.control

@@ -1,4 +1,4 @@
-"""Reads the trace id and caller that middleware stored in a request, and the app's services."""
+"""Reads data that was stored in the state of a request or of its app."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, cast
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def trace_id(request: HTTPConnection | Scope) -> str:
-    """Return the trace id of a request, which its log records and audit events have too."""
+    """Return the trace id of a request."""
     return str(_state(request)["trace_id"])
 
 

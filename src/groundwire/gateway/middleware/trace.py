@@ -1,4 +1,4 @@
-"""Gives each request a trace id, adds the id to the response, and catches all errors."""
+"""Gives each request a trace id, adds the id to the response, and catches errors of the app."""
 
 import logging
 import re

@@ -72,7 +72,7 @@ RowResult: TypeAlias = tuple[str | None, bytes]
 
 
 async def _results(request: Request, batch: BatchRequest) -> AsyncGenerator[RowResult, None]:
-    """Yield results in order; rows are checked only as fast as the client reads results."""
+    """Yield results in order; only a few rows are checked before the client reads their results."""
     # The pool for checks has twice as many threads as one batch may use, so a batch leaves half of
     # the threads to other requests.
     most = n_threads(services(request).config.detector.threads)
@@ -115,7 +115,7 @@ async def _checked(request: Request, batch: BatchRequest, number: int, row: obje
 
 
 async def _as_json(results: AsyncGenerator[RowResult, None]) -> AsyncGenerator[bytes, None]:
-    """Yield the results as one JSON document, which is never in memory as a whole."""
+    """Yield one JSON document in pieces, one for each result, so that it need not be in memory."""
     outcomes: Counter[str | None] = Counter()
     opening = b'{"results": ['
     async with aclosing(results):

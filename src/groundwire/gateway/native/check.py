@@ -77,7 +77,7 @@ def result_of(
         name: Fields that precede the result in its JSON, such as the number of a row.
 
     Returns:
-        The result. If the check of an answer fails, ``failure`` is the error.
+        The result. If the check of an answer with its sources fails, ``failure`` is the error.
 
     Raises:
         GroundwireError: If the data or the operating point is invalid, or a text is too long.

@@ -20,7 +20,7 @@ def error_responses(plane: str, *statuses: int) -> dict[int | str, dict[str, Any
 
     Args:
         plane: ``gateway`` or ``admin``.
-        statuses: The statuses that the operation can have.
+        statuses: The statuses of the errors.
     """
     texts = plane_texts(plane)["errors"]
     return {

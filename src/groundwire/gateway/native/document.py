@@ -1,7 +1,7 @@
 """The OpenAPI document: FastAPI generates it from the routes and their models.
 
-Results have the schemas in ``detection/schemas``. The proxied chat endpoint, which FastAPI does not
-route, is described in ``chat_endpoint.json``.
+Results of checks and verifications have the schemas in ``detection/schemas``. The proxied chat
+endpoint, which FastAPI does not route, is described in ``chat_endpoint.json``.
 """
 
 import json

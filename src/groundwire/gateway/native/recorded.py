@@ -1,7 +1,4 @@
-"""Runs checks of answers with a time limit, and counts and records them.
-
-The gateway's own endpoints and the integrations use this module.
-"""
+"""Runs checks of answers with a time limit, and counts and records them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,8 +22,8 @@ class Result:
         answers: The checked answers, which are counted and recorded.
         json: The result as JSON; empty if the check failed, or if the caller writes the body of the
             response.
-        outcome: The worst outcome of the answers; ``None`` if the check failed, or there are no
-            answers.
+        outcome: The worst outcome of the answers; ``None`` if the check failed. Without answers, it
+            is ``skipped`` or ``None``.
         failure: The error that the check failed with, if any.
     """
 

@@ -1,6 +1,6 @@
 """Routes that accept bodies only as JSON in UTF-8, and the check of content types.
 
-FastAPI alone would accept ``NaN``, guess UTF-16, and read a browser's form as an empty body.
+FastAPI alone would also accept ``NaN``, and JSON in UTF-16.
 """
 
 import asyncio

@@ -37,7 +37,7 @@ async def bounded(own: Services, work: Callable[[], T]) -> T:
 
     Raises:
         CheckTimeoutError: If the work takes longer than ``gateway.check_timeout_s``, including the
-            wait for a thread. The thread goes on, but its result is discarded.
+            wait for a thread. Work that has begun goes on, but its result is discarded.
         Exception: Any exception of ``work``.
     """
     limit = asyncio.timeout(own.config.gateway.check_timeout_s)
@@ -56,7 +56,7 @@ def too_slow(own: Services) -> Problem:
 
 
 def to_json(data: object) -> bytes:
-    """Encode data as JSON in ASCII, so that every reader of JSON Lines sees the same line ends."""
+    """Encode data as JSON in ASCII; other characters become escapes."""
     return json.dumps(data, ensure_ascii=True, allow_nan=False).encode("ascii")
 
 

@@ -85,7 +85,7 @@ async def verify(
     except TimeoutError:
         raise Problem.named("verification_timeout", limit_s=own.timeout_s) from None
     finally:
-        over.set()  # the thread cannot be stopped, but it looks at this event before each claim
+        over.set()  # the thread cannot be stopped, but the verifier looks at this event
 
 
 def _report(own: Verifications, body: models.VerifyRequest, scope: Scope) -> bytes:
@@ -111,7 +111,9 @@ def _require_within_limits(request: Request, spans: list[Any]) -> None:
     that cite the missing evidence would seem to cite nothing.
 
     Raises:
-        Problem, LimitExceededError: If there are too many pieces of evidence, or one is too long.
+        Problem: If there are more than :data:`.verify_models.MAX_SPANS` pieces of evidence.
+        LimitExceededError: If there are more pieces than the configuration or the tenant allows, or
+            a text is too long.
     """
     n = len(spans)
     if n > models.MAX_SPANS:

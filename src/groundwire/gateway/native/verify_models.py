@@ -10,8 +10,8 @@ from pydantic import Field, WithJsonSchema
 
 from groundwire.gateway.http.openapi import ApiModel
 
-#: Highest number of spans in a request, and highest ``max_claims`` that a request may set. Both
-#: limit the work of the verifier.
+#: Highest number of spans (pieces of evidence) in a request, and highest ``max_claims`` that a
+#: request may set. Both limit the work of the verifier.
 MAX_SPANS, MAX_CLAIMS = 200, 200
 _MAX_PATTERN_CHARS, _MAX_PLACEHOLDER_CHARS = 1_000, 200
 

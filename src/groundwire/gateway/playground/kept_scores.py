@@ -20,7 +20,8 @@ LOWEST_THRESHOLD = 0.05
 class _Kept:
     """The scores of one claim, after one and after two readings of the evidence.
 
-    If the first reading leaves doubt, a detector reads the claim again with other passages.
+    If the first reading leaves doubt, a detector reads the claim again with other passages, if
+    there are any.
 
     Attributes:
         first: Scores after the first reading.
@@ -34,7 +35,7 @@ class _Kept:
     attended: frozenset[int]
 
     def is_doubted(self, threshold: float) -> bool:
-        """Return whether a detector with this threshold reads the claim a second time."""
+        """Return whether the first reading leaves doubt at this threshold."""
         labels = self.first.labels
         return len(labels) > 0 and bool(1 - labels[:, 0].min() >= threshold)
 

@@ -37,7 +37,7 @@ class UpstreamRequest:
         return f"{base}/{self.path}" + (f"?{self.query}" if self.query else "")
 
     def headers_for(self, upstream: Upstream) -> Pairs:
-        """Return the headers for an upstream: the caller's, filtered, and the upstream's key."""
+        """Return the headers for an upstream: the caller's, filtered, and the key if needed."""
         headers = going_up(
             self.headers,
             api_key=None if upstream.api_key is None else upstream.api_key.reveal(),
@@ -64,7 +64,8 @@ class UpstreamRequest:
 def _as_utf8(value: str) -> str:
     """Return a header's value, which was decoded as Latin-1, decoded as UTF-8 if possible.
 
-    The HTTP client encodes headers as UTF-8, and so sends the bytes that the caller sent.
+    The HTTP client encodes headers as UTF-8. So a value that is valid UTF-8 is sent to the upstream
+    with the bytes that the caller sent.
     """
     try:
         return value.encode("latin-1").decode("utf-8")

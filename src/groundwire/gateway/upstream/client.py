@@ -1,4 +1,4 @@
-"""Sends a request to an upstream, and to the next upstream if that one fails."""
+"""Sends a request to an upstream, and if this upstream fails, to the next."""
 
 import asyncio
 import logging
@@ -42,7 +42,7 @@ class Observer(Protocol):
         """Record the seconds that an upstream took to send the headers of a response."""
 
     def upstream_failed(self, upstream: str, kind: str) -> None:
-        """Record a failure of the kind connect, timeout, invalid, status, reset or incomplete."""
+        """Record a failure of an upstream, of a kind such as ``connect`` or ``timeout``."""
 
 
 class Tracer(Protocol):
@@ -111,11 +111,13 @@ class Upstreams:
     async def send(self, ask: UpstreamRequest, *, to: Upstream | None = None) -> UpstreamReply:
         """Send a request, and return the response once its headers have arrived.
 
-        If an upstream sends no valid response, or the status 429, 500, 502, 503 or 504, the next
-        upstream that serves the model is asked. Without ``to``, upstreams that are down and not due
-        to be tried again are left out, unless all are. If all fail, the last response is returned,
-        if there is one. If an upstream accepts the connection, but sends no response in time, no
-        other upstream is asked.
+        If an upstream cannot be reached, or sends an invalid response or the status 429, 500, 502,
+        503 or 504, the next upstream that serves the model is asked. If all fail, the last response
+        is returned, if there is one. If an upstream accepts the connection, but sends no response
+        in time, no other upstream is asked.
+
+        Without ``to``, upstreams that are down and not due to be tried again are left out. If no
+        upstream would be left, all are asked.
 
         Args:
             ask: The request.
@@ -162,7 +164,7 @@ class Upstreams:
             raise errors.no_such_model(model)
         now = self._clock()
         asked = tuple(each for each in order if self._health[each.name].may_be_asked(now=now))
-        # If all upstreams count as down, they are asked nevertheless: one may be up again.
+        # If all these upstreams are down, they are asked nevertheless: one may be up again.
         return asked or order
 
     async def _ask(self, upstream: Upstream, ask: UpstreamRequest) -> UpstreamReply:
@@ -212,7 +214,7 @@ class Upstreams:
                     ask.method,
                     URL(ask.url(upstream), encoded=True),
                     headers=headers,
-                    # aiohttp writes a body in pieces only if it is a file. A large body that is
+                    # aiohttp writes bytes in one go, and a file in pieces. A large body that is
                     # written in one go would block all other requests.
                     data=BytesIO(ask.body) if len(ask.body) > _LARGE_BYTES else ask.body or None,
                     allow_redirects=False,

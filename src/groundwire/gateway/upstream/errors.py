@@ -1,4 +1,4 @@
-"""Errors of upstreams: no response, an invalid response, or a response that broke off."""
+"""Errors of requests to upstreams."""
 
 from enum import StrEnum
 
@@ -41,7 +41,7 @@ class UpstreamBrokenError(GroundwireError):
 
 
 class UnansweredError(GroundwireError):
-    """An upstream sent no response, or one that is not valid HTTP.
+    """An upstream sent no response, or a response that is not valid HTTP.
 
     Attributes:
         upstream: Name of the upstream.
@@ -73,6 +73,6 @@ def late(upstream: str, timeout_s: float) -> UnansweredError:
 
 
 def no_such_model(model: str) -> Problem:
-    """Return the error for a request whose model none of the upstreams serves."""
+    """Return the error for a request whose model no upstream serves."""
     shown = model if len(model) <= 100 else model[:100] + "..."
     return Problem.named("model_not_found", shown=shown)

@@ -12,7 +12,7 @@ from groundwire.gateway.http.caller import CREDENTIALS
 
 Pairs = list[tuple[str, str]]
 
-#: Headers about one connection, which a proxy does not forward (RFC 9110, 7.6.1).
+#: Headers about one connection, which a proxy does not forward (see RFC 9110, 7.6.1).
 HOP_BY_HOP = frozenset(
     {
         *("connection", "keep-alive", "proxy-connection", "expect", "te", "trailer", "upgrade"),
@@ -68,8 +68,8 @@ def going_up(
     Returns:
         Pairs of name, in lower case, and value.
     """
-    # For the HTTP client, names that differ in case are different headers, so all names are
-    # put in lower case.
+    # If two names differ only in case, the HTTP client sends just the second header. So all names
+    # are put in lower case.
     given = [(name.lower(), value) for name, value in headers]
     dropped = HOP_BY_HOP | _STAYS | _named_by_connection(given)
     if not passes_authorization:
@@ -94,8 +94,8 @@ def coming_back(headers: Iterable[tuple[bytes, bytes]], *, status: int) -> Pairs
 
     Left out are headers about the connection or the host, those that the gateway sets itself,
     invalid headers, and those with results of a check: an upstream must not claim that an answer
-    was checked. Content-Length is left out with status 204 or 304, and if the response
-    has Transfer-Encoding.
+    was checked. Content-Length is left out if the status is 204 or 304, and if the response has
+    Transfer-Encoding.
     """
     pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers]
     dropped = HOP_BY_HOP | _NOT_ITS_OWN | _named_by_connection(pairs)

@@ -1,9 +1,9 @@
-"""The health of an upstream: an immutable value, whose methods return the next value.
+"""The health of an upstream: whether the upstream is up, and otherwise when to try it again.
 
 An upstream that fails ``max_failures`` times in a row counts as down. After ``cooldown_s`` seconds,
-one request tries the upstream again. If this request has not succeeded after another ``cooldown_s``
-seconds, the next request tries. So a trial that never ends, because its caller went away, does not
-prevent further trials.
+one request tries the upstream again. If this trial fails or does not end, the next trial is at
+least ``cooldown_s`` seconds later. So a trial that never ends, because its caller went away, does
+not prevent further trials.
 """
 
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from groundwire.config.tree import UpstreamDefaults
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """The health of one upstream.
+    """The health of one upstream, an immutable value.
 
     Attributes:
         n_failures: Failures in a row.

@@ -79,7 +79,7 @@ class UpstreamReply:
     async def chunks(self) -> AsyncGenerator[bytes]:
         """Yield the pieces of the body as they arrive, still in the body's content coding.
 
-        The reply is closed when the generator ends for any reason.
+        Once the generator has begun, the reply is closed when the generator ends for any reason.
 
         Raises:
             UpstreamBrokenError: If the body breaks off.
@@ -137,7 +137,7 @@ class UpstreamReply:
         content = self._response.content
         piece = content.read_nowait()
         if piece or content.at_eof():
-            return piece  # the piece had arrived already, so no timer is needed
+            return piece  # nothing to wait for, so no timer is needed
         async with asyncio.timeout(timeout_s):
             return await content.readany()
 

@@ -31,12 +31,14 @@ def in_order(
             are returned, always those with the largest weight first: requests that name no model
             are often about a file or a batch that one upstream stores.
         upstreams: All upstreams.
-        random: Draws the order for a named model, by the weights of the upstreams.
+        random: Generator for the order of the upstreams of a named model. An upstream with a larger
+            weight is more likely to be early.
     """
     if model is None:
         return tuple(sorted(upstreams, key=lambda each: -each.weight))
-    # Each upstream draws u ** (1 / weight). Sorting by these numbers gives the order of a random
-    # drawing without replacement with these weights (Efraimidis and Spirakis, 2006).
+    # Each upstream gets the number u ** (1 / weight), with a random u in [0, 1). Sorting by these
+    # numbers, the largest first, gives the order of a weighted random sample without replacement
+    # (Efraimidis and Spirakis, 2006).
     drawn = [(random.random() ** (1 / each.weight), each) for each in serving(model, upstreams)]
     return tuple(each for _, each in sorted(drawn, key=lambda pair: -pair[0]))
 

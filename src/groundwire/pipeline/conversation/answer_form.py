@@ -98,7 +98,7 @@ def _schema(tool: Mapping[str, Any]) -> Schema:
 
 
 def _defined(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the name and the definition of each tool that a request defines."""
+    """Yield the name and the definition of each tool with a name that a request defines."""
     for key in ("tools", "functions"):
         for said in map(_mapping, items_of(body.get(key))):
             own = _own(said)

@@ -14,7 +14,8 @@ from groundwire.pipeline.conversation.wording import states_something
 class Pair:
     """The range of a question and its answer in a prompt.
 
-    ``has_context`` is true if the range includes a context for the question.
+    ``has_context`` is true if the range includes a context for the question, and the prompt has
+    another context after the answer.
     """
 
     start: int

@@ -11,10 +11,10 @@ from typing import Any, TypeGuard
 #: Limit on the characters of an id, a title or a tool's name; a longer one is ignored.
 _MAX_NAME_CHARS = 200
 
-# The types of parts in OpenAI's chat and Responses APIs and Anthropic's Messages API, and a few of
-# other origin, such as ``grounding_source``. A part has at least one of the keys that ``_PAYLOADS``
-# gives for its type. An object without any of these keys is no part, but data that happens to have
-# a ``type``: a tool that lists a folder may return ``[{"type": "file", ...}]``.
+# Known types of parts, from OpenAI's chat and Responses APIs, Anthropic's Messages API, and a few
+# other origins. A part has at least one of the keys that ``_PAYLOADS`` gives for its type. An
+# object without any of these keys is no part, but data that happens to have a ``type``: a tool that
+# lists a folder may return ``[{"type": "file", ...}]``.
 _TEXTS = ("text", "input_text", "output_text", "grounding_source", "query")
 _TOOL_RESULTS = ("tool_result", "mcp_tool_result", "web_fetch_tool_result")
 _PAYLOADS: Mapping[str, tuple[str, ...]] = {
@@ -46,9 +46,9 @@ class Skipped(StrEnum):
     """Kinds of content of a request that a check does not read."""
 
     MESSAGE = "message"  # a message with an unknown role, or an item of an unknown type
-    PART = "part"  # a part with sound, or of an unknown type, in a message
+    PART = "part"  # a part of a message that is neither text nor document, such as sound
     DOCUMENT = "document"  # an image, file or document without text in a message: unread evidence
-    RESULT_PART = "result_part"  # a part without text in a tool result: unread evidence
+    RESULT_PART = "result_part"  # a part of a tool result that cannot be read: unread evidence
     SOURCE = "source"  # an item of a wrong type in the request's list of sources or documents
 
 
@@ -59,7 +59,7 @@ class RequestText:
     Attributes:
         text: The text, which is not blank.
         place: The place of the text in the request, such as ``messages[3].content[0]``.
-        id: The id that the request gives the text, or empty. Other texts may have the same id.
+        id: Id of the text, or empty. Other texts may have the same id.
         title: The title of a document, or the name of the tool that returned the text; ``None`` if
             there is neither.
     """
@@ -72,12 +72,12 @@ class RequestText:
 
 @dataclass(slots=True)
 class Content:
-    """The texts of one message, sorted by kind.
+    """The texts of one message, or of the documents beside the messages, sorted by kind.
 
     Attributes:
         says: Running text: questions, instructions, and texts that a template has filled in.
         asks: Questions: parts of the type ``query``.
-        documents: Parts that are documents by their type.
+        documents: Texts that are documents by the type of the part or the role of the message.
         grounding: Sources: parts of the type ``grounding_source``, and documents that a request has
             beside its messages.
         results: Results of tool calls.
@@ -93,7 +93,9 @@ class Content:
 
 
 def read_content(content: object, place: str, found: Content, tools: Mapping[str, str]) -> None:
-    """Read the ``content`` of a message: add its texts to ``found`` by kind, and count the rest.
+    """Read the ``content`` of a message: add its texts to ``found`` by kind.
+
+    Parts that cannot be read are counted in ``found``.
 
     ``place`` is the place of the content in the request, and ``tools`` maps the id of a call to the
     name of the tool.
@@ -147,10 +149,10 @@ def _text_file(part: Mapping[str, object]) -> tuple[str, str | None] | None:
 def read_documents(documents: object, place: str, found: Content, unread: Skipped) -> None:
     """Add documents to ``found``: those beside the messages of a request, or results of a search.
 
-    A document is a text or an object. The text of an object is in a field such as ``text``,
-    ``content`` or ``snippet``, of the object's ``data`` or, if it has none, of the object itself.
-    If there is no such field, the text is the JSON of the data or object. Other documents are
-    counted in ``found`` as ``unread``.
+    A document is a text or an object. If the ``data`` of an object is a text, this is the text of
+    the document. Otherwise the text is in a field such as ``text``, ``content`` or ``snippet``. The
+    field is in ``data`` if ``data`` is an object, else beside it. Without such a field, the text is
+    the JSON of all fields. Values of other types are counted in ``found`` as ``unread``.
     """
     for entry, where in _parts(documents, place):
         if isinstance(entry, str):
@@ -177,7 +179,7 @@ def read_result(content: object, place: str, found: Content, call_id: str, tool:
     """Read the result of a tool: add its texts to ``found``, and its other data as texts in JSON.
 
     An object is read as a part of a message if :func:`_is_part` finds that it is one. A list that
-    contains such a part, or only strings, is read item by item. Other lists and objects are data.
+    contains such a part, or only strings, is read item by item. Other values except texts are data.
     An empty result adds nothing, nor does a text that is ``null`` or has no letter or digit.
 
     The texts get the id of the call as their id. If ``call_id`` is empty, their id is ``tool:`` and

@@ -3,8 +3,9 @@
 *Structure* decides first. It consists of marks and announcements. Marks are tags, fences, rules
 (lines such as ``---``), quotes, lines such as ``[BEGIN CONTEXT]``, headings and labels. The name of
 a mark, if it has one, tells the role of the text in it or after it. Announcements are sentences
-that tell the role of the text after them, such as "Use the following pieces of context...". Text
-without structure is divided by its *wording*. No list of known templates is used.
+that tell the role of the text after them, such as "Use the following pieces of context...". Pasted
+material, such as a log, is found by the form of its lines. Other text without structure is divided
+by its *wording*. No list of known templates is used.
 """
 
 from dataclasses import replace
@@ -26,7 +27,7 @@ _JSON = ('{"', '[{"', '["')
 _SPEAKERS = ("human", "user", "system")
 #: Role of a block → what its text does. The text of a block with another role instructs.
 _DOES = {PartRole.INFORM: Wording.INFORMS, PartRole.ASK: Wording.ASKS}
-#: The text between tags of these roles is divided further.
+#: Roles of tags. The text between tags of these roles is usually divided further.
 _TRANSPARENT = (None, PartRole.INSTRUCT, PartRole.OPEN)
 
 
@@ -35,8 +36,7 @@ def divide(text: str, *, is_user: bool, names: Names | None = None) -> tuple[Pro
 
     Args:
         text: The text of a message to the model.
-        is_user: Whether a user wrote the message. Text that is no evidence then asks something; in
-            other messages, such as those of the system, it instructs.
+        is_user: Whether a user wrote the message. Some rules differ for a user's text.
         names: The known names of parts, such as "Context"; ``None``: the names in ``words.txt``.
     """
     return _Walk(text, is_user=is_user, names=names or Names()).parts()
@@ -73,19 +73,19 @@ class _Walk:
         is_once: bool = False,
         is_structured: bool = False,
     ) -> None:
-        """Begin a section, which is a stretch of the prompt whose text has one role.
+        """Begin a section: successive text of the prompt that has one role.
 
         Args:
             role: The role of the section's text.
             is_announced: Whether a sentence or a heading announced the role.
             is_once: Whether the section ends with its first paragraph.
-            is_structured: Whether a mark, such as a tag or label, begins the section.
+            is_structured: Whether a mark, such as a tag or label, or a letter begins the section.
         """
         self._role, self._is_announced, self._is_once = role, is_announced, is_once
         self._is_template = self._is_template or role is not PartRole.OPEN
         self._is_structured = is_structured
-        self._is_pending = True  # no text of the section has been read yet
-        self._level = 0  # the level of the section's heading; 0 if it has none
+        self._is_pending = True  # no certain evidence has been read in the section yet
+        self._level = 0  # the level of the section's Markdown heading; 0 without such a heading
         self._leave_asides()
         self._section_start = len(self._parts)
         self._had_evidence = self._has_evidence

@@ -1,4 +1,4 @@
-"""Divides the text of a message into its question and its evidence, each piece with its place."""
+"""Divides the text of a message into its question and its evidence."""
 
 import json
 import re
@@ -23,8 +23,8 @@ _NOISE = re.compile(
     r"|<\|(?:im_start|im_end|begin_of_text|end_of_text|start_header_id|end_header_id|eot_id|end)\|>"
 )
 _BETWEEN_PIECES = "\n\n"
-#: Unmarked sentences, which no label or tag sets apart, are evidence if together they have at least
-#: this many words: the first number holds in system messages, the second in a user's messages.
+#: Unmarked sentences, which no label or tag sets apart, may be evidence if together they have at
+#: least this many words. The first number is for system messages, the second for a user's messages.
 _LOOSE_WORDS_OF_SYSTEM, _LOOSE_WORDS_OF_USER = 8, 20
 #: Unmarked sentences in a user's message need only this many words to be evidence if the question
 #: is about their subject, or if they report what a document says.
@@ -153,9 +153,9 @@ def _stems(texts: Iterable[str]) -> set[str]:
 def _fields(message: Message, text: str, names: Names) -> MessageParts | None:
     """Divide a message that ends with a JSON object whose keys name parts of a prompt.
 
-    The keys must name a question and evidence but no answer, only a question that ends with a
-    question mark or, outside of a user's message, only instructions and evidence. For any other
-    message, return ``None``.
+    This is done in three cases: the keys name a question and evidence, but no answer; the keys name
+    only questions or inputs, which end with a question mark; or the keys name only instructions and
+    evidence, and no user wrote the message. In other cases, return ``None``.
     """
     if len(message.says) != 1 or (start := _OBJECT.search(text)) is None:
         return None

@@ -1,7 +1,7 @@
 """Finds the fields of a response that may hold unchecked text.
 
-Lists name the known fields. If a response has an unknown field that may hold text, its outcome is
-at best ``partial``. While an answer is held back, such a field is not sent.
+The lists below name the known fields. If a checked response has an unknown field that may hold
+text, the outcome is at best ``partial``. While an answer is held back, this field is not sent.
 """
 
 import re
@@ -12,7 +12,8 @@ from typing import Any
 OURS = "groundwire"
 #: Fields whose values are the same in all chunks of a response.
 HEAD = ("id", "object", "created", "model", "system_fingerprint", "service_tier")
-#: Fields that a chunk without choices may have; they hold no text of an answer.
+#: Fields that a chunk may have if its ``choices`` are missing or ``null``. They hold no text of an
+#: answer.
 WITHOUT_ANSWERS = frozenset(
     (*HEAD, "choices", "usage", "error", "prompt_filter_results", "obfuscation", OURS)
 )
@@ -43,8 +44,8 @@ _READ_PARTS = ("text", "output_text", "refusal")
 _LOGPROBS = frozenset(
     ("content", "refusal", "tokens", "token_logprobs", "top_logprobs", "text_offset")
 )
-#: Matches a name, which here means any string that is not prose, such as an id, a version, a value
-#: of an enumeration, or a short text in base64.
+#: Matches a name, which here means a string of at most 128 ASCII letters, digits and a few marks,
+#: such as an id, a version, a single word, or a short text in base64.
 _NAME = re.compile(r"[A-Za-z0-9_.:/@+=~-]{0,128}")
 
 #: Fields of an error body whose strings describe the error, and are not answers.
@@ -61,16 +62,16 @@ _ANSWERS = ("choices", "output", "content", "completion", "text", "delta", "outp
 def may_hold_text(value: object) -> bool:
     """Return whether a JSON value may hold text.
 
-    A string counts as text, unless it is a name, such as an id or a single word. But two or more
-    names in a list count as text, since they may be the words of a sentence. Keys and nested values
-    are examined too.
+    A string counts as text, unless it is a name (see ``_NAME``), such as an id. But two or more
+    strings in a list count as text, since they may be the words of a sentence. Keys and nested
+    values are examined too.
 
     >>> may_hold_text("resp_1a2b"), may_hold_text("It was built"), may_hold_text(["It", "was"])
     (False, True, True)
     """
     if isinstance(value, str):
         return not _NAME.fullmatch(value)
-    if value is None or isinstance(value, (int, float)):  # the usual types, tested early
+    if value is None or isinstance(value, (int, float)):  # tested early to save time
         return False
     match value:
         case Mapping():
@@ -102,7 +103,10 @@ def count_unread(data: object, known: Collection[str]) -> int:
 
 
 def unread_in(message: Mapping[str, Any]) -> int:
-    """Count the unknown fields that may hold text in a message or delta, and in its read parts."""
+    """Count the unknown fields that may hold text in a message or delta.
+
+    Unknown fields in the parts of ``_READ_PARTS`` are counted too.
+    """
     content, n_unread = message.get("content"), count_unread(message, OF_MESSAGE)
     if not isinstance(content, list):
         return n_unread
@@ -113,13 +117,12 @@ def unread_in(message: Mapping[str, Any]) -> int:
 def without_text(data: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
     """Return the fields of a JSON object that may be sent while the answer is held back.
 
-    A field whose key may hold text is never sent (see :func:`may_hold_text`).
-
     Args:
         data: The object.
-        names: Keys of the fields that may be sent if their value is not prose, such as an id. Any
-            other field is sent only if all its strings are empty, because even a single word could
-            be a part of the answer.
+        names: Keys of the fields that may be sent unless their value may hold text (see
+            :func:`may_hold_text`). Any other field may be sent only if it has no strings (see
+            :func:`has_strings`) and its key cannot hold text, because even a single word could be a
+            part of the answer.
     """
     return {
         key: value
@@ -167,7 +170,8 @@ def _is_foreign(key: str, value: object) -> bool:
 def are_of(logprobs: object, text: str) -> bool:
     """Return whether the tokens of log probabilities make up exactly this text.
 
-    The result is true if there are no log probabilities.
+    The result is true if there are no log probabilities. It is false if ``logprobs`` has an unknown
+    field, or tokens of a refusal.
     """
     if not logprobs:
         return True

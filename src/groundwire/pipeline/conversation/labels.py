@@ -46,7 +46,7 @@ class PromptLabel:
 def label_at(text: str, start: int, end: int, names: Names) -> PromptLabel | None:
     """Return the heading or label with which a line begins; ``None`` if there is none.
 
-    ``start`` is the offset at which the line begins after its indentation; ``end`` is its end.
+    ``start`` is the offset of the line after its indentation. ``end`` is the end of the line.
     """
     line = text[start : min(end, start + 200)].rstrip()
     if not line:
@@ -91,7 +91,10 @@ def level_of(text: str, label: PromptLabel) -> int:
 
 
 def introduction_before(text: str, label: int) -> int:
-    """Return the start of a label, or of the line before it if that line ends with a colon."""
+    """Return the start of a label, or of the line before it if that line ends with a colon.
+
+    ``label`` is the start of the label.
+    """
     line_start = text.rfind("\n", 0, max(0, label - 1)) + 1
     return line_start if text[line_start:label].rstrip().endswith((":", "：")) else label
 
@@ -120,7 +123,7 @@ def is_in_capitals(line: str) -> bool:
 
 
 def inline_labels(text: str, start: int, end: int, names: Names) -> Iterator[PromptLabel]:
-    """Yield the labels within a line: names that begin the line or a clause and end with a colon.
+    """Yield the labels within a line: names of parts, at the start of a clause, before a colon.
 
     A colon after words that announce evidence, as in "the notes below:", is also a label of
     evidence.

@@ -33,7 +33,8 @@ _MAX_BESIDE = 300
 class Material:
     """The range of some pasted lines in a prompt.
 
-    ``is_draft`` is true if the user may want the material changed: a configuration, but not a log.
+    ``is_draft`` is true if the user may want the material changed. It is true for a configuration,
+    for example, and false for a log.
     """
 
     start: int
@@ -100,7 +101,7 @@ class PastedMaterial:
                 yield Material(part[0].start, part[-1].end, is_draft=True)
 
     def _without_ends(self, group: list[_Line]) -> list[_Line]:
-        """Return the lines of a group that are material, without parts of a template around."""
+        """Return the lines of a group that are material, without the template around them."""
         first = 0
         while first < len(group) and (group[first].kind == "blank" or self._is_above(group, first)):
             first += 1
@@ -116,7 +117,7 @@ class PastedMaterial:
         return group[first:last]
 
     def _begins_another_part(self, line: _Line) -> bool:
-        """Return whether a line labels a part after the material: a question, order or answer."""
+        """Return whether a line labels a part after the material, such as a question or answer."""
         role, said = self._role_of(line.key) if line.key else None, line.value.strip()
         if role is None or line.indent:
             return False
@@ -126,7 +127,7 @@ class PastedMaterial:
         return self._names.ends_evidence(line.key) and (is_prose or not said)
 
     def _is_above(self, group: list[_Line], i: int) -> bool:
-        """Return whether a line is the label of the material below, or a request about it."""
+        """Return whether a line is a label of the material below, or a request about it."""
         line = group[i]
         if not line.key or line.indent:
             return False
@@ -148,8 +149,8 @@ class PastedMaterial:
     def _is_transcript(self, lines: Sequence[_Line]) -> bool:
         """Return whether lines are a conversation of several speakers, who speak in turn.
 
-        They are not if the last line has no words after the name, since the model has to complete a
-        line such as "Assistant:".
+        The result is false if the last line has no words after a name, since the model has to
+        complete a line such as "Assistant:".
         """
         turns = [line for line in lines if line.key and not line.indent]
         speakers = {line.key for line in turns}

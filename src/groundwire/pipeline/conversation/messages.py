@@ -27,7 +27,7 @@ class Message(Content):
 
     @property
     def is_user(self) -> bool:
-        """Whether a user wrote the message."""
+        """Whether the message has the role ``user``."""
         return self.role == "user"
 
     @property

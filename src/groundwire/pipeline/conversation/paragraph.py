@@ -10,13 +10,14 @@ from groundwire.pipeline.conversation.wording import Wording
 #: a user's paragraph that may be a claim to judge.
 MAX_ASIDE_CHARS = 300
 _MAX_ASIDE_SENTENCES = 3
-#: Words that a paragraph of statements needs to be marked as evidence, unless one of the two lower
-#: numbers below applies.
+#: Number of words that a paragraph of statements needs to be marked as evidence, unless one of the
+#: two lower numbers below applies.
 _OWN_WORDS = 8
-#: Words that a user's paragraph of statements needs to be marked as evidence if it has a digit.
+#: Number of words that a user's paragraph of statements needs to be marked as evidence if it has a
+#: digit.
 _OWN_WORDS_WITH_FIGURE = 5
-#: Words that a user's paragraph of statements needs to be marked as evidence if it stands after a
-#: heading, label or tag.
+#: Number of words that a user's paragraph of statements needs to be marked as evidence if it stands
+#: after a heading, label or tag.
 _HEADED_WORDS = 3
 _ANNOUNCED = (PartRole.INFORM, PartRole.EXAMPLE, PartRole.INSTRUCT, PartRole.HISTORY)
 
@@ -68,7 +69,7 @@ def states_nothing(text: str, ranges: list[tuple[int, int]], *, is_user: bool) -
     """Return whether a paragraph states no fact.
 
     It states none if it ends with a question and its choices, or if no sentence informs by its
-    wording.
+    wording. ``ranges`` has the ranges of the paragraph's sentences in ``text``, the whole prompt.
     """
     if ranges and wording.has_choices(text[ranges[0][0] : ranges[-1][1]]):
         return True
@@ -82,8 +83,8 @@ def evidence_runs(
     """Divide a paragraph into instructions and the runs of evidence between them.
 
     Yields the :class:`.Wording`, start and end of each part, in order; a run may be empty.
-    ``start`` is the offset of the paragraph, and ``ranges`` has the ranges of its sentences.
-    ``of_task`` tells for each sentence whether it is an instruction about the model's task.
+    ``start`` is the offset of the paragraph, and ``ranges`` has the ranges of the sentences to
+    divide. ``of_task`` tells for each sentence whether it is about the model's task.
     """
     for (first, last), is_of_task in zip(ranges, of_task, strict=False):
         if is_of_task:

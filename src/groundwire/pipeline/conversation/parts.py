@@ -16,7 +16,7 @@ class PromptPart:
         end: End of the part in the prompt.
         is_marked: Whether something sets the part apart, such as a label or a paragraph of its own.
             If nothing does, only the wording tells what the part does.
-        attributes: The attributes of the tag in which the part stands; empty without a tag.
+        attributes: The attributes of the tag whose whole text is the part; empty for other parts.
     """
 
     does: Wording

@@ -42,7 +42,7 @@ def passages_of(inside: str, place: str, attributes: str) -> Iterator[RequestTex
 
 
 def _after_abouts(text: str) -> tuple[int, str | None]:
-    """Return the offset after the tags with a source, title or URL at the beginning of a text.
+    """Return the offset after tags such as ``<title>`` and ``<url>`` at the beginning of a text.
 
     The second value is the first content of these tags that is not empty. It is ``""`` if all are
     empty, and ``None`` if there are no such tags.

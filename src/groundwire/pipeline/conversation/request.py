@@ -21,10 +21,13 @@ _METADATA_KEY = "grounding.sources"
 
 
 class SourceOrigin(StrEnum):
-    """The origins of a source. Sources that the caller names (the first two) are used first."""
+    """The origins of a source. The caller names the sources of the first two origins.
 
-    METADATA = "metadata"  # metadata["grounding.sources"], with which a caller asks for a check
-    DOCUMENTS = "documents"  # the key "documents"; parts of type "grounding_source" not from users
+    If sources of these two origins are used, no sources of the other two are used.
+    """
+
+    METADATA = "metadata"  # the list metadata["grounding.sources"]
+    DOCUMENTS = "documents"  # the key "documents"; "grounding_source" parts of system messages
     TOOL = "tool"  # the result of a tool or a function
     CONTEXT = "context"  # information in a message: retrieved passages, facts of a system prompt
 
@@ -50,12 +53,12 @@ class Conversation:
             no such text.
         previous: The user's text in the turn before the last, to which a short question may refer;
             ``None`` if there is no such text.
-        offered: The evidence, most relevant first; empty if there is none.
+        offered: The evidence, in order of precedence; empty if there is none.
         is_explicit: Whether the caller names sources, even if they are left out or unreadable.
         has_tools: Whether tools or functions are defined. The definitions are not evidence; only
             the results of tools are.
-        unused: Origin → the number of sources of this origin that were not used, because sources of
-            other origins had precedence.
+        unused: Origin → the number of sources of this origin that were not used, because other
+            sources had precedence.
         skipped: The number of things that could not be read, by kind.
         reasons: The number of sources that the limits left out, by reason.
         dropped_chars: The number of characters of the sources that the limits left out.
@@ -89,11 +92,11 @@ class Conversation:
 
     @property
     def lost(self) -> Mapping[Reason, int]:
-        """The number of pieces of evidence that were offered but not read, by reason.
+        """How often evidence was left out or could not be read, by reason.
 
-        The reasons are those in the coverage of a detection. If the evidence comes from the
-        metadata, unreadable parts of messages and tool results do not count. If the evidence comes
-        from ``documents``, unreadable documents in messages do not count.
+        The reasons are those in the coverage of a detection. If the first source comes from the
+        metadata, unreadable documents in messages and unreadable parts of tool results do not
+        count. If its origin is ``documents``, unreadable documents in messages do not count.
         """
         n_unread = self.skipped.get(Skipped.SOURCE, 0)
         if self.origin is not SourceOrigin.METADATA:
@@ -127,10 +130,10 @@ def read_request(
 
     Args:
         body: The body of the request, as :func:`json.loads` gives it.
-        max_sources: Limit on the sources that are used; the most relevant ones are kept. 0 or less:
-            no limit.
-        max_source_chars: Limit on the characters of a source. A longer source is left out before
-            sources are counted. 0 or less: no limit.
+        max_sources: Limit on the sources that are used; the first ones are kept. 0 or less: no
+            limit.
+        max_source_chars: Limit on the characters of a source. A longer source is left out, and does
+            not count towards ``max_sources``. 0 or less: no limit.
         metadata_only: Whether only sources in ``metadata["grounding.sources"]`` are evidence.
         final_tools: Tools whose arguments are the final output, beside those of known frameworks.
         names: Further names of evidence in prompts, such as ``<kb_hit>`` or ``Vorgang:``.
@@ -192,7 +195,7 @@ def read_request(
 
 
 def _explicit(metadata: object, skipped: Counter[Skipped]) -> list[RequestText]:
-    """Return the sources in the metadata; count the other entries in ``skipped``."""
+    """Return the sources in the metadata; count entries that are not texts in ``skipped``."""
     if metadata is None:
         return []
     if not isinstance(metadata, Mapping):
@@ -260,7 +263,7 @@ def _asked_and_context(
         if message.role == "assistant" and i:
             # Earlier answers of the model are not evidence. But an application may put evidence
             # into messages of the assistant: before the user's first message, or after a message in
-            # which the user asks for results.
+            # which the user asks for results (if the last message speaks of results in this chat).
             index = len(messages) - 1 - i
             if index < n_before_user:
                 context += informing.handed_over(message, names)
@@ -298,9 +301,10 @@ def _documents(
 
 
 def _named(pieces: Mapping[SourceOrigin, Sequence[RequestText]]) -> list[OfferedSource]:
-    """Turn the pieces of a request into sources; give each source an id of its own.
+    """Turn texts of a request into sources, and give each source an id of its own.
 
-    A second id ``call_1`` becomes ``call_1#2``, and an empty id becomes one such as ``S3``.
+    If two texts have the id ``call_1``, the second gets the id ``call_1#2``. A text without an id
+    gets an id such as ``S3``.
     """
     flat = [(piece, origin) for origin, each in pieces.items() for piece in each]
     sources: list[Source] = []

@@ -37,7 +37,7 @@ class ToolCall:
             not a call of a function or of a custom tool.
 
         Raises:
-            InvalidConversationError: If the arguments are an object that is nested too deeply.
+            InvalidConversationError: If the arguments are data that is nested too deeply.
         """
         if not isinstance(call, Mapping):
             return None
@@ -62,9 +62,8 @@ class Answer:
         kind: The kind of the answer.
         text: If the kind is ``text`` or ``refusal``, the text that the user reads. If the kind is
             ``structured``, the prose (if any) and the JSON. Otherwise empty or blank.
-        n_skipped: The number of parts that are not checked: sound, images, parts of unknown types,
-            unknown fields that may hold text, a refusal beside a text, or reasoning without an
-            answer.
+        n_skipped: The number of parts that are not checked, such as sound, images, unknown fields
+            that may hold text, or a refusal beside a text.
         calls: The calls of tools in the answer.
         n_prose: The number of characters of prose before the JSON of a ``structured`` answer.
         is_cut: Whether the answer breaks off, maybe within a word.
@@ -82,7 +81,7 @@ class Answer:
 
     @property
     def has_statements(self) -> bool:
-        """Whether the answer has statements that sources could support."""
+        """Whether the answer can have statements that sources could support."""
         return self.kind in (AnswerKind.TEXT, AnswerKind.STRUCTURED)
 
 
@@ -132,7 +131,8 @@ def read_response(body: object) -> tuple[Answer, ...]:
 
     Raises:
         InvalidConversationError: If the body is not a chat completion, the arguments of a call
-            are nested too deeply, or text stands outside of the messages.
+            are nested too deeply, a choice has text outside of its message, or there is text but no
+            choice.
     """
     remedy = 'A completion is an object such as {"choices": [{"message": {"content": "..."}}]}.'
     if not isinstance(body, Mapping):
@@ -227,8 +227,8 @@ def answer_of(
 ) -> Answer:
     """Make an answer from its contents, and determine its kind.
 
-    A refusal beside text counts as a skipped part. If there is nothing but reasoning, the reasoning
-    counts as a skipped part too, because clients may show it as the answer.
+    A refusal beside text counts as a skipped part. If there is reasoning, but no text, refusal or
+    call, the reasoning counts as a skipped part too, because clients may show it as the answer.
     """
     if text.strip():
         kind = AnswerKind.TEXT

@@ -32,14 +32,15 @@ class PartRole(StrEnum):
     OPEN = "open"  # any purpose: the wording of the part tells which
 
 
-#: If a sentence announces several roles, the first of these is meant.
+#: Roles in order of precedence: if a sentence announces several roles, the first of them is meant.
 _BY_RANK = tuple(map(PartRole, ["inform", "example", "instruct", "history", "ask", "open"]))
 
 _PREPOSITIONS = frozenset({"of", "for", "from", "to", "about", "in", "with", "on"})
 #: Japanese kana and Chinese characters, which are written without spaces between words.
 _UNSPACED = "\u3040-\u30ff\u4e00-\u9fff"
-#: Matches a word of a name, in any script. In Latin script, a capital letter next to a small one
-#: begins a new word: ``userID`` is ``user`` and ``ID``, ``HTMLPage`` is ``HTML`` and ``Page``.
+#: Matches a word of a name: Latin letters up to ``ÿ``, unspaced characters, or other letters. A
+#: Latin capital next to a small letter begins a new word: ``userID`` is ``user`` and ``ID``,
+#: ``HTMLPage`` is ``HTML`` and ``Page``.
 _WORD = re.compile(
     rf"[A-ZÀ-Þ]+(?![a-zß-ÿ])|[A-ZÀ-Þ]?[a-zß-ÿ]+|[{_UNSPACED}]+|[^\W\d_A-Za-zÀ-ÿ{_UNSPACED}]+"
 )
@@ -134,7 +135,7 @@ class Names:
 
         Args:
             sentence: One sentence, or one line.
-            points: Whether the sentence needs words such as "following", "here" or "says" to
+            points: Whether the sentence needs words such as "following", "says" or "summarize" to
                 announce a role. If not, a name and a colon at the end are enough.
         """
         has_colon = sentence.rstrip(" \t\r\n*_").endswith((":", "："))

@@ -10,11 +10,11 @@ from groundwire.pipeline.conversation.roles import words_of
 from groundwire.pipeline.conversation.wording import Wording
 
 #: Statements without a mark, such as a label, are pasted material if they have at least this many
-#: words.
+#: words in total.
 _MIN_WORDS = 20
 #: Unmarked statements after a question such as "Which port is it?" are pasted material if they have
-#: at least this many words. A paragraph may be the user's question if its statements have fewer
-#: words than this.
+#: at least this many words in total. A paragraph may be the user's question if its statements have
+#: fewer words than this.
 _FEW_WORDS = 8
 
 
@@ -40,7 +40,7 @@ def settle_asides(
 
 
 def mark_what_is_pointed_at(parts: list[PromptPart], text: str) -> None:
-    """Mark as evidence the parts before a phrase such as "the context above".
+    """Mark as evidence the parts before an instruction such as "Use the context above".
 
     Parts are marked back to the nearest question or part about the model's task. Nothing is changed
     if the prompt has marked evidence already.
@@ -64,11 +64,12 @@ def close_gaps(parts: list[PromptPart], text: str) -> None:
 
     This is done only if the first or the last paragraph asks or orders something. The material is
     in the other paragraphs; questions and headings inside become part of the evidence. Nothing is
-    changed if there is an order inside, or a part in a tag with attributes.
+    changed if there is an order inside, or a part with attributes of a tag.
 
-    Nor is anything changed if less than half of the material states something, or if the prompt has
-    no marked evidence and too few words of statements. These two rules do not apply if the first
-    paragraph asks about the text "below" and the prompt does not end with a question.
+    The parts also stay as they are in two cases: if more than half of the material asks or
+    instructs, or if the prompt has no marked evidence and too few words of statements. These two
+    cases do not count if the first paragraph asks about the text "below" and the prompt does not
+    end with a question.
     """
     first_end, last_start = text.find("\n\n"), text.rstrip().rfind("\n\n")
     if first_end < 0:

@@ -116,9 +116,9 @@ class Structure:
     def is_markup(self, block: Block) -> bool:
         """Return whether a block is XML data and not parts of a prompt, by the closing tags inside.
 
-        The block is data if the names of at least half of these tags have no role, and all other
-        names have the role of evidence, or the role ``PartRole.OPEN``, which stands for any
-        purpose.
+        The block is data if it has closing tags inside, the names of at least half of these tags
+        have no role, and all other names have the role of evidence or ``PartRole.OPEN``, the role
+        for any purpose.
         """
         n_within = self._n_closings(block)
         n_data = n_within[None] + n_within[PartRole.INFORM] + n_within[PartRole.OPEN]
@@ -144,8 +144,8 @@ class Structure:
         for quotes in _QUOTES:
             if text.startswith(quotes, position):
                 end = text.find(quotes, position + 3)
-                # All searches together take linear time: a closed block is skipped as a whole, and
-                # without closing quotes there are no further blocks of this kind.
+                # All searches together take linear time: a search ends at the next quotes of this
+                # kind, and without such quotes there are no further blocks of this kind.
                 if end < 0 or not text[position + 3 : end].strip():
                     return None
                 return Block(position, position + 3, end, end + 3)
@@ -192,7 +192,7 @@ class Structure:
 
 
 def is_head_of_mail(text: str) -> bool:
-    """Return whether all lines of a text are header fields of an e-mail, with a subject."""
+    """Return whether a text is two or more header fields of an e-mail, with a subject."""
     fields = [_MAIL_FIELD.match(line) for line in text.strip().splitlines()]
     has_subject = any(field and field["subject"] for field in fields)
     return all(fields) and len(fields) > 1 and has_subject

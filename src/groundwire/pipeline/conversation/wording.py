@@ -39,7 +39,7 @@ _ASKING_CLAUSE = re.compile(
 )
 #: ``_MAX_CLAUSES`` limits the characters of a sentence that is divided at a question, of a text
 #: that may be a form, and of the beginning of a sentence in which an order is looked for. Only a
-#: line of at least ``_MIN_WRAPPED`` characters may be continued by the next line.
+#: line or sentence of at least ``_MIN_WRAPPED`` characters may be continued by the next line.
 _MAX_CLAUSES, _MIN_WRAPPED = 400, 50
 _MOST_FORM_WORDS = 12
 #: Matches a placeholder in a form: ``<source>``, ``${index}``, ``{{name}}``, [1].
@@ -98,8 +98,9 @@ def wording_of(sentence: str, *, is_user: bool) -> Wording | None:
 
     Args:
         sentence: One sentence, or one line.
-        is_user: Whether a user wrote the sentence. If so, a sentence with "we" and no figure asks.
-            A system message may state facts about a company with "we".
+        is_user: Whether a user wrote the sentence. A user's statement with "we" and no figure
+            counts as asking. In a system message, a statement with "we" may be a fact about a
+            company.
     """
     words = _words(sentence)
     if not words:
@@ -125,7 +126,7 @@ def wording_of(sentence: str, *, is_user: bool) -> Wording | None:
     if is_date and (":" in sentence or words[1:2] == ["is"]):
         return Wording.INSTRUCTS  # such a line tells the model the date, and is not evidence
     if not listed("I").isdisjoint(words):
-        # A text such as "I read this: ..." informs, since the user quotes somebody else.
+        # With a long quote at its end, the sentence informs, since the user quotes somebody else.
         return Wording.INFORMS if is_user and _ENDS_QUOTING.search(sentence) else Wording.ASKS
     if is_user and speaks_of_us(words) and not has_figure(words):
         return Wording.ASKS
@@ -209,7 +210,10 @@ def n_informing_words(text: str, *, is_user: bool, up_to: int) -> int:
 
 
 def states_something(words: list[str]) -> bool:
-    """Return whether words, in lower case, include a verb or a figure."""
+    """Return whether words, in lower case, include a verb or a figure.
+
+    Verbs are a list of common forms, and words of five or more characters that end with "ed".
+    """
     return (
         not listed("verbs").isdisjoint(words)
         or has_figure(words)
@@ -226,7 +230,7 @@ def is_told(text: str) -> bool:
 
 
 def is_attributed(text: str) -> bool:
-    """Return whether a text reports what a document says, or quotes it."""
+    """Return whether a text reports what a document says, or ends with a long quote."""
     words = _words(text)
     return bool(_ENDS_QUOTING.search(text)) or any(
         word in listed("says") and before in listed("inform") for before, word in pairwise(words)
@@ -271,10 +275,11 @@ def _requests(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def n_before_question(text: str, ranges: list[tuple[int, int]]) -> int:
-    """Count the sentences before the question with which a text ends.
+    """Count the sentences of a paragraph that stand before a question at its end.
 
-    The question is the whole last line or, if the text has only one line, its last sentence. All
-    sentences are counted if the last one is not a question, or if there is only one.
+    The question is the whole last line or, if the paragraph has only one line, its last sentence.
+    All sentences are counted if the last one is not a question, or if there is only one. ``ranges``
+    has the ranges of the paragraph's sentences in ``text``.
     """
     if len(ranges) < 2 or not text[slice(*ranges[-1])].rstrip().endswith(("?", "？")):
         return len(ranges)
@@ -284,7 +289,10 @@ def n_before_question(text: str, ranges: list[tuple[int, int]]) -> int:
 
 
 def sentences_of(text: str) -> list[tuple[int, int]]:
-    """Return the ranges of sentences and lines of a text; together they are the whole text."""
+    """Return the ranges of sentences and lines of a text; together they are the whole text.
+
+    A sentence that states something and then asks gives two ranges.
+    """
     ranges: list[tuple[int, int]] = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
@@ -298,8 +306,8 @@ def sentences_of(text: str) -> list[tuple[int, int]]:
 def _is_wrapped(text: str, start: int, end: re.Match[str]) -> bool:
     """Return whether a sentence goes on after a line end.
 
-    It goes on if the line is long and does not end with a colon or semicolon, and the next line
-    begins with a lower-case letter or a quotation mark.
+    It goes on if the line, or the sentence so far, is long, the line does not end with a colon or
+    semicolon, and the next line begins with a lower-case letter or a quotation mark.
     """
     if end[0][0] != "\n":
         return False

@@ -46,10 +46,11 @@ def _ends(first: FoundQuantity, second: FoundQuantity) -> tuple[FoundQuantity, F
 
 
 def _with_half_of_day(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
-    """Return the first end of a range such as "9-11 PM" as a time of day, if it can be one.
+    """Return the first end of a range such as "9-11 PM" as a time of day.
 
-    The first end gets the half of the day of the second end if it is then the earlier of the two
-    ("9-11 PM"), otherwise the other half ("9-5 PM").
+    The first end is unchanged if it cannot be a time. Otherwise it gets the same half of the day as
+    the second end if the first end is then earlier ("9-11 PM"), or else the other half ("9-5 PM").
+    Midnight as the second end is the end of the day.
     """
     left, ending = first.quantity, second.quantity.value
     is_clock = left.kind is QuantityKind.TIME and first.states_half is False
@@ -74,9 +75,9 @@ def _with_month(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
 
 
 def _with_unit(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity:
-    """Give the first end of "10-12 km" or "$2-3 million" the unit or magnitude of the second end.
+    """Return the first end of "10-12 km" or "$2-3 million" with the second's unit or magnitude.
 
-    Return the first end; unchanged if it can have neither.
+    The first end is unchanged if it can have neither.
     """
     left, right = first.quantity, second.quantity
     may_share_magnitude = second.magnitude > 1.0 and first.raw < second.raw
@@ -107,7 +108,7 @@ def _with_currency(first: FoundQuantity, second: FoundQuantity) -> FoundQuantity
 
 
 def _whole(first: FoundQuantity, second: FoundQuantity, glue: str) -> FoundQuantity | None:
-    """Make one amount of two parts, as in "4 h 23 min"; ``None`` if the parts do not make one."""
+    """Make one amount of two parts, as in "4 h 23 min"; ``None`` if they do not belong together."""
     left, right = first.quantity, second.quantity
     names = (left.name or "").split(" ")
     unit = UNITS.get(names[-1])

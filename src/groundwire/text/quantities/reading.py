@@ -10,17 +10,19 @@ SPACE = "[ \u00a0\u2009\u202f]"
 
 @dataclass(frozen=True, slots=True)
 class FoundQuantity:
-    """A quantity, with facts that decide how it is joined with its neighbour in a range.
+    """A quantity, with facts that decide how it is joined with the quantity beside it.
 
     Attributes:
         quantity: The quantity.
         raw: The number without its magnitude: 5.0 for "5 million"; the hour of a time such as
-            "16:30". 0.0 for dates, ordinals, decades, heights and "noon".
-        magnitude: Factor by which ``raw`` was multiplied: 1e6 for "5 million". 1 for a number in
-            letters, whose ``raw`` includes its magnitude.
+            "16:30". Readers of other quantities, such as dates and ordinals, leave 0.0.
+        magnitude: Factor by which the reader multiplied ``raw``: 1e6 for "5 million". 1 for "five
+            million", whose ``raw`` includes the magnitude.
         is_money_first: Whether a currency stands before the number: "$5".
-        states_half: Whether a time states its half of the day: "9 PM". ``None`` for other kinds.
-        is_plain: Whether the number stands alone: no currency, magnitude, unit or ordinal.
+        states_half: Whether the half of the day of a time is stated: "9 PM". ``None`` for other
+            kinds.
+        is_plain: Whether the number is written without currency, magnitude, unit and ending such as
+            "th". A number in letters, such as "five million", may include a magnitude.
     """
 
     quantity: Quantity

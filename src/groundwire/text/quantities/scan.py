@@ -1,4 +1,4 @@
-"""Finds all quantities of a text: its numbers, times and dates."""
+"""Finds the quantities of a text: its numbers, times and dates."""
 
 import re
 from collections.abc import Callable

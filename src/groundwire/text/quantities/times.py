@@ -51,9 +51,10 @@ def read_clock(text: str, match: re.Match[str]) -> QuantityReading:
 
 
 def read_hour_in_words(text: str, start: int, end: int, hour: float) -> QuantityReading | None:
-    """Read "nine o'clock" and "nine p.m."; ``None`` for any other number in letters.
+    """Read an hour in letters: "nine o'clock", "nine p.m." or "nine PM".
 
-    ``hour`` is the value of the number in ``text[start:end]``.
+    The result is ``None`` if the number in letters is not such an hour. ``hour`` is the value of
+    the number in ``text[start:end]``.
     """
     match = _MERIDIEM.match(text, end)
     if match is None or not 1 <= hour <= 12:

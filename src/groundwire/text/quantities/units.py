@@ -43,7 +43,8 @@ def _read_table() -> dict[str, Unit]:
         name, *_ = names = aliases.split()
         unit = Unit(base, name, float(factor), float(offset[0]) if offset else 0.0)
         units |= {alias.replace("_", " "): unit for alias in names}
-    # Accept "KM", "Litres" and "MPH" too, but no single letter in the other case: "M" is not "m".
+    # The lower-case forms let ``unit_at`` find units in any mix of capitals: "KWH" is "kWh". Single
+    # letters keep their case: "M" is not "m".
     lowered = {alias.lower(): unit for alias, unit in reversed(units.items()) if len(alias) > 1}
     return lowered | units
 
@@ -73,7 +74,7 @@ def _written_unit() -> re.Pattern[str]:
 
 
 def unit_at(text: str, position: int) -> tuple[Unit | None, int]:
-    """Find the longest unit that begins at ``position``, perhaps after a space or hyphen.
+    """Find the longest unit at ``position``, perhaps after a plus sign, space or hyphen.
 
     Returns:
         The unit and the offset after it; without a unit, ``None`` and ``position``.
@@ -94,13 +95,13 @@ def unit_at(text: str, position: int) -> tuple[Unit | None, int]:
 
 
 def _key(written: str) -> str:
-    """Return a unit as :data:`UNITS` spells it: "sq.-ft" becomes "sq ft"."""
+    """Return a unit with the signs that :data:`UNITS` uses: "sq.-ft" becomes "sq ft"."""
     key = written.replace(".", "").replace("-", " ").replace("º", "°").replace("˚", "°")
     return re.sub(SPACE, " ", key).replace("° ", "°")
 
 
 def _is_doubtful(key: str, gap: str, following: str) -> bool:
-    """Return whether a unit after a gap is more likely a word: "5 in all", "1736 C Street"."""
+    """Return whether a unit after a gap is probably something else: "5 in all", "1736 C Street"."""
     if key.lower() in _ONLY_GLUED:
         return key != "in" or _AFTER_INCHES.match(following) is None
     if len(key) > 1 or not key.isascii() or not key.isalpha():

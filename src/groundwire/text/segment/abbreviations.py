@@ -19,7 +19,7 @@ _SHOUTED = frozenset({"Yahoo", "Jeopardy", "Yum"})
 
 
 class Stop(Enum):
-    """Says when a full stop ends its sentence, judging by the word before it.
+    """The condition under which a full stop ends its sentence, chosen by the word before the stop.
 
     The conditions are for a next word that does not begin in lower case. With ``FULL`` the sentence
     ends, with ``NEVER`` it goes on. With ``UNLESS_NUMBER``, ``UNLESS_MONTH`` and ``UNLESS_INITIAL``
@@ -52,10 +52,10 @@ def stop_kind(text: str, start: int, position: int, run_end: int) -> Stop:
 
 
 def ends_before(kind: Stop, word: str, *, is_initial: bool) -> bool:
-    """Return whether a full stop ends its sentence, by the words before and after it.
+    """Return whether a full stop ends its sentence, by its condition and the word after it.
 
     Args:
-        kind: A kind other than ``FULL`` and ``NEVER``.
+        kind: The condition; not ``FULL`` or ``NEVER``, which do not depend on the word after.
         word: The word after the full stop. It does not begin with a lower-case letter.
         is_initial: Whether the word after the full stop is one letter with its own full stop.
     """

@@ -8,7 +8,8 @@ from groundwire.text.segment.characters import BLANKS
 from groundwire.text.segment.inline_code import code_span_end
 from groundwire.text.segment.view import View
 
-#: Limit on the ids in a citation. Brackets with more ids, such as ``[1-999999]``, are no citation.
+#: Limit on the ids in a citation. Brackets with more ids, such as ``[1-999999]``, are not read as
+#: a citation here.
 MAX_CITED_IDS = 50
 
 _INSIDE = r"A-Za-z0-9_^,; \t\u00a0\u202f–—\-"
@@ -36,9 +37,9 @@ class Citation:
         start: Offset of the first character, usually a bracket, in the text.
         end: Offset after the citation; the target of a Markdown link, ``[1](https://...)``, is part
             of it.
-        ids: The ids that the citation names, in order, each once, ranges written out:
-            ``("1", "3", "4", "5")``. There is at least one id. A citation that
-            :func:`parse_citations` finds has at most ``MAX_CITED_IDS``.
+        ids: The ids that the citation names, in order, each once; at least one. A citation that
+            :func:`parse_citations` finds has at most ``MAX_CITED_IDS`` ids, with ranges written
+            out: ``("1", "3", "4", "5")``.
     """
 
     start: int
@@ -92,7 +93,7 @@ def _citation_at(text: str, position: int, end: int, known: Collection[str]) -> 
 
 
 def _cited_ids(inside: str) -> list[str]:
-    """Return the ids in the text between two brackets; empty if they do not make a citation."""
+    """Return the ids in the text between two brackets; empty if the text is not a citation."""
     ids: list[str] = []
     for part in re.split("[,;]", inside):
         named = written_out(part)

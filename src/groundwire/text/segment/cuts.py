@@ -4,12 +4,16 @@ import unicodedata
 
 #: A claim has at most this many characters; a longer sentence is cut.
 MAX_CLAIM_CHARS = 600
-# A cut moves back by fewer characters than this, so as not to divide a letter and its accents.
+# A cut within a word moves back by fewer characters than this, to keep a letter and its accents
+# together.
 _CLUSTER_CHARS = 16
 
 
 def forced_cut(text: str, start: int, limit: int) -> int:
-    """Find where to cut a sentence that is too long: at the last white space, or near ``limit``."""
+    """Find where to cut a sentence that is too long to be one claim.
+
+    The cut is at the last white space up to ``limit``, or else at or just before ``limit``.
+    """
     words = text[start : limit + 1].rsplit(None, 1)
     if text[limit].isspace():
         return limit

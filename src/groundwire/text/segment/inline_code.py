@@ -16,7 +16,7 @@ def code_end(view: View, position: int) -> int:
     If the backticks there do not begin inline code, return the offset after the backticks.
 
     Raises:
-        UndecidedError: If the closing backticks may be in text that has not arrived.
+        UndecidedError: If the end of the code depends on text that has not arrived.
     """
     stop = view.run(BACKTICKS, position)
     span = code_span_end(view.text, position, stop, view.end)

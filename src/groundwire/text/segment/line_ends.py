@@ -32,7 +32,7 @@ def decide_at_break(view: View, start: int, position: int) -> BoundaryDecision:
 
 
 def after_cited_line(view: View, line_break: int) -> int | None:
-    """Return the end of the citations on the next line; ``None`` unless it has only citations."""
+    """Return the end of the next line's citations; ``None`` unless the line has only citations."""
     line = _next_line(view, line_break)
     if view.at(line) not in ("[", "("):
         return None
@@ -59,7 +59,7 @@ def _goes_on(view: View, before: str, line: int) -> bool:
 
 
 def _next_line(view: View, position: int) -> int:
-    """Return the offset of the first visible character of the next line, or of the line's end."""
+    """Return the offset after the line break and up to 40 blanks of the next line."""
     if view.text[position] == "\r" and view.at(position + 1) == "\n":
         position += 1
     return view.run(BLANKS, position + 1)

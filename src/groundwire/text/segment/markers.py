@@ -22,9 +22,9 @@ class LineKind(Enum):
     """The kind of a line, which decides how the line is divided into claims."""
 
     TEXT = auto()
-    HEADING = auto()  # divided into sentences, which never continue on the next line
-    ROW = auto()  # a row of a table: one claim
-    CODE = auto()  # a line in a fenced code block: one claim
+    HEADING = auto()  # a Markdown heading, divided into sentences
+    ROW = auto()  # a row of a table, not divided into sentences
+    CODE = auto()  # a line in a fenced code block, not divided into sentences
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from groundwire.text.segment.view import BoundaryDecision, UndecidedError, View
 
 # Number of characters that a decision may read beyond the longest possible claim.
 _LOOKAHEAD_CHARS = 500
-# Characters at which a claim may end, and backticks, between which it may not end.
+# Characters at which a claim may end, and backticks, which may begin inline code.
 _EVENT = re.compile(f"[{TERMINATORS}`{BREAKS}]")
 
 
@@ -23,10 +23,12 @@ _EVENT = re.compile(f"[{TERMINATORS}`{BREAKS}]")
 class Segment:
     """A sentence-sized piece of a text.
 
+    A segment that :class:`Segmenter` returns has at most ``MAX_CLAIM_CHARS`` characters, at least
+    one of them alphanumeric, and no white space at its ends.
+
     Attributes:
-        start: Offset, in the whole text, of the first character, which is not white space.
-        end: Offset after the last character, which is not white space either. A segment has at most
-            ``MAX_CLAIM_CHARS`` characters, and at least one of them is alphanumeric.
+        start: Offset of the first character in the whole text.
+        end: Offset after the last character.
         citations: The citations in the segment, in reading order; empty in fenced code.
     """
 
@@ -64,13 +66,13 @@ class Segmenter:
 
     @property
     def text(self) -> str:
-        """All text fed so far. Each read joins the deltas, so a read after every delta is slow."""
+        """All text fed so far. A read joins the deltas, so a read after every delta is slow."""
         if len(self._parts) > 1:
             self._parts = ["".join(self._parts)]
         return self._parts[0] if self._parts else ""
 
     def feed(self, delta: str) -> list[Segment]:
-        """Take the next piece of text, and return the segments that no later text can change.
+        """Take the next piece of text, and return further segments, which no later text can change.
 
         Raises:
             RuntimeError: If :meth:`finish` has been called.

@@ -53,7 +53,7 @@ def _weak_stop(view: View, start: int, position: int, run_end: int) -> int | Non
         return stop
     kind = stop_kind(view.text, start, position, run_end)
     if char in BREAKS:
-        # After an abbreviation the sentence may go on: ``line_ends`` decides at the line break.
+        # After an abbreviation the sentence may go on: the decision is made at the line break.
         return after_cited_line(view, following) or stop if kind is Stop.FULL else None
     if following == stop:
         # No white space follows: this is a decimal or an address, or the space after a citation was
@@ -92,7 +92,7 @@ def _starts_sentence(view: View, position: int, kind: Stop) -> bool:
     if not char.isalnum():
         return True
     if char.islower():
-        # iPhone and mRNA may start a sentence, other words that begin in lower case do not.
+        # "iPhone" and "mRNA" may start a sentence; words in lower case do not.
         return kind is Stop.FULL and view.at(first + 1).isupper()
     if kind in (Stop.FULL, Stop.NEVER):
         return kind is Stop.FULL  # for these kinds the next word does not matter

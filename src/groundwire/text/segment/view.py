@@ -69,7 +69,8 @@ class View:
             position: Offset at which the match would begin.
 
         Raises:
-            UndecidedError: If all text from ``position`` on that has arrived is such a beginning.
+            UndecidedError: If more text may arrive, and all text from ``position`` on is the
+                beginning of a match.
         """
         if self.may_grow and begun.fullmatch(self.text, position, self.end):
             raise UndecidedError

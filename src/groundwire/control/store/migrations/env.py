@@ -8,7 +8,7 @@ context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=metadata,
     version_table=context.config.attributes["version_table"],
-    render_as_batch=True,  # SQLite can change few properties of an existing table
+    render_as_batch=True,  # for new migrations: SQLite can change little in a table
     transaction_per_migration=False,
 )
 context.run_migrations()

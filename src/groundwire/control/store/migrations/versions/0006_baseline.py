@@ -1,4 +1,4 @@
-"""Stands for the tables of version 0.1.0, from which the first migration begins."""
+"""Defines the first revision of the tables, from which the first migration begins."""
 
 from groundwire.control.store.migrations import downgrade as downgrade
 
