@@ -122,10 +122,10 @@ class ServerOptions:
         """Return environment variables that a client must set when it starts the server.
 
         Returns:
-            A pair: the variables without a secret that give settings of the sections ``verify``,
-            ``detector`` and ``explain``, with their values; and the name of the variable that holds
-            a secret, or ``None`` if the server needs no secret from a variable. If the verifier is
-            a service whose URL is not configured, the value of the URL's variable is a placeholder.
+            A pair: the variables without a secret that give settings of the sections
+            :data:`_SECTIONS`, with their values; and the name of the variable that holds a secret,
+            or ``None`` if the server needs no secret from a variable. If the verifier is a service
+            whose URL is not configured, the value of the URL's variable is a placeholder.
         """
         from groundwire.config.tree import SETTINGS
         from groundwire.verify.backends import KEY_VARIABLE, URL_VARIABLES

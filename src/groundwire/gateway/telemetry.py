@@ -3,7 +3,7 @@
 There are three kinds of trace spans. The span of a request to the gateway continues the trace in
 the client's ``traceparent`` header, if any. The span of a request to an upstream is named in the
 ``traceparent`` that the upstream gets. The span of a check has an event
-``gen_ai.evaluation.result`` for each answer. Trace spans hold no prompt, answer or source.
+``gen_ai.evaluation.result`` for each answer. Trace spans hold no prompt, answer, source or key.
 
 OpenTelemetry is imported only if traces are enabled.
 """

@@ -130,7 +130,7 @@ class StructuredText:
         return replace(answer, kind=AnswerKind.STRUCTURED, text=self.raw, n_prose=self.n_prose)
 
     def place(self, checked: Checked, found: Detection) -> Checked:
-        """Move the findings in the checked text to the raw answer; give each its JSON Pointer.
+        """Move claims, remarks and findings to the raw answer; give each finding its JSON Pointer.
 
         ``found`` is the detection for the checked text, from which ``checked`` was made.
         """
