@@ -16,7 +16,7 @@ from groundwire.cli.settings import is_of_file, with_values
 from groundwire.cli.status import ExitStatus
 
 if TYPE_CHECKING:
-    from groundwire.config.tree import Config
+    from groundwire.config import Config
     from groundwire.verify.report import VerificationReport
 
 
