@@ -68,9 +68,10 @@ class Snapshot:
     Attributes:
         detection: The detection of the judged text, as if the answer ended there.
         judged_to: Offset up to which the answer is judged.
-        clear_to: Offset up to which later text changes no span. It equals ``judged_to``, unless
-            spans are left out because fewer than ``min_pieces`` word pieces are flagged so far.
-            Then it is the start of the first claim with a span that is left out.
+        clear_to: Offset up to which later text changes no span. If spans are left out because
+            fewer than ``min_pieces`` word pieces are flagged so far, it is the start of the first
+            claim with such a span. Otherwise, and after the end of the answer, it equals
+            ``judged_to``.
     """
 
     detection: Detection
@@ -112,7 +113,8 @@ class Stream:
         texts = (f"{origin.title or ''}\n{text}" for text, origin in origins.items())
         self._finder = AsideFinder(texts, source_ids, question)
         text_of = {origin.id: origin.text for origin in session.evidence.origins}
-        # Most sources are never the best evidence of a claim, so their language is not needed.
+        # A source's language is identified only when needed, because most sources are never the
+        # best evidence of a claim.
         self._is_foreign_source = cache(lambda source_id: is_foreign(text_of.get(source_id, "")))
         # ``_n_chars`` is the number of characters so far, ``_judged_to`` the offset up to which
         # claims are judged, and ``_decided_to`` the offset up to which each segment is known to be
@@ -124,8 +126,8 @@ class Stream:
         self._seconds = {"index": index_s, "read": 0.0}
         self._detection: Detection | None = None
         self._is_closed = self._is_broken = False
-        # Totals and the highest probability of the claims so far. Without them, a snapshot would
-        # have to go through all claims again.
+        # Totals and the highest probability of the claims so far. They are kept, so that a snapshot
+        # need not compute them again from all claims.
         self._n_visible = self._n_read = 0
         self._highest: float | None = None
         self._reasons: Counter[Reason] = Counter()
@@ -149,13 +151,15 @@ class Stream:
 
         Returns:
             The claims that were judged now; empty if the session scores all claims at the end. A
-            claim waits until later text cannot change where it ends. :meth:`finish` removes the
-            spans if fewer than ``min_pieces`` word pieces of the whole answer are flagged.
+            claim waits as long as later text may change where it ends, or turn it into an aside (a
+            part that claims nothing). :meth:`finish` removes the spans if fewer than ``min_pieces``
+            word pieces of the whole answer are flagged.
 
         Raises:
             InvalidTextError: If the piece is not valid text.
             LimitExceededError: If the answer has become too long.
-            DetectionError: If the stream was closed, or interrupted while it judged a claim.
+            DetectionError: If the stream was closed before it was finished, or was interrupted
+                while it judged a claim.
             RuntimeError: If the stream is finished.
         """
         if self._detection is not None:
@@ -173,8 +177,9 @@ class Stream:
         """End the answer, and judge its remaining claims; a second call returns the same detection.
 
         Args:
-            rest: The last piece of text. To pass it here takes less time than to feed it first:
-                its claims and the waiting claims are then judged together, by several threads.
+            rest: The last piece of text. Passing the last piece here can take less time than
+                feeding it first: all remaining claims are then judged together, which several
+                threads may do.
 
         Returns:
             The detection, equal to that of the same text in one piece.
@@ -183,7 +188,8 @@ class Stream:
             InvalidTextError: If ``rest`` is not valid text.
             EmptyAnswerError: If the answer has no visible text.
             LimitExceededError: If the answer is too long.
-            DetectionError: If the stream was closed, or interrupted while it judged a claim.
+            DetectionError: If the stream was closed before it was finished, or was interrupted
+                while it judged a claim.
         """
         if self._detection is None:
             self._check_length()
@@ -204,7 +210,8 @@ class Stream:
         """Return the result so far; the stream goes on as before.
 
         Raises:
-            DetectionError: If the stream was closed, or interrupted while it judged a claim.
+            DetectionError: If the stream was closed before it was finished, or was interrupted
+                while it judged a claim.
         """
         if self._detection is not None:
             n_chars = len(self.text)
@@ -257,7 +264,7 @@ class Stream:
         return claims
 
     def _without_asides(self, segments: list[Segment], *, is_end: bool) -> list[Segment]:
-        """Return the segments that are no asides (parts that claim nothing); record the asides.
+        """Return the segments that are not asides (parts that claim nothing); record the asides.
 
         A segment that later text may still turn into an aside waits for a later call.
         """
@@ -358,11 +365,12 @@ class Stream:
         )
 
     def _is_remark(self, claim: Claim, scores: ClaimScores) -> bool:
-        """Return whether a claim is only a remark, although it has spans or is unrelated.
+        """Return whether a claim with spans, or an unrelated claim, is only a remark.
 
         A claim is a remark if a model finds that it claims nothing, or if it only says that the
-        sources lack something, and no source has the words for that thing. The result is false for
-        the similarity detector, and if a rule finds a conflict other than ``unrelated``.
+        sources lack a thing, and no source has the words for this thing. The result is false for
+        claims of other kinds, for the similarity detector, and if a rule finds a conflict other
+        than ``unrelated``.
         """
         is_doubted = bool(claim.spans) or claim.reason is Reason.UNRELATED
         if not is_doubted or {c.kind for c in scores.conflicts} - {ConflictKind.UNRELATED}:
@@ -375,7 +383,7 @@ class Stream:
     def _is_badly_read(self, segment: Segment, scores: ClaimScores) -> bool:
         """Return whether the model reads the language of a judged claim, or of its evidence, badly.
 
-        Only the best evidence counts: its own text, and its source as a whole.
+        Only the best evidence counts: its own text, and the beginning of its source.
         """
         if not self._reads_english_only or scores.reason is not None:
             return False

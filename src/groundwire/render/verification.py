@@ -65,8 +65,9 @@ _GRAVE = (ClaimStatus.CONTRADICTED, ClaimStatus.VERIFIER_ERROR)
 def report_to_terminal(report: VerificationReport, *, color: bool) -> str:
     """Return the report of ``groundwire verify``: claims, statuses, settings and verifier.
 
-    Each claim is in quotes on one line, so that no claim can imitate the report. Doubtful words are
-    marked by ANSI colours, or by ``⟦`` and ``⟧`` without ``color``.
+    Each claim is in quotes on one line, so that no claim can imitate the report. In flagged claims,
+    the words that the verifier doubts are marked: by ANSI colours, or by ``⟦`` and ``⟧`` without
+    ``color``.
     """
     from markupsafe import Markup
 
@@ -118,7 +119,7 @@ def describe_outcome(report: VerificationReport) -> str:
 
 
 def verdict_of(detail: ClaimReport, finding: CitationFinding | None) -> ClaimVerdict:
-    """Return the verdict on a claim from its status and the finding on its citations, if any."""
+    """Return the verdict on a claim, from its status and any finding about its citations."""
     verdict = _VERDICTS.get(detail.status, ClaimVerdict.NO_EVIDENCE)
     is_cited_wrong = finding is not None and finding.status in _WRONG_SOURCE
     may_be = (ClaimVerdict.SUPPORTED, ClaimVerdict.NO_EVIDENCE)
@@ -126,7 +127,7 @@ def verdict_of(detail: ClaimReport, finding: CitationFinding | None) -> ClaimVer
 
 
 def describe_statuses(report: VerificationReport) -> list[str]:
-    """Describe each status of the flagged claims with its count, and the errors; one line each."""
+    """Describe each status of the flagged claims with its count, and each error; one line each."""
     counts = Counter(each.status for each in report.details if each.flagged)
     lines = [f"{status} ({n:,}): {STATUSES[status]}" for status, n in counts.items()]
     errors = dict.fromkeys(each.error for each in report.details if each.error is not None)
@@ -143,7 +144,7 @@ def describe_settings(report: VerificationReport) -> str:
 
 
 def describe_verifier(report: VerificationReport) -> str:
-    """Describe the verifier, its calls, and the shares of claims that it passes."""
+    """Describe the verifier, its calls and tokens, and the shares of claims that it passes."""
     cost = report.cost if report.citations is None else report.cost + report.citations.cost
     took = ""
     if cost.calls:
@@ -169,7 +170,7 @@ def describe_passing(report: VerificationReport) -> str:
 
 
 def describe_citations(finding: CitationFinding) -> str:
-    """Describe the status of a claim's citations, with the ids that explain the status."""
+    """Describe the status of a claim's citations, with ids if they explain the status."""
     rests = ", ".join(map(short, finding.supported_by))
     others = ", ".join(short(each) for each in finding.supported_by if each not in finding.cites)
     match finding.status:
@@ -188,7 +189,7 @@ def describe_citations(finding: CitationFinding) -> str:
 
 
 def doubts_of(detail: ClaimReport) -> tuple[MarkedStretch, ...]:
-    """Return the stretches of a flagged claim that the verifier doubts; empty for other claims."""
+    """Return the words of a flagged claim that the verifier doubts; empty for other claims."""
     posterior = detail.posterior
     return posterior.doubts if detail.flagged and isinstance(posterior, Readout) else ()
 
@@ -206,7 +207,7 @@ def amount(value: Amount | None) -> str:
 
 
 def short(name: str) -> str:
-    """Shorten an id to one line of at most 40 characters, not counting a ``…``."""
+    """Shorten an id to one line of at most 40 characters, without counting ``…``."""
     return excerpt(one_line(name), around="", width=_ID_CHARS)
 
 

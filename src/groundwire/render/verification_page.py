@@ -1,4 +1,4 @@
-"""The HTML page of a verification of cited claims, one file that loads no others."""
+"""Makes the HTML page of a verification: one file, which loads no others."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from groundwire.verify.report import VerificationReport
 
 
 def report_to_html(report: VerificationReport, spans: Sequence[Source] = ()) -> str:
-    """Return the HTML page of a verification: one file, light and dark, readable without scripts.
+    """Return the HTML page of a verification, which can be read without scripts.
 
     ``spans`` are the evidence, which the page shows beside the claims.
     """

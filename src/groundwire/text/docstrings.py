@@ -8,7 +8,7 @@ _ENTRY = re.compile(r"^    (\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
 
 
 def described(docstring: str | None) -> tuple[str, dict[str, str]]:
-    """Split a docstring into its text and the descriptions of its parameters or attributes."""
+    """Split a docstring at ``Args`` or ``Attributes``: the text above, and the entries below."""
     text, *rest = _SECTION.split(inspect.cleandoc(docstring or ""), maxsplit=1)
     # A line break becomes a space, or two spaces before "[default: ...]".
     entries = {

@@ -5,9 +5,9 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-# Marks are two or more stars, unless letters or digits stand on both sides (2**8); backticks; and
-# pairs of single stars around words. A single star is not a mark in "3 * 4" (a product), "5* hotel"
-# (a rating) and "* a" (a bullet).
+# Marks are: two or more stars, but not two between letters or digits (2**8); backticks; and pairs
+# of single stars around words. A single star is not a mark in "3 * 4" (a product), "5* hotel" (a
+# rating) and "* a" (a bullet).
 _PAIR = re.compile(r"(?<![\w*])\*(?=[^\s*])[^*\n]*(?<=[^\s*])\*(?![\w*])")
 _MARK = re.compile(r"(?<!\w)\*{2,}|\*{2,}(?!\w)|`+")
 
@@ -28,7 +28,7 @@ def places_without_emphasis(text: str) -> NDArray[np.int32]:
 
 
 def _plain(text: str) -> list[tuple[int, int]]:
-    """Return start and end of each stretch of a text between marks of emphasis and code."""
+    """Return start and end of each part of a text that has no marks of emphasis or code."""
     if "*" not in text and "`" not in text:
         return [(0, len(text))]
     marks = {mark.span() for mark in _MARK.finditer(text)}

@@ -72,7 +72,7 @@ def compile_pattern(
     Raises:
         PatternError: If RE2 cannot compile the expression within ``max_bytes``.
     """
-    import re2  # only a configuration with a regular expression needs it
+    import re2  # imported here, because many runs compile no pattern
 
     options = re2.Options()
     options.case_sensitive = is_case_sensitive

@@ -41,7 +41,7 @@ MAX_CHARS = 2_000
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 #: Matches a word that only white space separates from the next word, unlike in a list of names.
 _FLOWING = re.compile(rf"(?<![\w'’.-])({_WORD.pattern})(?=[ \n]+\w)")
-#: The same at the start of a sentence, after the sentence before.
+#: The same for a word that begins a sentence, after the end of another sentence or a colon.
 _AT_START = re.compile(rf"[.!?:]\s({_WORD.pattern})(?=[ \n]+\w)")
 #: Lowest number of different common words of one other language at which a text counts as foreign.
 #: This limit separated sixty short texts in English and seven other languages without an error.
@@ -102,7 +102,7 @@ def is_foreign(text: str) -> bool:
     found = {word.casefold().replace("’", "'") for word in counted}
     n_english, is_short = len(found & WORDS["en"]), len(text) <= _SHORT_CHARS
     if len(found & _FOREIGN) + is_short <= 2 * n_english:
-        return False  # even all other languages together have too few of the words
+        return False  # even the words of all other languages together are too few
     most = max(len(found & known) for code, known in WORDS.items() if code != "en")
     small = (word for word in flowing if word.islower() and len(word) > _SMALL_CHARS)
     most += is_short and not all(word.replace("’", "'").isascii() for word in small)

@@ -1,6 +1,6 @@
 """Reads the layout of prose: rows, headings, tables, and the labels and titles of passages.
 
-No Markdown parser is used: prompts are seldom Markdown throughout, and offsets must be exact.
+No Markdown parser is used: sources are seldom Markdown throughout, and offsets must be exact.
 """
 
 import re
@@ -74,8 +74,8 @@ def heading_of(row: str) -> Heading | None:
 def fence_after(row: str, fence: str) -> str:
     """Return the fence, such as three backticks, of the code block that is open after a row.
 
-    ``fence`` is the fence of the block that is open before the row. Where no block is open,
-    ``fence`` or the result is empty.
+    ``fence`` is the fence of the block that is open before the row. An empty text means that no
+    block is open.
     """
     found = _FENCE.match(row)
     if found is None or not fence:
@@ -151,9 +151,10 @@ def passage_title(rest: str, following: str) -> str:
     """Find the title of a passage that begins with a label; empty if the passage has no title.
 
     ``rest`` is the text after the label on its row, ``following`` the next row. If ``rest``, or
-    ``following`` where ``rest`` is empty, begins with "Title:", the title is the text after this
-    word. Otherwise the title is ``rest``, if ``rest`` has at most 80 characters and does not end
-    with ``.``, ``!``, ``?``, ``;`` or ``,``, and ``following`` is not empty.
+    ``following`` where ``rest`` is empty, begins with "Title:" or "(Title:", the title is the text
+    after the colon, up to a ")". Otherwise the title is ``rest`` without marks such as ``*`` at the
+    ends, if ``rest`` has at most 80 characters and does not end with ``.``, ``!``, ``?``, ``;`` or
+    ``,``, and ``following`` is not empty.
     """
     if found := _TITLE.match(rest) or (None if rest else _TITLE.match(following)):
         return found["title"].strip()

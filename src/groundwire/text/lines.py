@@ -39,7 +39,7 @@ class Line:
         reading: The text that the model reads, never empty, without lone surrogates. For prose it
             is ``text[start:end]`` without marks of emphasis; for a field ``hours Tuesday:
             11:0-21:0``; for a table row ``Name: Foo; Price: $49``.
-        heading: The two innermost headings above the line (``Setup > Windows``), or the title of
+        heading: One or two innermost headings above the line (``Setup > Windows``), or the title of
             its passage or record; at most 80 characters. Empty if there is none.
         group: Number of the group of the line. Lines of different groups never share a passage. In
             a source that is a list of passages, each passage is a group.
@@ -56,8 +56,8 @@ def lines_of(text: str) -> list[Line]:
     """Cut the text of a source into lines.
 
     Args:
-        text: Plain text, Markdown with tables, a list of numbered passages; or, as a whole, JSON,
-            JSON Lines or the Python form of JSON data (``str(dict)``). Any ``str`` is accepted.
+        text: Any text: prose, Markdown with tables, a list of numbered passages, JSON, JSON Lines
+            or the Python form of JSON data (``str(dict)``). Data may also stand within prose.
 
     Returns:
         Lines in reading order, disjoint. Data that has no keys, and only empty or null values,
@@ -94,7 +94,7 @@ _ATOMS = {"None": "null", "True": "true", "False": "false"}
 
 
 def _field_lines(text: str, fields: Sequence[records.DataField], depth: int = 0) -> list[Line]:
-    """Return a line for each field, or for each sentence of a field with a long text.
+    """Return a line for each field, or several lines for a field whose value is a long text.
 
     The groups of the lines are numbered from 0 without a gap.
     """
@@ -116,7 +116,7 @@ def _field_lines(text: str, fields: Sequence[records.DataField], depth: int = 0)
 
 
 def _titles(text: str, fields: Sequence[records.DataField]) -> dict[int, str]:
-    """Map the number of each object that has a title and a long text to this title."""
+    """Map the number of each object with a title and a long text (``_is_text``) to the title."""
     texts = {field.owner for field in fields if _is_text(field)}
     found: dict[int, tuple[int, str]] = {}
     for field in fields:

@@ -95,8 +95,8 @@ def decode(data: bytes, name: str) -> str:
     """Decode bytes as UTF-8; leave out a byte order mark at the start.
 
     Raises:
-        NotUtf8Error: If the bytes are not UTF-8; ``offset`` is that of the first wrong byte, or 0
-            if the beginning shows another encoding.
+        NotUtf8Error: If the beginning shows another encoding (``offset`` is 0), or if a byte is not
+            valid UTF-8 (``offset`` is that of the first wrong byte).
         InputError: If the bytes are a file of a known kind that is not text, such as a PDF.
     """
     if what := no_text(data):
@@ -140,7 +140,7 @@ def fingerprint(line: bytes) -> str:
 
 def _unpacked(stream: BinaryIO) -> BinaryIO:
     if not isinstance(stream, io.BufferedReader):
-        stream = io.BufferedReader(cast("io.RawIOBase", stream))  # only this class has peek
+        stream = io.BufferedReader(cast("io.RawIOBase", stream))  # it has ``peek``
     if stream.peek(2)[:2] == GZIP_MAGIC:
         return cast("BinaryIO", gzip.GzipFile(fileobj=stream, mode="rb"))
     return stream

@@ -10,10 +10,10 @@ and ``dates`` read times and dates. ``names`` has patterns of digits that are pa
 ``ranges`` joins two quantities, ``scan`` finds all quantities of a text with the modules above, and
 ``index`` compares quantities.
 
-These are not quantities: "one" alone, ordinal words, weekday names, list markers and citations
-("1. " at the start of a line, "[1]"), and digits that name something: identifiers ("AB-1234",
-"S0", "passage 2", "step 3"), versions, IP addresses, phone numbers, ISBNs; the scale in
-"4.5 out of 5"; and the idioms "seven days a week" and "24 hours a day".
+Among others, these are not quantities: "one" alone, ordinal words such as "third", weekday names,
+list markers and citations ("1. " at the start of a line, "[1]"), and digits that name something:
+identifiers ("AB-1234", "S0", "passage 2", "step 3"), versions, IP addresses, phone numbers, ISBNs;
+the scale in "4.5 out of 5"; and the idioms "seven days a week" and "24 hours a day".
 
 Two quantities are equal in these cases, among others:
 

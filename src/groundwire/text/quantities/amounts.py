@@ -79,7 +79,7 @@ def _unit_of(
     if unit is not None and unit.name == "year" and (age := _AGE.match(text, end)):
         unit, end = None, age.end()  # "15 years old" equals "aged 15", which has no unit
     if unit is not None and unit.name == "lb" and magnitude >= 1e3:
-        unit = UNITS["gbp"]  # "5 million pounds" are money, not a weight
+        unit = UNITS["gbp"]  # "5 million pounds" is money, not a weight
     if currency is None:
         return unit, end
     stated = UNITS[currency.rstrip(".")]

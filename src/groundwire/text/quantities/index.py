@@ -137,7 +137,7 @@ class QuantityIndex:
         """Numbers that can be computed from two numbers or years of the evidence, ascending.
 
         The list is empty if the evidence has fewer than two different numbers and years, or more
-        than ``_FEW``. Zeros are left out.
+        than ``_FEW``. Zeros of the evidence are left out.
         """
         years = {float(date[0]) for date in self._dates if date[0] is not None}
         stated = {e.number for e in self._entries if e.kind is QuantityKind.NUMBER and e.number}
