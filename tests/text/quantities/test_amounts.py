@@ -21,6 +21,7 @@ def test_a_currency_may_stand_before_or_after(text: str) -> None:
         ("$1.2 million", 1.2e6, "usd"),
         ("£5m", 5e6, "gbp"),
         ("5 million pounds", 5e6, "gbp"),
+        ("five million pounds", 5e6, "gbp"),
         ("0.33 km", 330.0, "m"),
         ("330-metre", 330.0, "m"),
         ("5kg", 5.0, "kg"),

@@ -36,6 +36,10 @@ def test_digits_that_name_something_are_no_quantities(text: str) -> None:
     assert found(text) == []
 
 
+def test_a_number_after_a_verb_that_looks_like_a_label_is_a_quantity() -> None:
+    assert values("The report documents 1500 deaths.") == [1500.0]
+
+
 def test_list_markers_and_citations_are_no_quantities() -> None:
     assert values("1. Ten [1]\n2) 20 [2, 3]\n  3. 30") == [10.0, 20.0, 30.0]
 

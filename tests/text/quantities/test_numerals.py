@@ -43,7 +43,9 @@ def test_a_hyphen_after_a_word_or_a_number_is_no_minus() -> None:
     assert values("pre-1990, 10-12, top-5") == [1990.0, 10.0, 12.0, 5.0]
 
 
-@pytest.mark.parametrize("text", ["one of them", "No one came", "one day", "first and second"])
+@pytest.mark.parametrize(
+    "text", ["one of them", "No one came", "one day", "first and second", "the twenty-fifth"]
+)
 def test_one_alone_and_ordinal_words_are_no_quantities(text: str) -> None:
     assert found(text) == []
 

@@ -41,7 +41,8 @@ def read_amount(
     is_money, magnitude, number_end = currency is not None, 1.0, end
     if not is_spoken:
         magnitude, number_end = _magnitude_at(text, end, is_money=is_money)
-    unit, amount_end = _unit_of(text, number_end, magnitude, currency)
+    is_large = magnitude >= 1e3 or (is_spoken and number >= 1e6)
+    unit, amount_end = _unit_of(text, number_end, currency, is_large=is_large)
     # Rounding makes 8.3 million 8,300,000, and not 8,300,000.000000001.
     total = number if magnitude == 1 else float(f"{number * magnitude:.12g}")
     quantity = Quantity(start, amount_end, QuantityKind.NUMBER, total, None, total)
@@ -69,7 +70,7 @@ def _magnitude_at(text: str, position: int, *, is_money: bool) -> tuple[float, i
 
 
 def _unit_of(
-    text: str, position: int, magnitude: float, currency: str | None
+    text: str, position: int, currency: str | None, *, is_large: bool
 ) -> tuple[Unit | None, int]:
     """Return the unit of a number that ends at ``position``, and where the amount ends.
 
@@ -78,7 +79,7 @@ def _unit_of(
     unit, end = unit_at(text, position)
     if unit is not None and unit.name == "year" and (age := _AGE.match(text, end)):
         unit, end = None, age.end()  # "15 years old" equals "aged 15", which has no unit
-    if unit is not None and unit.name == "lb" and magnitude >= 1e3:
+    if unit is not None and unit.name == "lb" and is_large:
         unit = UNITS["gbp"]  # "5 million pounds" is money, not a weight
     if currency is None:
         return unit, end

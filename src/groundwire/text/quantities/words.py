@@ -28,6 +28,9 @@ NUMBER = (
 
 _LETTERS = re.compile("[A-Za-z]+")
 _PART = re.compile(r"[ -]((?ai:halves|half|thirds?|quarters?|fifths?|tenths?))(?!\w)")
+_ORDINAL = re.compile(
+    r"(?<=ty)-(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)(?!\w)", re.IGNORECASE
+)
 _STAR = re.compile(r"[ -]stars?(?!\w)", re.IGNORECASE)
 
 
@@ -85,6 +88,8 @@ def _read_count(text: str, start: int, words: list[re.Match[str]]) -> QuantityRe
     part = _PART.match(text, end) if number in (1.0, 2.0, 3.0, 4.0) else None
     if part is not None and (number > 1.0) == part[1].lower().endswith("s"):
         return read_amount(text, start, part.end(), number / _PARTS[part[1].lower()])
+    if ordinal := _ORDINAL.match(text, end):
+        return QuantityReading(ordinal.end())
     if hour := read_hour_in_words(text, start, end, number):
         return hour
     if number == 1.0 and _is_pronoun(text, end):
