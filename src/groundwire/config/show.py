@@ -1,4 +1,7 @@
-"""Writes a configuration as YAML or JSON data under Groundwire's names; secrets are ``***``."""
+"""Writes a configuration as YAML text or JSON data; secrets are shown as ``***``.
+
+Settings have Groundwire's names, even if they were read under those of another system.
+"""
 
 import json
 from collections.abc import Iterator

@@ -77,7 +77,7 @@ class Score(StrEnum):
     SIMILARITY = "similarity"  # cosine to the nearest source or line: flagged below the threshold
 
 
-#: Reasons for missing parts that the counts of characters do not show.
+#: Reasons why a check is incomplete even if all characters that :class:`Coverage` counts were read.
 _WITHOUT_CHARACTERS = frozenset({Reason.UNREAD_EVIDENCE, Reason.UNREAD_ANSWER, Reason.CUT_OFF})
 
 #: Names of the operating points. Each names a threshold; a detector may lack some of them.

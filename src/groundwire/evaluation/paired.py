@@ -9,7 +9,8 @@ from groundwire.evaluation.scores import of_answers, of_spans
 
 #: A function that computes scores of answers: name → score with its resamples.
 _Scores = Callable[[Columns, Bootstrap], dict[str, Replicates]]
-#: For each answer, its comparison with the label in the earlier run, and in the present run.
+#: For each answer, two comparisons with its label: of the earlier run's result, and of the present
+#: run's.
 Pairs = Sequence[tuple[ComparedAnswer, ComparedAnswer]]
 
 

@@ -205,7 +205,8 @@ def _labelled(path: Sequence[str], value: str) -> str:
     return f"{' '.join(path)}: {value}" if path else value
 
 
-# Lines of prose, which may contain headings, tables, numbered passages and data.
+# The code below cuts prose into lines. Prose may contain headings, tables, numbered passages and
+# data.
 
 
 class _Walk:

@@ -325,7 +325,10 @@ _Key = tuple[str, tuple[str, ...]]
 
 
 def _key(question: ClaimQuestion) -> _Key:
-    """Return the claim and its distinct texts of evidence; equal questions have equal keys."""
+    """Return what a judgement depends on: the claim, and the distinct texts of its evidence, sorted.
+
+    Redacted texts, and texts without a letter or digit, are left out.
+    """
     texts = (each.text for each in question.evidence if not each.is_redacted)
     return question.claim, tuple(sorted({text for text in texts if ALNUM.search(text)}))
 

@@ -94,7 +94,10 @@ class TranscriptRequest(ApiModel, extra="allow"):
 
 
 def shape_of(data: object) -> str:
-    """Return the tag of a body's model; a body of unknown form counts as an answer with sources."""
+    """Return which of :data:`SHAPES` the body of a request has.
+
+    A body of unknown form counts as an answer with sources, the first shape.
+    """
     if isinstance(data, dict) and "answer" not in data:
         if "request" in data or "response" in data:
             return SHAPES[1]

@@ -1,4 +1,4 @@
-"""Sends a request to an upstream, and if this upstream fails, to the next."""
+"""Sends a request to an upstream; if it fails, the next one is asked, except after a timeout."""
 
 import asyncio
 import logging

@@ -43,13 +43,13 @@ _IN_THIS_CHAT = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageParts:
-    """The parts of a message's text.
+    """The question and the evidence in a message.
 
     Attributes:
-        asks: The question, or empty. It is the first of these that exists: the parts that are
-            questions by their type; the whole text, if no evidence was found in it; the questions
-            in the text; the instructions in the text. But if the text ends with a JSON object that
-            was divided, the fields of the object that ask are the question.
+        asks: The question, or empty. If the text ends with a JSON object that was divided, these
+            are the object's fields with a question. Otherwise, it is the first of these that
+            exists: the message's content parts of type ``query``; the whole text, if no evidence
+            was found in it; the questions in the text; the instructions in the text.
         evidence: The pieces of evidence.
         loose: Sentences around a user's question that are evidence if the request has no other
             evidence.

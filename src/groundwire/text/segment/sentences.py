@@ -41,9 +41,10 @@ def decide_at_terminator(view: View, start: int, position: int) -> BoundaryDecis
 
 
 def _weak_stop(view: View, start: int, position: int, run_end: int) -> int | None:
-    """Return where a sentence ends that has Latin end marks in ``[position, run_end)``.
+    """Return the end of a sentence whose end marks, such as ".", are in ``[position, run_end)``.
 
-    The result is ``None`` if the sentence goes on after the marks.
+    The result is ``None`` if the sentence does not end at these marks, or if the line break after
+    them decides.
     """
     closed = view.run(_CLOSERS, run_end)
     stop = _tail_end(view, closed)
