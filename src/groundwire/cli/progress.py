@@ -29,7 +29,9 @@ Report = Callable[[int], None]
 def progress(
     count: Callable[[], int | None], *, is_interactive: bool, hint: str = ""
 ) -> Iterator[Report]:
-    """Show how many rows are done during a ``with`` block; after Ctrl-C, print the final number.
+    """Show how many rows this run has done, during a ``with`` block.
+
+    After Ctrl-C, the number of all rows that are done is printed, with those of earlier runs.
 
     Args:
         count: Returns the number of rows in the input; ``None`` if it is unknown. It is called

@@ -238,18 +238,19 @@ class Verify:
     Attributes:
         verifier: The verifier. local: a model on this machine; openai: an endpoint compatible with
             OpenAI's that gives logprobs; service: a verification service.
-        model: The model to ask at the endpoint.
+        model: The model that the endpoint or the service is asked for.
         base_url: The URL of the endpoint of the verifier openai.
         service_url: The URL of the verifier service.
-        plain_http_host: A host to which the endpoint or the service may be asked over plain HTTP,
-            such as one of the same cluster. Claims, evidence and key then travel unencrypted.
+        plain_http_host: A host, such as one of the same cluster, that may be called over plain HTTP
+            as endpoint or service. Claims, evidence and key then travel unencrypted.
         api_key: The key for the endpoint or the service.
-        target: The probability that a claim must reach with its evidence, and must not reach
-            without it.
+        target: The probability that a claim must reach with its evidence; rule says how it is
+            used.
         max_claims: How many claims are verified; an answer with more is flagged.
         require_citations: Whether a claim without citation fails.
-        context_mode: The evidence of a claim. cited: the spans that it cites; all: all spans; auto:
-            the spans that it cites, or all if it cites nothing.
+        context_mode: The evidence that a claim is read with. cited: the spans (texts of evidence)
+            that it cites; all: all spans; auto: the spans that it cites, or all if it cites
+            nothing.
         timeout_s: How long one call to the verifier may take.
         claim_split: Whether claims are sentences or lines.
         citation_regex: A pattern of citations; null: forms such as [S0], [1], [S0, S1] and [S1-S3].
@@ -263,7 +264,8 @@ class Verify:
         rule: The rule by which a claim passes. signed: it must reach the target with its evidence,
             and not without; kl: the evidence must move the claim's probability by at least the
             required information, up or down.
-        min_log_odds_gain: The rise of a claim's log odds that the evidence must cause, in nats.
+        min_log_odds_gain: By the rule signed, the rise of a claim's log odds that the evidence must
+            cause, in nats.
         use_cache: Whether replies are cached at temperature 0.
         group_claims: Whether claims with the same evidence share a call.
         max_group_size: How many claims may share a call.

@@ -325,7 +325,7 @@ _Key = tuple[str, tuple[str, ...]]
 
 
 def _key(question: ClaimQuestion) -> _Key:
-    """Return what a judgement depends on: the claim, and the distinct texts of its evidence, sorted.
+    """Return what a judgement depends on: the claim, and its distinct texts of evidence, sorted.
 
     Redacted texts, and texts without a letter or digit, are left out.
     """

@@ -252,9 +252,9 @@ class _Walk:
             self._drafts.append(len(self._parts))
 
     def _informs(self, block: Block) -> bool:
-        """Return whether a block without a known role informs, which makes it evidence.
+        """Return whether a block without a known role is evidence, judging by its content.
 
-        Code does not inform, nor does a block in a section of instructions.
+        Code is not evidence, and neither is a block in a section of instructions.
         """
         if block.is_code or self._role is PartRole.INSTRUCT:
             return False
