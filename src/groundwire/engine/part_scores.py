@@ -81,10 +81,10 @@ class PartScores:
         )
 
     def mixed_with(self, scores: RawScores | None, weights: CrossWeights) -> "PartScores":
-        """Add a cross-encoder's weighted logits of the same part to those of each word piece.
+        """Add a cross-encoder's logits of the same part, weighted; ``None`` changes nothing.
 
-        The logits of the part as a whole are replaced by those of the cross-encoder. If ``scores``
-        is ``None``, nothing changes.
+        Added to the logits of each word piece are the cross-encoder's logits of this piece and of
+        the part as a whole. The logits of the part as a whole become those of the cross-encoder.
         """
         if scores is None:
             return self

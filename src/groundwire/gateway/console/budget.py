@@ -97,9 +97,10 @@ async def _page(
 
 
 async def budget_states(visit: Visit) -> list[tuple[str, str, str]]:
-    """Return the overview's lines about budgets that labels dispute or contradict, and warnings.
+    """Return the overview's lines about budgets.
 
-    Each line has a name, a state and a text. Computing the lines can take seconds, so a task
+    There is a line for each budget that the labels contradict, or on which reviewers have to agree
+    first, and for each warning. Each line has a name, a state and a text. Computing the lines can take seconds, so a task
     computes them, and the page shows earlier lines meanwhile. If no lines were computed yet, or
     the task has failed, the result is one line that says so. Otherwise, if more than
     ``_MAX_TENANTS`` tenants have a budget, the last line gives the number of the rest.

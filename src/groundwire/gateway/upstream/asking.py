@@ -62,7 +62,7 @@ class UpstreamRequest:
 
 
 def _as_utf8(value: str) -> str:
-    """Return a header's value, which was decoded as Latin-1, decoded as UTF-8 if possible.
+    """Decode a header's value as UTF-8 if possible; until now, it was decoded as Latin-1.
 
     The HTTP client encodes headers as UTF-8. So a value that is valid UTF-8 is sent to the upstream
     with the bytes that the caller sent.
