@@ -657,7 +657,7 @@ def test_a_slow_check_is_given_up(on_error: str, tmp_path: Path) -> None:
     def gate_is_open() -> bool:
         return bool(opened)
 
-    yaml = f"check: {{action: block, on_error: {on_error}}}\ngateway: {{check_timeout_s: 0.05}}"
+    yaml = f"check: {{action: block, on_error: {on_error}}}\ngateway: {{check_timeout_s: 0.5}}"
     try:
         with gateway(tmp_path, yaml, detector=Detector(SlowJudge(doubtful={}))) as own:
             own.upstream.script(Script.sse(stream_events(GOOD)))

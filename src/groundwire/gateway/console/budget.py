@@ -100,10 +100,12 @@ async def budget_states(visit: Visit) -> list[tuple[str, str, str]]:
     """Return the overview's lines about budgets.
 
     There is a line for each budget that the labels contradict, or on which reviewers have to agree
-    first, and for each warning. Each line has a name, a state and a text. Computing the lines can take seconds, so a task
-    computes them, and the page shows earlier lines meanwhile. If no lines were computed yet, or
-    the task has failed, the result is one line that says so. Otherwise, if more than
-    ``_MAX_TENANTS`` tenants have a budget, the last line gives the number of the rest.
+    first, and for each warning. Each line has a name, a state and a text.
+
+    Computing the lines can take seconds, so a task computes them, and the page shows earlier lines
+    meanwhile. If no lines were computed yet, or the task has failed, the result is one line that
+    says so. Otherwise, if more than ``_MAX_TENANTS`` tenants have a budget, the last line gives the
+    number of the rest.
     """
     kept = visit.own.budgets
     is_old = time.monotonic() - kept.computed_at > _KEPT_S

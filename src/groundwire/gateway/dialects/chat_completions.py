@@ -1,4 +1,4 @@
-"""Reads and writes the requests and responses of OpenAI's chat completions."""
+"""Reads the requests and responses of OpenAI's chat completions, and writes changed responses."""
 
 from collections.abc import Callable, Mapping, Sequence
 from time import time
@@ -13,7 +13,7 @@ from groundwire.pipeline.conversation.response import Answer, read_response
 
 
 class ChatCompletions:
-    """Reads and writes requests and responses of ``POST /v1/chat/completions``."""
+    """Reads the requests and responses of ``POST /v1/chat/completions``, and writes changed responses."""
 
     path = "chat/completions"
     #: The beginning of ``id``, and the value of ``object``, in chunks that the gateway makes before

@@ -30,7 +30,7 @@ class HeldTexts(HeldStream):
 
 
 class Completions(ChatCompletions):
-    """Reads and writes requests and responses of ``POST /v1/completions``."""
+    """Reads the requests and responses of ``POST /v1/completions``, and writes changed responses."""
 
     path = "completions"
     _prefix, _object, _buffer = "cmpl", _OBJECT, HeldTexts

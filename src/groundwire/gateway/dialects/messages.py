@@ -1,4 +1,4 @@
-"""Reads and writes the requests and responses of Anthropic's Messages API."""
+"""Reads the requests and responses of Anthropic's Messages API, and writes changed responses."""
 
 import json
 import re
@@ -63,7 +63,7 @@ _DELTAS = ("text_delta", "input_json_delta", "thinking_delta", "signature_delta"
 
 
 class Messages:
-    """Reads and writes requests and responses of ``POST /v1/messages``."""
+    """Reads the requests and responses of ``POST /v1/messages``, and writes changed responses."""
 
     path = "messages"
 

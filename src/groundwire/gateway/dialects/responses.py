@@ -1,4 +1,4 @@
-"""Reads and writes the requests and responses of OpenAI's Responses API."""
+"""Reads the requests and responses of OpenAI's Responses API, and writes changed responses."""
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ from groundwire.pipeline.conversation.streamed_calls import CallPart
 
 
 class Responses:
-    """Reads and writes requests and responses of ``POST /v1/responses``."""
+    """Reads the requests and responses of ``POST /v1/responses``, and writes changed responses."""
 
     path = "responses"
 
