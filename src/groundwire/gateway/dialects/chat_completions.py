@@ -13,7 +13,7 @@ from groundwire.pipeline.conversation.response import Answer, read_response
 
 
 class ChatCompletions:
-    """Reads the requests and responses of ``POST /v1/chat/completions``, and writes changed responses."""
+    """Reads requests and responses of ``POST /v1/chat/completions``; writes changed responses."""
 
     path = "chat/completions"
     #: The beginning of ``id``, and the value of ``object``, in chunks that the gateway makes before

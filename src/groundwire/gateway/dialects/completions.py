@@ -1,4 +1,4 @@
-"""Reads and writes OpenAI's legacy completions, in which a choice has a text and no message."""
+"""Reads OpenAI's legacy completions, and writes changed ones; a choice has a text, no message."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -30,7 +30,7 @@ class HeldTexts(HeldStream):
 
 
 class Completions(ChatCompletions):
-    """Reads the requests and responses of ``POST /v1/completions``, and writes changed responses."""
+    """Reads requests and responses of ``POST /v1/completions``, and writes changed responses."""
 
     path = "completions"
     _prefix, _object, _buffer = "cmpl", _OBJECT, HeldTexts

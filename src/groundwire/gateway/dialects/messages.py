@@ -63,7 +63,7 @@ _DELTAS = ("text_delta", "input_json_delta", "thinking_delta", "signature_delta"
 
 
 class Messages:
-    """Reads the requests and responses of ``POST /v1/messages``, and writes changed responses."""
+    """Reads requests and responses of ``POST /v1/messages``, and writes changed responses."""
 
     path = "messages"
 

@@ -31,7 +31,7 @@ from groundwire.pipeline.conversation.streamed_calls import CallPart
 
 
 class Responses:
-    """Reads the requests and responses of ``POST /v1/responses``, and writes changed responses."""
+    """Reads requests and responses of ``POST /v1/responses``, and writes changed responses."""
 
     path = "responses"
 
