@@ -234,6 +234,25 @@ def test_the_input_of_a_final_tool_is_checked_in_a_streamed_message(
     assert "500" in stream.groundwire.reason
 
 
+def test_an_odd_stream_of_a_message_is_checked_or_says_that_it_was_not(
+    server: ScriptedUpstream, pipeline: Pipeline
+) -> None:
+    api = Messages()
+    begun, ping, block, *pieces, end, delta, stop = api.data([WRONG])
+    for first in ([], [{**block, "content_block": {"text": ""}}], [{**block, "index": 7}]):
+        data = [begun, ping, *first, *pieces, end, delta, stop]
+        server.otherwise(Script.sse([named(each) for each in data]))
+        stream = ask(server, api, stream=True, pipeline=pipeline)
+        assert list(stream)
+        assert stream.groundwire.passed is False
+    odd = [{**block, "content_block": "text"}]
+    server.otherwise(Script.sse([named(each) for each in (begun, ping, *odd, *pieces, end)]))
+    stream = ask(server, api, stream=True, pipeline=pipeline)
+    assert list(stream)
+    assert stream.groundwire.passed is not True
+    assert stream.groundwire.is_due
+
+
 def test_a_stream_whose_response_fails_is_not_checked(
     server: ScriptedUpstream, pipeline: Pipeline
 ) -> None:

@@ -171,6 +171,7 @@ def test_tenants_are_strict_in_a_file() -> None:
     ("text", "problem"),
     [
         ("a: [", "c.yaml:1: this is no YAML"),
+        ("%YAML 1.1\n---\ncheck: {enabled: yes}", "c.yaml:3: only YAML 1.1 takes this word"),
         ("a: b: c", "c.yaml:1: this is no YAML"),
         ("a: \x00", "c.yaml: this is no YAML"),
         ("- a", "c.yaml:1: a configuration is a mapping"),

@@ -51,14 +51,25 @@ def test_options_go_into_the_command_and_keys_never(
     assert "sk-secret" not in json.dumps(found)
 
 
-def test_a_key_of_the_configuration_is_not_sent_elsewhere(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("yaml", "options", "keeps"),
+    [
+        ("base_url: 'https://a.example/v1'", ("--base-url", "https://b.example/v1"), False),
+        ("base_url: 'https://a.example/v1'", ("--base-url", "https://a.example/v1/"), True),
+        ("verifier: service, service_url: 'https://a.example'", (), False),
+        ("verifier: openai", (), True),
+    ],
+)
+def test_a_key_of_the_configuration_is_not_sent_elsewhere(
+    tmp_path: Path, yaml: str, options: tuple[str, ...], keeps: bool
+) -> None:
     config = tmp_path / "groundwire.yaml"
-    config.write_text("verify: {base_url: 'https://example.com/v1', api_key: sk-file}")
+    config.write_text(f"verify: {{api_key: sk-file, {yaml}}}")
     command = ("mcp", "--print-config", "cursor", "--config", config, "--verifier", "openai")
-    result = invoke(*command, "--base-url", "https://llm.example/v1")
-    assert "groundwire.yaml:1 is for another server: not used." in result.stderr
+    result = invoke(*command, *options)
     own = json.loads(result.stdout)["mcpServers"]["groundwire"]
-    assert own["env"] == {"OPENAI_API_KEY": "${env:OPENAI_API_KEY}"}
+    assert ("groundwire.yaml:1 is for another server: not used." in result.stderr) is not keeps
+    assert ("env" in own) is not keeps
 
 
 def test_settings_of_the_similarity_detector_reach_the_server(

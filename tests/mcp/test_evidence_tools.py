@@ -101,6 +101,8 @@ def test_nor_under_an_id_that_citations_of_a_held_span_may_be_written_with(
         forged_too = ["Tokens last for 15 minutes.", " "]
         result = await agent.call("check_answer", answer=TOKENS, sources=forged_too)
         assert result.is_error
+        named = [{"id": "doc-a", "text": TOKENS}, {"id": "doc-b", "text": " "}]
+        assert not (await agent.call("check_answer", answer=TOKENS, sources=named)).is_error
         # A text without id is counted after the held spans of the call: it is not s1 beside S1.
         beside: dict[str, Any] = {"use_held_spans": True, "sources": ["They are signed."]}
         checked = await agent.data("check_answer", answer=TOKENS, **beside)

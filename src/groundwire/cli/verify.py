@@ -159,21 +159,27 @@ def verify(
 def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any]) -> "Config":
     """Return the configuration: options override the environment, which overrides a file.
 
-    If an option names another server than the configuration, an API key of the file is not used,
-    and a warning is printed.
+    If the options make another server than the file's get the requests, an API key of the file is
+    not used, and a warning is printed.
     """
     config = read_config(ctx, file, environ=environ_with(given))
     changed = with_values(config, given)
-    is_elsewhere = any(
-        given.get(path) not in (None, config.value(path))
-        for path in ("verify.base_url", "verify.service_url")
-    )
+    used, unused = "verify.base_url", "verify.service_url"
+    if changed.verify.verifier == "service":
+        used, unused = unused, used
+    own, wanted = config.value(used), changed.value(used)
+    # Without a URL, the verifier's usual server is asked: not the one whose URL the file has.
+    is_elsewhere = is_of_file(config, unused) if wanted is None else not _is_same(own, wanted)
     if is_elsewhere and is_of_file(config, "verify.api_key"):
         # The key was given for another server, and must not be sent to this one.
         where = config.origins["verify.api_key"]
         click.echo(f"warning: the key at {where} is for another server: not used.", err=True)
         return replace(changed, verify=replace(changed.verify, api_key=None))
     return changed
+
+
+def _is_same(own: str | None, wanted: str) -> bool:
+    return (own or "").rstrip("/") == wanted.rstrip("/")
 
 
 def status_of(report: "VerificationReport") -> ExitStatus:

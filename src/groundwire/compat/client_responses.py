@@ -71,9 +71,8 @@ def _of_response(response: Data) -> Data:
 def _of_response_events(events: Sequence[Data]) -> Data:
     """Return the whole response that ends a stream as a chat completion."""
     for event in reversed(events):
-        match event:
-            case {"type": "response.completed" | "response.incomplete", "response": response}:
-                return _of_response(response)
+        if event.get("type") in _LAST:
+            return _of_response(event.get("response") or {})
     raise InvalidConversationError("the stream", "it ended before its response was complete", "")
 
 
@@ -81,33 +80,38 @@ def _of_message(message: Data) -> Data:
     """Return a message of the Messages API as a chat completion."""
     blocks = message.get("content") or []
     said = {
-        "content": [each for each in blocks if each["type"] == "text"],
+        "content": [each for each in blocks if each.get("type") == "text"],
         "tool_calls": [
-            _call(each["name"], each["input"]) for each in blocks if each["type"] == "tool_use"
+            _call(each.get("name") or "", each.get("input"))
+            for each in blocks
+            if each.get("type") == "tool_use"
         ],
     }
     return {"choices": [{"message": said, "finish_reason": message.get("stop_reason")}]}
 
 
 def _of_message_events(events: Sequence[Data]) -> Data:
-    """Return the events of a streamed message as a chat completion."""
+    """Return the events of a streamed message as a chat completion.
+
+    A piece of a block that was not begun is text.
+    """
     blocks: list[tuple[Data, list[str]]] = []
-    pieces: dict[object, list[str]] = {}  # number of a block → pieces of its text or input
+    latest: dict[object, list[str]] = {}  # number of a block → pieces of its text or input
     reason = None
     for event in events:
-        match event:
-            case {"type": "content_block_start", "content_block": block}:
-                pieces[event.get("index")] = []
-                blocks.append((block, pieces[event.get("index")]))
-            case {"type": "content_block_delta", "delta": {"text": str(said)}}:
-                pieces.setdefault(event.get("index"), []).append(said)
-            case {"type": "content_block_delta", "delta": {"partial_json": str(said)}}:
-                pieces.setdefault(event.get("index"), []).append(said)
-            case {"type": "message_delta", "delta": {"stop_reason": reason}}:
+        kind, index = event.get("type"), event.get("index")
+        if kind == "content_block_start" or (kind == "content_block_delta" and index not in latest):
+            latest[index] = []
+            blocks.append((event.get("content_block") or {}, latest[index]))
+        match event.get("delta"):
+            case {"text": str(said)} | {"partial_json": str(said)}:
+                latest[index].append(said)
+            case {"stop_reason": str(reason)}:
                 pass
     whole = [
         {
             **block,
+            "type": block.get("type") or "text",
             "text": f"{block.get('text') or ''}{''.join(said)}",
             "input": "".join(said) or block.get("input"),
         }
@@ -116,6 +120,20 @@ def _of_message_events(events: Sequence[Data]) -> Data:
     return _of_message({"content": whole, "stop_reason": reason})
 
 
+def data_of(model: Any) -> Any:  # noqa: ANN401 - a model of Pydantic
+    """Return a response or an event as JSON data, without log probabilities."""
+    return model.model_dump(mode="json", warnings=False, exclude=_PROBABILITIES)
+
+
+def is_repeated(event: object) -> bool:
+    """Return whether the last event of a stream repeats an event, as in the Responses API."""
+    kind = str(getattr(event, "type", ""))
+    return kind.startswith("response.") and kind not in _LAST
+
+
+_PROBABILITIES = {"choices": {"__all__": {"logprobs"}}}
+#: Types of the events that end a stream of the Responses API with the whole response.
+_LAST = ("response.completed", "response.incomplete")
 #: Path of an API → how its answers are read.
 APIS: Mapping[str, ClientApi] = {
     "/chat/completions": ClientApi(lambda completion: completion, _of_chunks),

@@ -6,7 +6,7 @@ from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any, TypeVar
 
-from groundwire.compat.client_responses import APIS, Data
+from groundwire.compat.client_responses import APIS, Data, data_of, is_repeated
 from groundwire.compat.verdict import Checks, HostVerdict
 from groundwire.errors import GroundwireError, InputError
 from groundwire.pipeline import Pipeline
@@ -69,7 +69,7 @@ def wrap(
     ) -> HostVerdict:
         try:
             verdict = checks.completion(body, read(said))
-        except InputError as error:
+        except (InputError, AttributeError, KeyError, TypeError) as error:  # an odd response
             verdict = checks.unread("", error)
         on_verdict(verdict)
         if block and verdict.withholds(block_unchecked=block_unchecked):
@@ -120,7 +120,7 @@ def _checked(
     elif hasattr(response, "__next__"):
         response._iterator = _watch(response, response._iterator, ended)
     elif hasattr(response, "model_dump"):
-        verdict = judge(body, api.of_response, _data(response), response)
+        verdict = judge(body, api.of_response, data_of(response), response)
         object.__setattr__(response, "groundwire", verdict)  # the Pydantic model has no such field
     elif block:
         raise TypeError(
@@ -131,20 +131,16 @@ def _checked(
 
 
 def _watch(stream: Any, events: Iterator[Any], judge: Judge) -> Iterator[Any]:  # noqa: ANN401
-    said = []
+    said: list[Data] = []
     for event in events:
-        said.append(_data(event))
+        said += [] if is_repeated(event) else [data_of(event)]
         yield event
     stream.groundwire = judge(said)
 
 
 async def _awatch(stream: Any, events: AsyncIterator[Any], judge: Judge) -> AsyncIterator[Any]:  # noqa: ANN401
-    said = []
+    said: list[Data] = []
     async for event in events:
-        said.append(_data(event))
+        said += [] if is_repeated(event) else [data_of(event)]
         yield event
     stream.groundwire = await asyncio.to_thread(judge, said)
-
-
-def _data(model: Any) -> Any:  # noqa: ANN401 - a model of Pydantic
-    return model.model_dump(mode="json", warnings=False)

@@ -140,7 +140,7 @@ class _Reader:
             return text
         plain = text.replace("_", "").lower()
         if tag == "tag:yaml.org,2002:bool" and plain not in ("true", "false"):
-            raise ConfigError([f"{place}: only YAML 1.1 reads {text!r} so. Write true or false."])
+            raise ConfigError([f"{place}: only YAML 1.1 takes this word. Write true or false."])
         try:
             if tag == "tag:yaml.org,2002:null":
                 return None

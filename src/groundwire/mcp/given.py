@@ -83,8 +83,8 @@ def given(
     found = Given(held=tuple(chosen.values()), passed=texts)
     # Texts without an id are numbered by position, even if read_spans refuses one of them. These
     # ids must not clash either.
-    positions = range(len(chosen) + 1, len(found.all or ()) + 1)
-    ids = ids_of(found.all) or [f"s{position}" for position in positions]
+    positions = enumerate(texts or (), len(chosen) + 1)
+    ids = ids_of(found.all) or [f"s{position}" for position, each in positions if not _ids([each])]
     _refuse_clashes(set(ids) - chosen.keys(), known)
     return found
 

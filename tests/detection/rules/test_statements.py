@@ -20,6 +20,10 @@ NEGATION = ConflictKind.NEGATION
         ("The pool is heated in winter.", "The pool isn't heated in winter.", "heated in winter"),
         ("The warranty covers accidental damage.",
          "The warranty does not cover accidental damage.", "covers accidental damage"),
+        ("Parking costs extra at the hotel.", "Parking does not cost extra at the hotel.",
+         "costs extra at the hotel"),
+        ("Morning classes start before noon.", "Morning classes do not start before noon.",
+         "start before noon"),
     ],
 )  # fmt: skip
 def test_a_not_on_one_side_alone_is_wrong(claim: str, source: str, words: str) -> None:

@@ -22,6 +22,7 @@ def test_a_currency_may_stand_before_or_after(text: str) -> None:
         ("£5m", 5e6, "gbp"),
         ("5 million pounds", 5e6, "gbp"),
         ("five million pounds", 5e6, "gbp"),
+        ("thirty-second", 30.0, "s"),
         ("0.33 km", 330.0, "m"),
         ("330-metre", 330.0, "m"),
         ("5kg", 5.0, "kg"),

@@ -38,6 +38,7 @@ def test_digits_that_name_something_are_no_quantities(text: str) -> None:
 
 def test_a_number_after_a_verb_that_looks_like_a_label_is_a_quantity() -> None:
     assert values("The report documents 1500 deaths.") == [1500.0]
+    assert values("The report documents 1,500 deaths.") == [1500.0]
 
 
 def test_list_markers_and_citations_are_no_quantities() -> None:

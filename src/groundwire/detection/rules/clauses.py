@@ -53,6 +53,7 @@ _VERBAL = words("""
     is are was were be been being do does did has have had can could will would may might must
     should allowed permitted included available needed required
 """)
+_DETERMINERS = words("a an the this that these those my your his her its our their")
 _FALSE_THAT = re.compile(r"\b(?:false|untrue|wrong) that\b", re.IGNORECASE)
 _BASES = dict(PASTS)
 _ENDING = re.compile(r"(?:(?<=ss)|(?<=x)|(?<=[cs]h))es$|(?<![ius])s$")
@@ -107,14 +108,15 @@ class Clause:
         """Whether the clause is a statement.
 
         Without a common verb such as "is" or "have", a clause is no statement if it has one or two
-        words ("Aaron Hernandez"), or begins with a negation ("no towels") or a word such as
-        "using".
+        words ("Aaron Hernandez"), or begins with a negation ("no towels") or like "Using a spoon".
         """
         if self.lowers & _VERBAL:
             return True
-        first = self.all_words[0]
-        is_fragment = first in self.negations or first.lower.endswith("ing")
-        return len(self.all_words) >= _STATEMENT and not is_fragment
+        if len(self.all_words) < _STATEMENT:
+            return False
+        first, second = (word.lower for word in self.all_words[:2])
+        is_participle = first.endswith("ing") and first != "during" and second in _DETERMINERS
+        return self.all_words[0] not in self.negations and not is_participle
 
     @property
     def is_elliptical(self) -> bool:

@@ -56,6 +56,7 @@ _ROUNDED = 0.005
 _PER = re.compile(r"\s+(?:\w+\s+)?(?:per|in|for every|out of)\s+")
 _BASES = (100, 1_000, 10_000, 100_000, 1_000_000)
 _DAY = 24 * 60
+_MINUTES = ("m", "min")
 _FIRST_YEAR, _LAST_YEAR = 1000, 2199
 
 
@@ -157,9 +158,9 @@ def _kind(quantity: Quantity, match: Match) -> ConflictKind:
 def _has_other_unit(quantity: Quantity, lines: Lines) -> bool:
     """Return whether a line has the same number with another unit.
 
-    The "m" of a line may mean minutes, as in "failed 14m ago", or months.
+    "m" may mean minutes, as in "failed 14m ago".
     """
-    same = (quantity.name, "m") if quantity.name in ("min", "month") else (quantity.name,)
+    same = _MINUTES if quantity.name in _MINUTES else (quantity.name,)
     return any(
         other.number == quantity.number and other.unit is not None and other.name not in same
         for other in _stated_by(lines)

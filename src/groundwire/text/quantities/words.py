@@ -29,7 +29,7 @@ NUMBER = (
 _LETTERS = re.compile("[A-Za-z]+")
 _PART = re.compile(r"[ -]((?ai:halves|half|thirds?|quarters?|fifths?|tenths?))(?!\w)")
 _ORDINAL = re.compile(
-    r"(?<=ty)-(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)(?!\w)", re.IGNORECASE
+    r"(?<=ty)-(?:first|third|fourth|fifth|sixth|seventh|eighth|ninth)(?!\w)", re.IGNORECASE
 )
 _STAR = re.compile(r"[ -]stars?(?!\w)", re.IGNORECASE)
 
