@@ -3,12 +3,11 @@
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Self
 
 from groundwire.control.audit.event import moment_text
-from groundwire.control.audit.record import AuditRecord
 from groundwire.control.store import moments
 from groundwire.detection.rows import refuse_constant
 
@@ -70,11 +69,6 @@ class FoundRecord:
             "has_detail": self.has_detail,
             "is_readable": self.is_readable,
         }
-
-
-def line_of(row: Mapping[Any, Any]) -> bytes:
-    """Return a row as one line of a log file, without a line break."""
-    return AuditRecord(**{each.name: row[each.name] for each in fields(AuditRecord)}).to_line()
 
 
 def _object(text: object) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """The stored ends of chains: a signed row of the table ``audit_writers`` for each chain."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from groundwire.control.audit.chain import head_mac
 from groundwire.control.audit.record import Head
@@ -29,13 +28,6 @@ class HeadRow(Head):
         """Make the row for the end of a chain, and sign the row with ``key``."""
         signature = head_mac(key, head, started_at=started_at, ended_at=ended_at)
         return cls(**head.to_dict(), started_at=started_at, ended_at=ended_at, signature=signature)
-
-    @classmethod
-    def read(cls, row: Mapping[Any, Any]) -> "HeadRow | None":
-        """Read a row of the table; ``None`` if a value has a wrong type, which SQLite allows."""
-        kinds = {"seq": int, "started_at": int, "ended_at": int | None}
-        is_sound = all(isinstance(value, kinds.get(name, str)) for name, value in row.items())
-        return cls(**row) if is_sound else None
 
     def is_signed(self, keys: Sequence[bytes]) -> bool:
         """Return whether one of the keys has signed the row."""

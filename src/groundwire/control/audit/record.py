@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from groundwire.control.audit.event import AuditEvent
 from groundwire.control.store import moments
@@ -18,6 +18,13 @@ VERSION = 1
 
 #: The largest number that a record can have in its chain: databases store no larger integers.
 MAX_SEQ = 2**63 - 1
+
+#: Name → type of the columns that are not simply text; SQLite stores any type in any column.
+_KINDS: Mapping[str, Any] = {
+    **dict.fromkeys(("seq", "moment", "started_at"), int),
+    **dict.fromkeys(("detail", "detail_sha256"), str | None),
+    "ended_at": int | None,
+}
 
 _COMPACT = (",", ":")
 _TRACE_CHARS = 64
@@ -54,6 +61,12 @@ class Head:
         if not 1 <= seq <= MAX_SEQ:
             raise ValueError(seq)
         return cls(writer=writer, seq=seq, mac=mac)
+
+    @classmethod
+    def read(cls, row: Mapping[Any, Any]) -> Self | None:
+        """Read a stored row; ``None`` if a value has a wrong type, which SQLite allows."""
+        is_sound = all(isinstance(value, _KINDS.get(name, str)) for name, value in row.items())
+        return cls(**row) if is_sound else None
 
     @property
     def head(self) -> "Head":
@@ -121,18 +134,6 @@ class AuditRecord(Head):
     detail: str | None
     detail_sha256: str | None
     previous: str
-
-    @classmethod
-    def read(cls, row: Mapping[Any, Any]) -> "AuditRecord | None":
-        """Read a stored row; ``None`` if a value has the wrong type, which SQLite allows."""
-        numbers, optional = ("seq", "moment"), ("detail", "detail_sha256")
-        values = {each.name: row[each.name] for each in fields(cls)}
-        is_sound = all(
-            isinstance(value, int if name in numbers else str)
-            or (value is None and name in optional)
-            for name, value in values.items()
-        )
-        return cls(**values) if is_sound else None
 
     def to_line(self) -> bytes:
         """Return the record as one line of a file: the event's fields, ``chain`` and ``detail``.

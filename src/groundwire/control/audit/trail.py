@@ -13,7 +13,8 @@ from sqlalchemy import ColumnElement, Select, and_, literal, or_, select, tuple_
 
 from groundwire.control.audit.cursor import read_cursor, to_cursor
 from groundwire.control.audit.event import EventType
-from groundwire.control.audit.found import FoundRecord, line_of
+from groundwire.control.audit.found import FoundRecord
+from groundwire.control.audit.record import AuditRecord
 from groundwire.control.store import Store, moments
 from groundwire.control.store.tables import OWN_DETAIL, audit_details, audit_records
 
@@ -161,7 +162,7 @@ class Trail:
             async with self.store.reading() as connection:
                 rows = (await connection.execute(query)).mappings().all()
             for row in rows:
-                yield line_of(row) + b"\n"
+                yield AuditRecord(**row).to_line() + b"\n"
             is_last = len(rows) < _PIECE
             place = None if is_last else _place(rows[-1])
 
