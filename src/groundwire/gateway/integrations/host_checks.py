@@ -1,6 +1,6 @@
 """Runs checks for other systems: with a time limit, counted and recorded as in ``/v1/check``."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from groundwire.gateway.http.streamed import until_disconnect
 from groundwire.gateway.middleware.state import caller, services
 from groundwire.gateway.native.recorded import Result, recorded
 from groundwire.gateway.native.route import NativeRoute
-from groundwire.pipeline import Checked, CheckPath, Pipeline, RequestContext
+from groundwire.pipeline import Checked, CheckPath, RequestContext
 from groundwire.pipeline.conversation.response import Answer
 from groundwire.policy.policy import Action, Request
 
@@ -48,19 +48,14 @@ async def check_answer(
         ClientGoneError: If the host has disconnected.
         InputError: If a source is not valid Unicode.
     """
-    pipeline, who = services(http).pipeline, caller(http)
-
-    def work() -> Result:
-        context = pipeline.open_answer(
-            read_sources(sources),
-            question=question,
-            tenant=who.tenant,
-            overrides=who.overrides,
-            request=_BLOCKS,
-        )
-        return _checked(pipeline, context, [answer])
-
-    return (await until_disconnect(http, recorded(http, work))).answers[0]
+    pipeline = services(http).pipeline
+    (found,) = await _checked(
+        http,
+        # The sources are read here, in the thread of the check.
+        lambda **own: pipeline.open_answer(read_sources(sources), question=question, **own),
+        [answer],
+    )
+    return found
 
 
 async def check_chat(
@@ -75,22 +70,24 @@ async def check_chat(
         InputError: If the question or the evidence is not valid Unicode.
         Problem, ClientGoneError: For the same reasons as in :func:`check_answer`.
     """
+    pipeline = services(http).pipeline
+    opened = pipeline.open_answer if body is None else partial(pipeline.open, body)
+    return await _checked(http, opened, answers)
+
+
+async def _checked(
+    http: HttpRequest, opened: Callable[..., RequestContext], answers: Sequence[str | Answer]
+) -> tuple[Checked, ...]:
+    """Check answers in the context that ``opened`` makes for the policy of the caller."""
     pipeline, who = services(http).pipeline, caller(http)
 
     def work() -> Result:
-        opened = pipeline.open_answer if body is None else partial(pipeline.open, body)
         context = opened(tenant=who.tenant, overrides=who.overrides, request=_BLOCKS)
-        return _checked(pipeline, context, answers)
+        found = tuple(pipeline.check(context, each) for each in answers)
+        outcome = worst(each.outcome for each in found) if found else None
+        return Result(context=context, answers=found, outcome=outcome)
 
     return (await until_disconnect(http, recorded(http, work))).answers
-
-
-def _checked(
-    pipeline: Pipeline, context: RequestContext, answers: Sequence[str | Answer]
-) -> Result:
-    found = tuple(pipeline.check(context, each) for each in answers)
-    outcome = worst(each.outcome for each in found) if found else None
-    return Result(context=context, answers=found, outcome=outcome)
 
 
 def is_withheld(answers: Sequence[Checked]) -> bool:
