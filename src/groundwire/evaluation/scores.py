@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from groundwire.evaluation.columns import Columns
 from groundwire.evaluation.intervals import N_RESAMPLES, Bootstrap, Replicates, ScoreInterval
-from groundwire.evaluation.metrics import AnswerCounts, Floats, Overlap, Ranking, ratio
+from groundwire.evaluation.metrics import AnswerCounts, Floats, Overlap, Ranking
 from groundwire.evaluation.sums import STATISTICS, answer_sums, score, share_of
 
 #: Default shares of hallucinated answers for which the precision is computed. In production,
@@ -108,21 +108,16 @@ def of_spans(counts: ArrayLike, bootstrap: Bootstrap) -> dict[str, Replicates]:
 
 
 def _claims(answers: Columns, bootstrap: Bootstrap) -> dict[str, Any]:
-    passed, n = answers.claims.sum(axis=0, dtype=np.int64).tolist()
-    sums = bootstrap.sums(answers.claims)
-    found = sums.of_share(share_of)
-    return {"n_unmarked": n, "passed": defined(ratio(passed, n)), **_ends({"passed": found})}
+    passed = bootstrap.sums(answers.claims).of_share(share_of)
+    n = int(answers.claims[:, 1].sum(dtype=np.int64))
+    return {"n_unmarked": n, **_with_ends({"passed": passed})}
 
 
 def _with_ends(found: Mapping[str, Replicates]) -> dict[str, Any]:
-    return {**{name: defined(each.value) for name, each in found.items()}, **_ends(found)}
+    return scores_as_json({name: each.interval() for name, each in found.items()})
 
 
-def _ends(found: Mapping[str, Replicates]) -> dict[str, Any]:
-    return intervals_as_json({name: each.interval() for name, each in found.items()})
-
-
-def intervals_as_json(intervals: Mapping[str, ScoreInterval]) -> dict[str, Any]:
-    """Return the ends of 95 % intervals as JSON data."""
-    ends = {name: [defined(each.low), defined(each.high)] for name, each in intervals.items()}
-    return {"ci95": ends}
+def scores_as_json(scores: Mapping[str, ScoreInterval]) -> dict[str, Any]:
+    """Return scores and the ends of their 95 % intervals as JSON data."""
+    ends = {name: [defined(each.low), defined(each.high)] for name, each in scores.items()}
+    return {**{name: defined(each.value) for name, each in scores.items()}, "ci95": ends}

@@ -15,7 +15,7 @@ from groundwire.evaluation.columns import Columns
 from groundwire.evaluation.intervals import SEED, Bootstrap, Replicates, ScoreInterval
 from groundwire.evaluation.metrics import Floats, f1_of, ratios
 from groundwire.evaluation.scores import defined, rankings
-from groundwire.evaluation.sums import answer_sums, score
+from groundwire.evaluation.sums import answer_sums, score, share_of
 
 #: A function that computes a score of answers, and the same score for each bootstrap resample.
 Statistic = Callable[[Columns, Bootstrap], Replicates]
@@ -162,7 +162,7 @@ def characters_iou(answers: Columns, drawn: Bootstrap) -> Replicates:
     Answers that do not count (:func:`.sums.counted`) are left out.
     """
     columns = np.column_stack([answers.ious, np.ones(len(answers))]) * answers.counted[:, None]
-    return drawn.of_sums(columns, lambda sums: ratios(sums[..., 0], sums[..., 1]))
+    return drawn.of_sums(columns, share_of)
 
 
 def _sums(answers: Columns) -> Floats:

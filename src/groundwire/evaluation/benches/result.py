@@ -17,8 +17,8 @@ from groundwire.evaluation.evaluation import Evaluation
 from groundwire.evaluation.no_verdict import counts_without_verdict
 from groundwire.evaluation.results_file import read_judged
 
-#: Name of a metric → score. Metrics of characters have no baseline: ``None`` in its place.
-Scores = Mapping[str, BenchScore | None]
+#: Name of a metric → score, in the order of the benchmark's metrics.
+Scores = Mapping[str, BenchScore]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,8 @@ class BenchResult:
         commit: Commit of the dataset on the hub; empty if the files are not from the hub.
         scores: Values of the benchmark's metrics for all labelled answers in the results.
         variants: Name of a part of the split → values of the metrics for the answers of that part.
-        flag_all: Values of the metrics for a detector that flags every answer, as a baseline.
+        flag_all: Values of the metrics for a detector that flags every answer, as a baseline;
+            ``None`` for metrics of characters.
         check: Comparison of the numbers of answers with the numbers on record.
         differences: Known reasons why the scores are not comparable with published ones.
         evaluation: The scores that are computed for any labelled data, benchmark or not.
@@ -42,7 +43,7 @@ class BenchResult:
     commit: str
     scores: Scores
     variants: Mapping[str, Scores]
-    flag_all: Scores
+    flag_all: Mapping[str, BenchScore | None]
     check: FileCheck
     differences: tuple[str, ...]
     evaluation: Evaluation

@@ -1,11 +1,11 @@
 """Text table of a detector's result on a benchmark, beside published scores."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from math import isnan
 
 from groundwire.evaluation.benches.metric import BenchScore
 from groundwire.evaluation.benches.registry import BENCHES
-from groundwire.evaluation.benches.result import BenchResult, Scores
+from groundwire.evaluation.benches.result import BenchResult
 from groundwire.evaluation.table import aligned, interval_text, percent
 from groundwire.evaluation.table import to_text as scores_to_text
 from groundwire.render.html import render_text
@@ -44,29 +44,19 @@ def _rows(result: BenchResult, notes: list[str]) -> Iterator[list[str]]:
     yield ["system", *names, "source"]
     detector = result.evaluation.header.detector
     ours, run = one_line(detector.name), f"this run at {detector.threshold:g}"
-    yield [f"> {ours}", *_ours(result.scores, names), f"{run}, with 95 % intervals"]
+    yield [f"> {ours}", *map(_with_ends, result.scores.values()), f"{run}, with 95 % intervals"]
     for name, scores in result.variants.items():
-        yield [f"> {name}", *_ours(scores, names), run]
-    yield ["flag everything", *_plain(result.flag_all, names), "this run"]
+        yield [f"> {name}", *map(_with_ends, scores.values()), run]
+    flag_all = ["-" if each is None else percent(each.value) for each in result.flag_all.values()]
+    yield ["flag everything", *flag_all, "this run"]
     for each in bench.published:
         mark = _noted(notes, each.get("note", ""))
         cells = [_printed(each["scores"].get(name)) for name in names]
         yield [each["system"] + mark, *cells, each["source"]]
 
 
-def _ours(scores: Scores, names: Sequence[str]) -> list[str]:
-    return [_with_ends(scores.get(name)) for name in names]
-
-
-def _plain(scores: Mapping[str, BenchScore | None], names: Sequence[str]) -> list[str]:
-    found = [scores.get(name) for name in names]
-    return ["-" if each is None else percent(each.value) for each in found]
-
-
-def _with_ends(score: BenchScore | None) -> str:
-    if score is None or isnan(score.value):
-        return "-"
-    return interval_text(score.value, score.low, score.high)
+def _with_ends(score: BenchScore) -> str:
+    return "-" if isnan(score.value) else interval_text(score.value, score.low, score.high)
 
 
 def _printed(value: float | None) -> str:

@@ -13,7 +13,7 @@ from groundwire.evaluation.intervals import MIN_CONTEXTS, Bootstrap, ScoreInterv
 from groundwire.evaluation.judged_row import Header
 from groundwire.evaluation.metrics import AnswerCounts, Bools, Floats, f1_of
 from groundwire.evaluation.no_verdict import RowCounts
-from groundwire.evaluation.scores import PREVALENCES, defined, intervals_as_json, precisions
+from groundwire.evaluation.scores import PREVALENCES, defined, precisions, scores_as_json
 from groundwire.evaluation.sums import STATISTICS, answer_sums, counted, score
 from groundwire.evaluation.tuning.guarantee import DRAWN, UNITS, Guarantee, flagged_at, guarantee
 from groundwire.evaluation.tuning.sample import (
@@ -64,8 +64,7 @@ class FlaggedCost:
         return {
             "n_flagged": counts.n_flagged,
             "n_both": counts.n_both,
-            **{name: defined(each.value) for name, each in self.scores.items()},
-            **intervals_as_json(self.scores),
+            **scores_as_json(self.scores),
             "prevalence": precisions(counts, PREVALENCES),
         }
 
