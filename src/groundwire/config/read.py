@@ -389,12 +389,8 @@ class _Reader:
     def _put(self, alias: Alias, part: Part, *, written: str) -> None:
         self.formats.add(alias.format)
         name = "" if alias.format is Format.NATIVE else written
-        self._set(
-            alias,
-            plain(part),
-            SettingOrigin(source=str(part.place), name=name, format=alias.format),
-            written,
-        )
+        origin = SettingOrigin(source=str(part.place), name=name, format=alias.format)
+        self._set(alias, plain(part), origin, written)
 
     def _put_variable(self, alias: Alias, text: str) -> None:
         if not text.strip():

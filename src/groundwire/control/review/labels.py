@@ -4,11 +4,10 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
-from itertools import chain
 from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import ColumnElement, Select, and_, func, select
+from sqlalchemy import Select, and_, func, select
 
 from groundwire.control.audit.event import FOUND, EventType
 from groundwire.control.audit.found import FoundRecord
@@ -119,8 +118,7 @@ class Labels:
         At most :data:`REPLAYED` events of each kind are returned.
         """
         kinds = (FOUND, _INCOMPLETE, _DRAWN)
-        found = [await self._latest(kind, tenant, limit=REPLAYED) for kind in kinds]
-        return [*chain(*found)]
+        return [each for kind in kinds for each in await self._latest(kind, tenant, limit=REPLAYED)]
 
     async def _latest(
         self,
@@ -158,7 +156,9 @@ class Labels:
                 # events of the type would be read if fewer than the limit have a detail.
                 query = select(event.moment, event.event_id).join(audit_details, OWN_DETAIL)
                 query = query.where(*of_type, event.moment >= _FIRST_DETAIL)
-            query = query.where(*_unlabelled(account, event.event_id))
+            if account is not None:
+                own = and_(labels.c.account == account, labels.c.event_id == event.event_id)
+                query = query.where(~select(labels.c.event_id).where(own).exists())
             async with self._store.reading() as connection:
                 found += await connection.execute(query.order_by(event.moment.desc()).limit(limit))
         # A moment that somebody has changed may be a text, so moments are compared as texts.
@@ -220,13 +220,3 @@ class Labels:
     async def _records(self, query: Select[Any]) -> list[FoundRecord]:
         async with self._store.reading() as connection:
             return [FoundRecord.of(row) for row in (await connection.execute(query)).mappings()]
-
-
-def _unlabelled(
-    account: str | None, event_id: ColumnElement[str]
-) -> tuple[ColumnElement[bool], ...]:
-    """Return the SQL condition that ``account`` has not labelled an event; empty for ``None``."""
-    if account is None:
-        return ()
-    own = and_(labels.c.account == account, labels.c.event_id == event_id)
-    return (~select(labels.c.event_id).where(own).exists(),)

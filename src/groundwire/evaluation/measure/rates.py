@@ -29,14 +29,14 @@ def rates(path: Path) -> dict[str, Any]:
     """
     header, answers = read_verdicts(path)
     models = {
-        name: {**measured(group), "tasks": _each(group, lambda each: each.task)}
+        name: {**measured(group), "tasks": _by_task(group)}
         for name, group in _grouped(answers, lambda each: each.model).items()
     }
     return {
         **measured(answers),
         "errors": dict(sorted(Counter(each.error for each in answers if each.error).items())),
         "models": models,
-        "tasks": _each(answers, lambda each: each.task),
+        "tasks": _by_task(answers),
         "detector": header.detector.to_dict(),
         "data": dict(header.data),
         "groundwire": header.version,
@@ -97,10 +97,9 @@ def _share(
     return {name: defined(found.value), "ci95": ends}
 
 
-def _each(
-    answers: Sequence[JudgedAnswer], key: Callable[[JudgedAnswer], str]
-) -> dict[str, dict[str, Any]]:
-    return {name: measured(group) for name, group in _grouped(answers, key).items()}
+def _by_task(answers: Sequence[JudgedAnswer]) -> dict[str, dict[str, Any]]:
+    groups = _grouped(answers, lambda each: each.task)
+    return {name: measured(group) for name, group in groups.items()}
 
 
 def _grouped(

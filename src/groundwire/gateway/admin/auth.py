@@ -54,13 +54,10 @@ class AdminAuthentication(Guard):
             check_is_local(scope)
         if scope["path"] not in OPEN:
             await self._control.require_open()
-            scope["state"]["admin"] = self._admin(scope)
-
-    def _admin(self, scope: Scope) -> AdminKey:
-        found = self._identified(scope)
-        if found.role is not Role.ADMIN and not reads(scope):
-            raise Problem.named("read_only_role", role=found.role)
-        return found
+            found = self._identified(scope)
+            if found.role is not Role.ADMIN and not reads(scope):
+                raise Problem.named("read_only_role", role=found.role)
+            scope["state"]["admin"] = found
 
     def _identified(self, scope: Scope) -> AdminKey:
         address = address_of(scope)
