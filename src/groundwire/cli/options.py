@@ -182,7 +182,7 @@ def _declared(source: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, s
     """
     _, helps = described(_without_epilog(source))
     for each in inspect.signature(source).parameters.values():
-        if is_dataclass(each.annotation):
+        if _is_options(each.annotation):
             yield from _declared(each.annotation)
         elif isinstance(each.default, Declared):
             yield each, helps.get(each.name)
@@ -196,7 +196,7 @@ def _arguments(source: Callable[..., Any], given: Mapping[str, Any]) -> dict[str
     """
     found = {}
     for each in inspect.signature(source).parameters.values():
-        if is_dataclass(each.annotation):
+        if _is_options(each.annotation):
             found[each.name] = each.annotation(**_arguments(each.annotation, given))
         elif isinstance(each.default, Declared):
             found[each.name] = given[each.name]
@@ -224,6 +224,10 @@ def _parameter(parameter: inspect.Parameter, text: str | None) -> click.Paramete
         if plain in (int, float):
             settings.setdefault("type", plain)
     return click.Option([*declared.names, name], **{"help": text} | settings)
+
+
+def _is_options(annotation: Any) -> bool:  # noqa: ANN401
+    return is_dataclass(annotation)
 
 
 def _without_none(annotation: Any) -> Any:  # noqa: ANN401
