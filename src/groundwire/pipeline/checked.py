@@ -9,7 +9,7 @@ from groundwire.explain import Explanation
 from groundwire.explain.repair import Edit
 from groundwire.pipeline.context import CheckPath, RequestContext
 from groundwire.pipeline.conversation.response import Answer, AnswerKind
-from groundwire.policy.policy import Action, Policy, Ruling, decide
+from groundwire.policy.policy import Action, Policy, Ruling, decide, strongest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,8 +148,7 @@ class CheckedResponse:
     @property
     def action(self) -> Action:
         """The strongest action that an answer requires; ``none`` without answers."""
-        actions = (checked.action for checked in self.answers)
-        return max(actions, key=lambda action: action.strength, default=Action.NONE)
+        return strongest(checked.action for checked in self.answers)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the results as JSON data, as ``detection/schemas/checked.schema.json`` says."""

@@ -4,7 +4,7 @@ The value of a setting comes from the tenant, or else from the decisions that ap
 or else from the configuration. A request can make its policy stricter, but never milder.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import TypeVar
@@ -41,6 +41,11 @@ class Action(StrEnum):
     def withholds(self) -> bool:
         """Whether an answer may have to be withheld: the action is ``repair`` or ``block``."""
         return self in (Action.REPAIR, Action.BLOCK)
+
+
+def strongest(actions: Iterable[Action]) -> Action:
+    """Return the strongest of some actions; ``none`` if there are none."""
+    return max(actions, key=lambda action: action.strength, default=Action.NONE)
 
 
 class OnError(StrEnum):

@@ -130,8 +130,7 @@ def read_claims(
         NotVerifiedError: If the regular expression cannot be used.
     """
     known = frozenset(span_ids)
-    settings = Verify(claim_split=claim_split, citation_regex=citation_regex)
-    _, pieces = _read(answer, known, settings)
+    _, pieces = _read(answer, known, Verify(claim_split=claim_split, citation_regex=citation_regex))
     return _as_claims(answer, pieces, known)
 
 

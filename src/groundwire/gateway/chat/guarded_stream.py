@@ -331,9 +331,8 @@ class ReleasedStream:
         for index, each in checked.items():
             # The audit record lists only edits in the text that the client got.
             self._refused[index] = replace(each, edits=tuple(self._sent_edits(index)))
-        problem = blocked(list(checked.values()))
-        marks = extension(list(checked.values()), trace_id=self._trace_id)
-        self._refuse(problem, marks)
+        answers = list(checked.values())
+        self._refuse(blocked(answers), extension(answers, trace_id=self._trace_id))
 
     def _refuse(self, problem: Problem, marks: Mapping[str, Any] | None = None) -> None:
         """End the stream with a refusal in place of the events that are still held."""

@@ -16,7 +16,7 @@ from groundwire.pipeline import Checked
 from groundwire.pipeline.context import DUE
 from groundwire.pipeline.conversation.request import Conversation
 from groundwire.pipeline.conversation.response import Answer, AnswerKind
-from groundwire.policy.policy import Action
+from groundwire.policy.policy import Action, strongest
 
 #: Request header with which a client asks where in its request evidence was found.
 DEBUG_HEADER = "x-groundwire-debug"
@@ -77,7 +77,7 @@ def outcome_headers(answers: Sequence[Checked]) -> list[tuple[str, str]]:
         return []
     headers = [
         ("x-groundwire-outcome", str(worst(answer.outcome for answer in answers))),
-        ("x-groundwire-action", str(strongest(answers))),
+        ("x-groundwire-action", str(strongest(each.action for each in answers))),
     ]
     if unread := _unread(answers):
         headers.append(("x-groundwire-unread", ",".join(unread)))
@@ -116,7 +116,7 @@ def extension(answers: Sequence[Checked], *, trace_id: str) -> dict[str, Any]:
     unread = _unread(answers)
     return {
         "outcome": str(worst(answer.outcome for answer in answers)),
-        "action": str(strongest(answers)),
+        "action": str(strongest(each.action for each in answers)),
         "trace_id": trace_id,
         "headers": dict(vsr_headers(answers)),
         **({"unread": unread} if unread else {}),
@@ -127,12 +127,6 @@ def _unread(answers: Sequence[Checked]) -> list[str]:
     """Return ``["reasoning"]`` if an answer whose check was due has reasoning, else ``[]``."""
     has_reasoning = any(each.answer.has_reasoning and each.path in DUE for each in answers)
     return ["reasoning"] if has_reasoning else []
-
-
-def strongest(answers: Sequence[Checked]) -> Action:
-    """Return the strongest action of all answers; ``none`` if there is no answer."""
-    actions = (answer.action for answer in answers)
-    return max(actions, key=lambda action: action.strength, default=Action.NONE)
 
 
 def _may_be_json(answer: Answer) -> bool:

@@ -130,8 +130,7 @@ class Recorder:
         if report.is_client_gone:
             await self._services.audit.write(*events)  # no response is waiting for these events
         else:
-            source = STREAMED["source"]
-            may_leave = await self._keep(events, tenant=context.tenant, source=source)
+            may_leave = await self._keep(events, tenant=context.tenant, source=STREAMED["source"])
         if report.added_s is not None:
             waited_s = perf_counter() - began if self.settles else 0.0
             self._services.metrics.added(report.added_s + waited_s, mode="stream")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from enum import StrEnum
 
-from groundwire.policy.policy import Action
+from groundwire.policy.policy import Action, strongest
 
 
 class Release(StrEnum):
@@ -23,12 +23,12 @@ class Release(StrEnum):
             wish: The configured way to send withheld text: ``sentence`` or ``deferred``.
             settles: Whether the end of a response waits for its audit records.
         """
-        strongest = max(actions, key=lambda action: action.strength, default=Action.NONE)
-        if strongest.withholds:
+        most = strongest(actions)
+        if most.withholds:
             return cls(wish)
-        if strongest is Action.BODY and wish == cls.DEFERRED:
+        if most is Action.BODY and wish == cls.DEFERRED:
             return cls.DEFERRED  # so that the warning can stand before the text
-        if strongest in (Action.HEADER, Action.BODY) or (settles and strongest is not Action.NONE):
+        if most in (Action.HEADER, Action.BODY) or (settles and most is not Action.NONE):
             return cls.MARK
         return cls.OBSERVE
 
