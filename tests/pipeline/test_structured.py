@@ -106,7 +106,14 @@ def test_several_calls_are_told_apart_by_their_number() -> None:
 
 
 @pytest.mark.parametrize(
-    "raw", ['{"built": 1950', '{"built": 1, "built": 1950}', "In 1950.", "[" * 9999 + "1950"]
+    "raw",
+    [
+        '{"built": 1950',
+        '{"built": 1, "built": 1950}',
+        "In 1950.",
+        "[" * 9999 + "1950",
+        "[" * 60 + "1950" + "]" * 60,
+    ],
 )
 def test_what_is_no_json_is_checked_as_the_text_that_it_is(raw: str) -> None:
     found = check(calling(raw), TOOL)

@@ -167,19 +167,15 @@ def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any
     used, unused = "verify.base_url", "verify.service_url"
     if changed.verify.verifier == "service":
         used, unused = unused, used
-    own, wanted = config.value(used), changed.value(used)
+    own, wanted = ((each.value(used) or "").rstrip("/") for each in (config, changed))
     # Without a URL, the verifier's usual server is asked: not the one whose URL the file has.
-    is_elsewhere = is_of_file(config, unused) if wanted is None else not _is_same(own, wanted)
+    is_elsewhere = own != wanted if wanted else is_of_file(config, unused)
     if is_elsewhere and is_of_file(config, "verify.api_key"):
         # The key was given for another server, and must not be sent to this one.
         where = config.origins["verify.api_key"]
         click.echo(f"warning: the key at {where} is for another server: not used.", err=True)
         return replace(changed, verify=replace(changed.verify, api_key=None))
     return changed
-
-
-def _is_same(own: str | None, wanted: str) -> bool:
-    return (own or "").rstrip("/") == wanted.rstrip("/")
 
 
 def status_of(report: "VerificationReport") -> ExitStatus:

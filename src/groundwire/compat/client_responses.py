@@ -106,8 +106,8 @@ def _of_message_events(events: Sequence[Data]) -> Data:
         match event.get("delta"):
             case {"text": str(said)} | {"partial_json": str(said)}:
                 latest[index].append(said)
-            case {"stop_reason": str(reason)}:
-                pass
+            case {"stop_reason": str(said)}:
+                reason = said
     whole = [
         {
             **block,
@@ -122,7 +122,7 @@ def _of_message_events(events: Sequence[Data]) -> Data:
 
 def data_of(model: Any) -> Any:  # noqa: ANN401 - a model of Pydantic
     """Return a response or an event as JSON data, without log probabilities."""
-    return model.model_dump(mode="json", warnings=False, exclude=_PROBABILITIES)
+    return model.model_dump(mode="json", warnings=False, exclude=_LOGPROBS)
 
 
 def is_repeated(event: object) -> bool:
@@ -131,7 +131,7 @@ def is_repeated(event: object) -> bool:
     return kind.startswith("response.") and kind not in _LAST
 
 
-_PROBABILITIES = {"choices": {"__all__": {"logprobs"}}}
+_LOGPROBS = {"choices": {"__all__": {"logprobs"}}}
 #: Types of the events that end a stream of the Responses API with the whole response.
 _LAST = ("response.completed", "response.incomplete")
 #: Path of an API → how its answers are read.

@@ -8,24 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any
 
+from groundwire.config import kinds
 from groundwire.config.keys import KeyText, Token
-from groundwire.config.kinds import (
-    Device,
-    Endpoint,
-    Issuer,
-    Kind,
-    Listed,
-    Number,
-    OneOrMore,
-    Pattern,
-    SecretText,
-    StoreUrl,
-    Text,
-    Url,
-    matching,
-    one_of,
-    some_of,
-)
 from groundwire.detection.values import OPERATING_POINTS
 from groundwire.engine.settings import MAX_THREADS
 from groundwire.policy.policy import Action, OnError
@@ -34,27 +18,27 @@ from groundwire.text.docstrings import described
 #: Another system's name of an action → the action.
 ACTION_ALIASES = {"metadata": "flag", "warn": "header", "reject": "block", "raise": "block"}
 
-ActionWord = Annotated[Action, one_of(tuple(Action), ACTION_ALIASES)]
-Probability = Annotated[float, Number(ge=0, le=1)]
-Threshold = Annotated[float, Number(gt=0, le=1)]
-Cosine = Annotated[float, Number(ge=-1, le=1)]
-Budget = Annotated[float, Number(gt=0, lt=1)]
-Positive = Annotated[int, Number(ge=1)]
-Count = Annotated[int, Number(ge=0)]
-Seconds = Annotated[float, Number(gt=0, unit="seconds")]
-Port = Annotated[int, Number(ge=0, le=65_535)]
-UpTo64 = Annotated[int, Number(ge=1, le=64)]
-OperatingPoint = Threshold | Annotated[str, one_of(OPERATING_POINTS)]
-Scope = Annotated[str, matching(r"(.* )?openid( .*)?", "words with openid among them")]
+ActionWord = Annotated[Action, kinds.one_of(tuple(Action), ACTION_ALIASES)]
+Probability = Annotated[float, kinds.Number(ge=0, le=1)]
+Threshold = Annotated[float, kinds.Number(gt=0, le=1)]
+Cosine = Annotated[float, kinds.Number(ge=-1, le=1)]
+Budget = Annotated[float, kinds.Number(gt=0, lt=1)]
+Positive = Annotated[int, kinds.Number(ge=1)]
+Count = Annotated[int, kinds.Number(ge=0)]
+Seconds = Annotated[float, kinds.Number(gt=0, unit="seconds")]
+Port = Annotated[int, kinds.Number(ge=0, le=65_535)]
+UpTo64 = Annotated[int, kinds.Number(ge=1, le=64)]
+OperatingPoint = Threshold | Annotated[str, kinds.one_of(OPERATING_POINTS)]
+Scope = Annotated[str, kinds.matching(r"(.* )?openid( .*)?", "words with openid among them")]
 Callback = Annotated[
     str,
-    matching(
+    kinds.matching(
         r"(https://[^\s/?#@]+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?)/console/sign-in/callback",
         "a URL with https://, or with http:// on this machine, such as "
         "https://gateway.example.com/console/sign-in/callback",
     ),
 ]
-EvidenceName = Annotated[str, matching(r".*[^\W\d_].*", "a name with a letter")]
+EvidenceName = Annotated[str, kinds.matching(r".*[^\W\d_].*", "a name with a letter")]
 
 
 #: Name of a preset → the settings whose defaults the preset changes, with the new defaults.
@@ -96,14 +80,14 @@ class Check:
             enforces it; null: no promise.
     """
 
-    preset: Annotated[str, one_of(("none", "strict"))] = "none"
+    preset: Annotated[str, kinds.one_of(("none", "strict"))] = "none"
     enabled: bool = True
     action: ActionWord = Action.LOG
     contradicted_action: ActionWord | None = None
     unverified_action: ActionWord | None = None
     partial_action: ActionWord | None = None
-    on_error: Annotated[OnError, one_of(tuple(OnError))] = OnError.AUTO
-    min_severity: Annotated[int, Number(ge=0, le=4)] = 0
+    on_error: Annotated[OnError, kinds.one_of(tuple(OnError))] = OnError.AUTO
+    min_severity: Annotated[int, kinds.Number(ge=0, le=4)] = 0
     include_details: bool = False
     false_block_budget: Budget | None = None
 
@@ -125,10 +109,10 @@ class Gate:
     """
 
     enabled: bool = True
-    model: Text = "embedded"
-    revision: Text | None = None
+    model: kinds.Text = "embedded"
+    revision: kinds.Text | None = None
     threshold: Threshold = 0.6
-    device: Device = "cpu"
+    device: kinds.Device = "cpu"
     bypass_explicit: bool = True
     bypass_evidence: bool = True
 
@@ -154,17 +138,17 @@ class DetectorSettings:
         cache_ttl_s: The time after which a cached text expires.
     """
 
-    name: Text = "reader"
-    revision: Text | None = None
+    name: kinds.Text = "reader"
+    revision: kinds.Text | None = None
     operating_point: OperatingPoint = "balanced"
     min_pieces: Positive = 1
     min_words: Count = 0
     min_probability: Probability = 0.0
-    max_length: Annotated[int, Number(ge=16)] | None = None
+    max_length: Annotated[int, kinds.Number(ge=16)] | None = None
     max_answer_chars: Positive = 1_000_000
-    device: Device = "cpu"
-    threads: Annotated[int, Number(ge=1, le=MAX_THREADS)] | None = None
-    cache_mb: Annotated[float, Number(ge=0, unit="megabytes")] = 128.0
+    device: kinds.Device = "cpu"
+    threads: Annotated[int, kinds.Number(ge=1, le=MAX_THREADS)] | None = None
+    cache_mb: Annotated[float, kinds.Number(ge=0, unit="megabytes")] = 128.0
     cache_ttl_s: Seconds = 3600.0
 
 
@@ -184,12 +168,12 @@ class Explain:
     """
 
     enabled: bool = True
-    model: Text = "embedded"
-    revision: Text | None = None
+    model: kinds.Text = "embedded"
+    revision: kinds.Text | None = None
     threshold: Threshold = 0.9
     drops_entailed: bool = True
     entailment_threshold: Threshold = 0.75
-    device: Device = "cpu"
+    device: kinds.Device = "cpu"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,8 +188,8 @@ class Similarity:
     """
 
     threshold: Threshold | None = None
-    embedder: Annotated[str, one_of(("neural", "hash"))] = "neural"
-    all_short: Annotated[str, one_of(("partial", "grounded"))] = "partial"
+    embedder: Annotated[str, kinds.one_of(("neural", "hash"))] = "neural"
+    all_short: Annotated[str, kinds.one_of(("partial", "grounded"))] = "partial"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,8 +211,8 @@ class EvidenceSettings:
     max_sources: Positive | None = None
     max_source_chars: Positive | None = None
     metadata_only: bool = False
-    final_tools: Listed | None = None
-    names: Annotated[tuple[EvidenceName, ...], OneOrMore(",")] | None = None
+    final_tools: kinds.Listed | None = None
+    names: Annotated[tuple[EvidenceName, ...], kinds.OneOrMore(",")] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,38 +256,38 @@ class Verify:
         max_group_prompt_chars: How many characters the prompt of a shared call may have.
     """
 
-    verifier: Annotated[str, one_of(("local", "openai", "service"))] = "local"
-    model: Text | None = None
-    base_url: Url | None = None
-    service_url: Url | None = None
-    plain_http_host: Text | None = None
-    api_key: SecretText | None = None
-    target: Annotated[float, Number(gt=0, lt=1)] = 0.95
+    verifier: Annotated[str, kinds.one_of(("local", "openai", "service"))] = "local"
+    model: kinds.Text | None = None
+    base_url: kinds.Url | None = None
+    service_url: kinds.Url | None = None
+    plain_http_host: kinds.Text | None = None
+    api_key: kinds.SecretText | None = None
+    target: Annotated[float, kinds.Number(gt=0, lt=1)] = 0.95
     max_claims: Positive = 25
     require_citations: bool = False
     context_mode: Annotated[
         str,
-        one_of(
+        kinds.one_of(
             ("cited", "all", "auto"),
             {"cite": "cited", "citations": "cited", "cites": "cited", "full": "all"},
         ),
     ] = "cited"
     timeout_s: Seconds = 60.0
-    claim_split: Annotated[str, one_of(("sentences", "lines"))] = "sentences"
-    citation_regex: Pattern | None = None
-    units: Annotated[str, one_of(("bits", "nats"))] = "bits"
-    placeholder: Text = "[REDACTED]"
-    temperature: Annotated[float, Number(ge=0, le=2)] = 0.0
+    claim_split: Annotated[str, kinds.one_of(("sentences", "lines"))] = "sentences"
+    citation_regex: kinds.Pattern | None = None
+    units: Annotated[str, kinds.one_of(("bits", "nats"))] = "bits"
+    placeholder: kinds.Text = "[REDACTED]"
+    temperature: Annotated[float, kinds.Number(ge=0, le=2)] = 0.0
     max_concurrency: UpTo64 = 8
-    top_logprobs: Annotated[int, Number(ge=1, le=20)] = 10
+    top_logprobs: Annotated[int, kinds.Number(ge=1, le=20)] = 10
     include_prompts: bool = False
     max_prompt_chars: Positive = 3000
-    rule: Annotated[str, one_of(("signed", "kl"))] = "signed"
-    min_log_odds_gain: Annotated[float, Number(ge=0)] = 0.0
+    rule: Annotated[str, kinds.one_of(("signed", "kl"))] = "signed"
+    min_log_odds_gain: Annotated[float, kinds.Number(ge=0)] = 0.0
     use_cache: bool = True
     group_claims: bool = True
     max_group_size: UpTo64 = 8
-    max_group_prompt_chars: Annotated[int, Number(ge=1000)] = 24_000
+    max_group_prompt_chars: Annotated[int, kinds.Number(ge=1000)] = 24_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -335,20 +319,20 @@ class Gateway:
         shutdown_s: Time that running requests have to end when the gateway is stopped.
     """
 
-    host: Text = "127.0.0.1"
+    host: kinds.Text = "127.0.0.1"
     port: Port = 8080
     ext_proc_port: Port | None = None
     api_key: KeyText | None = None
-    release: Annotated[str, one_of(("sentence", "deferred"))] = "sentence"
-    unchecked_endpoints: Annotated[str, one_of(("auto", "mark", "refuse"))] = "auto"
+    release: Annotated[str, kinds.one_of(("sentence", "deferred"))] = "sentence"
+    unchecked_endpoints: Annotated[str, kinds.one_of(("auto", "mark", "refuse"))] = "auto"
     max_body_bytes: Positive = 33_554_432
     max_response_bytes: Positive = 67_108_864
     max_held_chars: Positive = 1_000_000
     max_requests: Positive = 256
     check_timeout_s: Seconds = 30.0
-    keepalive_s: Annotated[float, Number(ge=0, unit="seconds")] = 15.0
+    keepalive_s: Annotated[float, kinds.Number(ge=0, unit="seconds")] = 15.0
     forwards_sources: bool = False
-    data_dir: Text | None = None
+    data_dir: kinds.Text | None = None
     shutdown_s: Seconds = 30.0
 
 
@@ -364,7 +348,7 @@ class Admin:
     """
 
     enabled: bool = True
-    host: Text = "127.0.0.1"
+    host: kinds.Text = "127.0.0.1"
     port: Port = 8090
     api_key: KeyText | None = None
 
@@ -388,15 +372,15 @@ class OpenIdConnect:
         viewers: Values of the claim that give the role viewer.
     """
 
-    issuer: Issuer | None = None
-    client_id: Text | None = None
+    issuer: kinds.Issuer | None = None
+    client_id: kinds.Text | None = None
     client_secret: Token | None = None
     redirect_uri: Callback | None = None
     scope: Scope = "openid profile"
-    role_claim: Text = "groups"
-    admins: Listed | None = None
-    reviewers: Listed | None = None
-    viewers: Listed | None = None
+    role_claim: kinds.Text = "groups"
+    admins: kinds.Listed | None = None
+    reviewers: kinds.Listed | None = None
+    viewers: kinds.Listed | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -411,7 +395,7 @@ class StoreSettings:
         poll_s: Time between two checks for changes that other processes made.
     """
 
-    url: StoreUrl | None = None
+    url: kinds.StoreUrl | None = None
     timeout_s: Seconds = 5.0
     max_connections: Positive = 5
     poll_s: Seconds = 0.25
@@ -442,14 +426,16 @@ class Audit:
     """
 
     enabled: bool = True
-    path: Text | None = None
-    text: Annotated[str, one_of(("cut", "hash", "full"))] = "cut"
-    redact: Annotated[str, some_of(("secret", "email", "iban", "card", "phone", "ip"))] = "secret"
-    durability: Annotated[str, one_of(("batched", "before_response"))] = "batched"
-    on_failure: Annotated[str, one_of(("allow", "refuse"))] = "allow"
-    key: SecretText | None = None
-    retention_days: Annotated[float, Number(gt=0, unit="days")] | None = None
-    detail_days: Annotated[float, Number(ge=0, unit="days")] | None = 30.0
+    path: kinds.Text | None = None
+    text: Annotated[str, kinds.one_of(("cut", "hash", "full"))] = "cut"
+    redact: Annotated[str, kinds.some_of(("secret", "email", "iban", "card", "phone", "ip"))] = (
+        "secret"
+    )
+    durability: Annotated[str, kinds.one_of(("batched", "before_response"))] = "batched"
+    on_failure: Annotated[str, kinds.one_of(("allow", "refuse"))] = "allow"
+    key: kinds.SecretText | None = None
+    retention_days: Annotated[float, kinds.Number(gt=0, unit="days")] | None = None
+    detail_days: Annotated[float, kinds.Number(ge=0, unit="days")] | None = 30.0
     sample: Probability = 0.0
     queue_size: Positive = 10_000
 
@@ -464,8 +450,8 @@ class Log:
         access: Whether requests are logged: health probes at level debug, all others at level info.
     """
 
-    level: Annotated[str, one_of(("debug", "info", "warning", "error"))] = "info"
-    format: Annotated[str, one_of(("text", "json"))] = "text"
+    level: Annotated[str, kinds.one_of(("debug", "info", "warning", "error"))] = "info"
+    format: Annotated[str, kinds.one_of(("text", "json"))] = "text"
     access: bool = True
 
 
@@ -480,7 +466,7 @@ class OpenTelemetry:
     """
 
     enabled: bool = False
-    endpoint: Endpoint | None = None
+    endpoint: kinds.Endpoint | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -498,7 +484,7 @@ class UpstreamDefaults:
         cooldown_s: Time until an upstream that counts as down is tried again.
     """
 
-    url: Endpoint | None = None
+    url: kinds.Endpoint | None = None
     api_key: Token | None = None
     connect_timeout_s: Seconds = 5.0
     response_timeout_s: Seconds = 600.0
@@ -565,7 +551,7 @@ class Setting:
 
     section: str
     name: str
-    kind: Kind
+    kind: kinds.Kind
     default: Any
     text: str
 
@@ -587,7 +573,7 @@ def _settings() -> Iterator[Setting]:
             yield Setting(
                 section=section,
                 name=each.name,
-                kind=Kind(each.type),
+                kind=kinds.Kind(each.type),
                 default=each.default,
                 text=texts.get(each.name, ""),
             )

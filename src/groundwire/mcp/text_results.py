@@ -5,18 +5,15 @@ control a terminal.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from groundwire.detection.values import Detection
+from groundwire.explain import Explained
 from groundwire.mcp.store import HeldSpan, SearchHit
 from groundwire.render import descriptions
 from groundwire.render.verification import STATUSES, amount, describe_passing
 from groundwire.text.screen import one_line
 from groundwire.verify.citations import CitationFinding
 from groundwire.verify.report import ClaimReport, VerificationReport
-
-if TYPE_CHECKING:
-    from groundwire.explain import Explained
 
 MAX_LINES = 40
 _MAX_QUOTE_CHARS = 160
@@ -104,7 +101,7 @@ def _finding_line(found: CitationFinding) -> str:
     return " - ".join([f"{found.idx}. {found.status}: {quoted(found.claim)}", *parts])
 
 
-def answer_text(explained: "Explained") -> str:
+def answer_text(explained: Explained) -> str:
     """Return the result of a check as text: outcome, marked spans, and what was not read."""
     detection = explained.detection
     head = f"{detection.outcome}: {descriptions.explain_outcome(detection)}."

@@ -12,6 +12,9 @@ Path: TypeAlias = tuple[str | int, ...]
 #: Limit on the schemas that are examined at each step of a path. A limit is needed, because
 #: references (``$ref``) between schemas may form a circle.
 _MAX_SCHEMAS = 200
+#: Deepest nesting of data that is read. Each leaf has its whole path, so that deeper data could
+#: fill the memory.
+MAX_DEPTH = 50
 
 
 class Leaf(NamedTuple):
@@ -34,10 +37,9 @@ def leaves_of(document: str) -> list[Leaf] | None:
     """
     try:
         data = json.loads(document, parse_int=float)  # int() refuses very long numbers
-        places = fields_of(document)
+        places, values = fields_of(document), list(walk(data))
     except (ValueError, RecursionError):
         return None
-    values = list(_walk(data))
     if places is None or len(places) != len(values):
         # Either the data is neither an object nor a list, or an object has a key twice. Parsers
         # differ in which value of such a key they use.
@@ -45,10 +47,19 @@ def leaves_of(document: str) -> list[Leaf] | None:
     return [Leaf(place, path, value) for place, (path, value) in zip(places, values, strict=True)]
 
 
-def _walk(data: object) -> Iterator[tuple[Path, Any]]:
+def walk(data: object) -> Iterator[tuple[Path, Any]]:
+    """Yield the path and the value of each leaf of JSON data, in reading order.
+
+    An empty object or list is a leaf, with the value ``None``.
+
+    Raises:
+        RecursionError: If the data is nested in more than :data:`MAX_DEPTH` levels.
+    """
     waiting: list[tuple[Path, object]] = [((), data)]
     while waiting:
         path, value = waiting.pop()
+        if len(path) > MAX_DEPTH:
+            raise RecursionError
         children: list[tuple[Path, object]] = []
         if isinstance(value, dict):
             children = [((*path, key), each) for key, each in value.items()]

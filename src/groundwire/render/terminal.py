@@ -6,20 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from groundwire.detection.values import Claim, Detection, EvidenceRef, Label, Outcome, Span
-from groundwire.render.descriptions import (
-    REASONS,
-    MarkedStretch,
-    describe_asides,
-    describe_coverage,
-    describe_detector,
-    describe_label,
-    describe_reasons,
-    describe_score,
-    explain_outcome,
-    has_gap,
-    pieces,
-    unchecked,
-)
+from groundwire.render import descriptions
 from groundwire.text.quotes import excerpt
 from groundwire.text.screen import one_line, visible
 
@@ -69,15 +56,15 @@ def to_terminal(
             for _, spans in groupby(detection.spans, key=lambda span: span.evidence)
             for line in _span_lines(tuple(spans), paint, why)
         ),
-        *map(_unchecked_line, unchecked(detection)),
+        *map(_unchecked_line, descriptions.unchecked(detection)),
     ]
     if lines[-1]:
         lines.append("")
     lines += [
         f"outcome   {paint(str(detection.outcome), OUTCOME_STYLES[detection.outcome])}: "
-        f"{explain_outcome(detection)}",
+        f"{descriptions.explain_outcome(detection)}",
         *_coverage_lines(detection),
-        paint(f"detector  {describe_detector(detection.detector)}", DIM),
+        paint(f"detector  {descriptions.describe_detector(detection.detector)}", DIM),
     ]
     return "\n".join(lines)
 
@@ -104,11 +91,13 @@ def repair_to_terminal(repair: "Repair", *, color: bool) -> str:
 
 def _coverage_lines(detection: Detection) -> Iterator[str]:
     """Yield a line on parts of the answer that claim nothing, and lines on incomplete coverage."""
-    if asides := describe_asides(detection):
+    if asides := descriptions.describe_asides(detection):
         yield f"no claim  {asides}"
-    if has_gap(detection.coverage):
-        yield f"coverage  {describe_coverage(detection.coverage)}"
-        yield from (f"          {reason}" for reason in describe_reasons(detection.coverage))
+    if descriptions.has_gap(detection.coverage):
+        yield f"coverage  {descriptions.describe_coverage(detection.coverage)}"
+        yield from (
+            f"          {reason}" for reason in descriptions.describe_reasons(detection.coverage)
+        )
 
 
 def painter(*, color: bool) -> Paint:
@@ -125,10 +114,10 @@ def indented(text: str) -> list[str]:
     return [f"  {line}".rstrip(" ") for line in text.split("\n")]
 
 
-def mark_words(answer: str, spans: Iterable[MarkedStretch], *, color: bool) -> str:
+def mark_words(answer: str, spans: Iterable[descriptions.MarkedStretch], *, color: bool) -> str:
     """Mark the spans of an answer, and make control characters visible."""
     written = []
-    for text, span in pieces(answer, spans):
+    for text, span in descriptions.pieces(answer, spans):
         if color and span:
             # Line by line, so that the indent of further lines is not painted.
             style = LABEL_STYLES.get(span.label, "1;4")
@@ -146,12 +135,12 @@ def _span_lines(
     spans: tuple[Span, ...], paint: Paint, why: Mapping[tuple[int, int], "Explanation"]
 ) -> Iterator[str]:
     for span in spans:
-        label = paint(f"{describe_label(span):<12}", LABEL_STYLES.get(span.label, "1"))
+        label = paint(f"{descriptions.describe_label(span):<12}", LABEL_STYLES.get(span.label, "1"))
         found = why.get((span.start, span.end))
         # Without an explanation, the severity follows from the label, so it is left out.
         severity = "" if found is None else f"severity {found.severity}  "
         yield (
-            f"{label} {span.start}-{span.end}  {describe_score(span)}  "
+            f"{label} {span.start}-{span.end}  {descriptions.describe_score(span)}  "
             f'{severity}"{one_line(span.text)}"'
         )
         if found is not None:
@@ -165,7 +154,7 @@ def _span_lines(
 
 
 def _unchecked_line(claim: Claim) -> str:
-    reason = f"{REASONS[claim.reason]}  " if claim.reason else ""
+    reason = f"{descriptions.REASONS[claim.reason]}  " if claim.reason else ""
     text = one_line(excerpt(claim.text, around=""))
     return f'unchecked    {claim.start}-{claim.end}  {reason}"{text}"'
 

@@ -1,13 +1,15 @@
 """Counts the values in the arguments of a tool call."""
 
 import json
-from collections.abc import Mapping, Sequence
+
+from groundwire.pipeline.json_leaves import walk
 
 
 def count_values(arguments: str) -> int | None:
     """Count the values in the arguments of a tool call: texts, numbers, true, false and null.
 
-    The result is 0 if there are no arguments, and ``None`` if they cannot be read as JSON.
+    An empty object or list counts as one value. The result is 0 if there are no arguments, and
+    ``None`` if they cannot be read as JSON, or are nested too deeply.
 
     >>> count_values('{"city": "Paris", "days": [1, 2]}'), count_values(""), count_values("{")
     (3, 0, None)
@@ -15,15 +17,6 @@ def count_values(arguments: str) -> int | None:
     if not arguments.strip():
         return 0
     try:
-        return _count(json.loads(arguments))
+        return sum(1 for _ in walk(json.loads(arguments)))
     except (ValueError, RecursionError):
         return None
-
-
-def _count(value: object) -> int:
-    match value:
-        case Mapping():
-            return sum(map(_count, value.values()))
-        case Sequence() if not isinstance(value, str):
-            return sum(map(_count, value))
-    return 1
