@@ -10,7 +10,7 @@ from groundwire.detection.values import Outcome
 from groundwire.pipeline import Checked
 from groundwire.pipeline.conversation.answer_form import AnswerForm
 from groundwire.pipeline.conversation.response import Answer, AnswerKind
-from groundwire.pipeline.json_leaves import choices_at
+from groundwire.pipeline.json_leaves import MAX_DEPTH, choices_at, leaves_of
 from groundwire.pipeline.structured import read_structured
 from groundwire.policy.policy import Action, Policy
 from tests.pipeline.chats import EXPLAINER, answered, judged, piped, sent
@@ -106,20 +106,18 @@ def test_several_calls_are_told_apart_by_their_number() -> None:
 
 
 @pytest.mark.parametrize(
-    "raw",
-    [
-        '{"built": 1950',
-        '{"built": 1, "built": 1950}',
-        "In 1950.",
-        "[" * 9999 + "1950",
-        "[" * 60 + "1950" + "]" * 60,
-    ],
+    "raw", ['{"built": 1950', '{"built": 1, "built": 1950}', "In 1950.", "[" * 9999 + "1950"]
 )
 def test_what_is_no_json_is_checked_as_the_text_that_it_is(raw: str) -> None:
     found = check(calling(raw), TOOL)
     assert found.outcome is Outcome.HALLUCINATED
     assert found.detection is not None
     assert found.detection.spans[0].text == "1950"
+
+
+def test_a_document_that_is_nested_too_deeply_is_not_read() -> None:
+    assert leaves_of(f"{'[' * MAX_DEPTH}1950{']' * MAX_DEPTH}") is not None
+    assert leaves_of(f"{'[' * 60}1950{']' * 60}") is None
 
 
 def test_a_document_without_claims_is_skipped() -> None:
