@@ -50,6 +50,8 @@ _ASKING_FOR = frozenset({"can", "could", "would", "you", "i", "want", "need", "t
 #: own line, after "Which rock is it?".
 _CHOICES = re.compile(r"[?？]\s*(?:\n\s*\(?(?:[A-Ha-h]|\d)[.)][^\n]*){2,}\s*\Z")
 _LEADING = " \t\r\n-*•>#+\"'“(["
+#: Matches the end of a passage's title, which may be a question: "Document [1](Title: Who won?".
+_TITLE = re.compile(r"\(title:[^()]*$", re.IGNORECASE)
 
 
 class Wording(StrEnum):
@@ -106,7 +108,7 @@ def wording_of(sentence: str, *, is_user: bool) -> Wording | None:
     if not words:
         return None
     bare = sentence.strip(_LEADING).rstrip(" \t\r\n\"'”*_)")
-    if bare.endswith(("?", "？")):
+    if bare.endswith(("?", "？")) and not _TITLE.search(bare):
         return Wording.ASKS
     may_ask = words[0] in listed("question words") and len(words) < 30
     if may_ask and not bare.endswith((".", ":", "!")):
