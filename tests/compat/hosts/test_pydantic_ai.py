@@ -1,7 +1,7 @@
-"""pydantic-ai's agents with the validator, and pydantic-evals with the evaluator."""
+"""pydantic-ai's agents with the validator."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -12,12 +12,10 @@ from tests.compat.hosts.page import needs, snippet
 
 pytestmark = pytest.mark.nightly
 needs("pydantic_ai", extra="pydantic-ai")
-needs("pydantic_evals", extra="pydantic-evals")
 
 from pydantic_ai import Agent, UnexpectedModelBehavior
 from pydantic_ai.messages import ImageUrl, ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
-from pydantic_evals import Case, Dataset
 
 from groundwire.compat.pydantic_ai import groundedness_validator
 from groundwire.compat.verdict import HostVerdict
@@ -47,13 +45,6 @@ def agent(model: FunctionModel, result: object = TOWER, **settings: Any) -> tupl
 
 def run(made: Agent[None, Any]) -> Any:
     return asyncio.run(made.run(QUESTION))
-
-
-def evaluated(dataset: Dataset[Any, Any, Any], task: Callable[[Any], Any]) -> Any:
-    async def answer(inputs: Any) -> Any:
-        return task(inputs)
-
-    return asyncio.run(dataset.evaluate(answer, progress=False))
 
 
 CALL = ToolCallPart("landmark")
@@ -155,37 +146,3 @@ def test_a_stream_shows_the_words_before_the_check() -> None:
         asyncio.run(show())
     assert "500 metres" in words[-1]
     assert statuses == ["failed"]
-
-
-@pytest.mark.shows(
-    "pydantic-evals",
-    evidence="inputs of a case",
-    unchecked="the label `not checked`, without assertion and score",
-)
-def test_a_dataset_gets_assertions_scores_and_labels() -> None:
-    cases = [
-        Case(name="wrong", inputs={"question": QUESTION, "answer": WRONG, "context": [TOWER]}),
-        Case(name="right", inputs={"question": QUESTION, "answer": RIGHT, "context": [TOWER]}),
-        Case(name="without", inputs={"question": QUESTION, "answer": RIGHT}),
-    ]
-    evaluators = snippet("pydantic-evals")["evaluators"]
-    dataset: Dataset[Any, Any, Any] = Dataset(name="tower", cases=cases, evaluators=evaluators)
-    report = evaluated(dataset, lambda inputs: inputs["answer"])
-    wrong, right, without = report.cases
-    assert wrong.assertions["grounded"].value is False
-    assert "330 metres" in str(wrong.assertions["grounded"].reason)
-    assert (right.assertions["grounded"].value, right.scores["groundedness"].value) == (True, 1)
-    assert (without.assertions, without.scores) == ({}, {})
-    assert without.labels["groundedness"].value == "not checked"
-
-
-@pytest.mark.shows("pydantic-evals", evidence="metadata of a case")
-def test_sources_and_answers_can_have_keys_of_their_own() -> None:
-    from groundwire.compat.pydantic_evals import Groundedness
-
-    case = Case(name="own", inputs=QUESTION, metadata={"facts": TOWER})
-    dataset: Dataset[Any, Any, Any] = Dataset(
-        name="tower", cases=[case], evaluators=[Groundedness(sources="facts", answer="said")]
-    )
-    report = evaluated(dataset, lambda _: {"said": WRONG})
-    assert report.cases[0].assertions["grounded"].value is False

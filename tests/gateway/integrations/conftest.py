@@ -10,6 +10,7 @@ import pytest
 
 from groundwire.config import parse
 from groundwire.gateway.app import create_app
+from tests.fixed_judge import FixedJudge, RecordingJudge
 from tests.gateway.native_app import fixed_pipeline
 from tests.gateway.serving import serving
 
@@ -44,8 +45,19 @@ Post = Callable[..., httpx.Response]
 @pytest.fixture(scope="module")
 def post() -> Iterator[Post]:
     """Sends JSON with a key; the gateway doubts the word ``wrong``."""
+    yield from _posting(FixedJudge(doubtful={"wrong": 0.9}))
+
+
+@pytest.fixture(scope="module")
+def failing() -> Iterator[Post]:
+    """Sends JSON with a key; each check of the gateway fails."""
+    yield from _posting(RecordingJudge(doubtful={}, fails=True))
+
+
+def _posting(judge: FixedJudge) -> Iterator[Post]:
     config = parse(_CONFIG, name="groundwire.yaml", environ={})
-    with fixed_pipeline(tenants=config.tenants) as pipeline, asyncio.Runner() as runner:
+    own = fixed_pipeline(judge=judge, tenants=config.tenants)
+    with own as pipeline, asyncio.Runner() as runner:
         app = create_app(config, pipeline=pipeline)
         lifespan = app.router.lifespan_context(app)
         runner.run(lifespan.__aenter__())

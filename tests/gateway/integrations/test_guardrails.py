@@ -158,6 +158,22 @@ def test_litellm_learns_that_an_answer_of_an_unknown_call_was_not_checked(
 def test_litellm_is_told_that_shortened_messages_are_not_checked(post: Post) -> None:
     ask(post, "cut", chat("[omitted: exceeds strip size limit]"))
     assert answer(post, "cut", WRONG)["action"] == "NOT_CHECKED"
+    ask(post, "whole", chat(RIGHT))
+    assert answer(post, "whole", "[omitted: exceeds strip size limit]")["action"] == "NOT_CHECKED"
+
+
+def test_who_writes_the_words_for_shortened_messages_is_checked_all_the_same(post: Post) -> None:
+    asked = chat(RIGHT, question="Is it right? [omitted: exceeds strip size limit]")
+    ask(post, "written", asked)
+    assert answer(post, "written", WRONG)["action"] == "BLOCKED"
+
+
+def test_an_answer_whose_check_fails_is_withheld(failing: Post) -> None:
+    ask(failing, "fails", chat(RIGHT))
+    assert answer(failing, "fails", RIGHT)["action"] == "BLOCKED"
+    assert failing(PORTKEY, hook(chat(RIGHT), RIGHT)).json()["verdict"] is False
+    reply = failing(NEMO, {"evidence": [RIGHT], "claim": RIGHT})
+    assert reply.json()["alignscore"] == 0.0
 
 
 def test_the_messages_of_a_call_are_those_of_its_tenant(post: Post) -> None:

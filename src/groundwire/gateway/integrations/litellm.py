@@ -67,8 +67,8 @@ async def guardrail(request: Request, body: GuardrailCall) -> Response:
             kept.keep(request, PATH, body.call_id, body.messages or [])
         return answered({"action": "NONE"})
     chat = kept.find(request, PATH, body.call_id)
-    if _OMITTED in json.dumps(chat):
-        chat = None  # part of the evidence is missing
+    if f'"{_OMITTED}"' in json.dumps([chat, body.texts]):
+        chat = None  # a message or an answer is missing
     texts = body.texts or []
     judged = list(map(_complete, texts)) if body.settings and body.settings.sampled else texts
     answers = await checks.check_chat(request, chat, judged)
