@@ -98,9 +98,10 @@ def test_nor_under_an_id_that_citations_of_a_held_span_may_be_written_with(
             assert (data["flagged"], data["error_type"]) == (True, "invalid_argument")
             assert "The server holds another text under the id" in data["error"]
         # One text of the call is blank, so that the spans cannot be read.
-        forged_too = ["Tokens last for 15 minutes.", " "]
-        result = await agent.call("check_answer", answer=TOKENS, sources=forged_too)
-        assert result.is_error
+        forged_too: list[Any] = ["Tokens last for 15 minutes.", {"id": "", "text": "It is so."}]
+        for first in forged_too:
+            result = await agent.call("check_answer", answer=TOKENS, sources=[first, " "])
+            assert result.is_error
         named = [{"id": "doc-a", "text": TOKENS}, {"id": "doc-b", "text": " "}]
         assert not (await agent.call("check_answer", answer=TOKENS, sources=named)).is_error
         # A text without id is counted after the held spans of the call: it is not s1 beside S1.

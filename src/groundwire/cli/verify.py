@@ -164,12 +164,11 @@ def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any
     """
     config = read_config(ctx, file, environ=environ_with(given))
     changed = with_values(config, given)
-    used, unused = "verify.base_url", "verify.service_url"
-    if changed.verify.verifier == "service":
-        used, unused = unused, used
+    paths = ("verify.base_url", "verify.service_url")
+    used, unused = paths[::-1] if changed.verify.verifier == "service" else paths
     own, wanted = ((each.value(used) or "").rstrip("/") for each in (config, changed))
-    # Without a URL, the verifier's usual server is asked: not the one whose URL the file has.
-    is_elsewhere = own != wanted if wanted else is_of_file(config, unused)
+    is_switched = given.get("verify.verifier") is not None and config.value(unused) is not None
+    is_elsewhere = own != wanted or (is_switched and not is_of_file(config, used))
     if is_elsewhere and is_of_file(config, "verify.api_key"):
         # The key was given for another server, and must not be sent to this one.
         where = config.origins["verify.api_key"]

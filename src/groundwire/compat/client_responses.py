@@ -1,27 +1,13 @@
 """Reads what the clients of OpenAI and Anthropic receive as chat completions."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from groundwire.errors import InvalidConversationError
 from groundwire.pipeline.conversation.streamed_calls import JoinedCalls, call_parts
 
 Data = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ClientApi:
-    """An API whose answers are checked.
-
-    Attributes:
-        of_response: Function that converts a whole response to a chat completion.
-        of_events: Function that converts all events of a stream to a chat completion. It raises an
-            InvalidConversationError if the events do not make a whole response.
-    """
-
-    of_response: Callable[[Data], Data]
-    of_events: Callable[[Sequence[Data]], Data]
 
 
 def _of_chunks(chunks: Sequence[Data]) -> Data:
@@ -80,7 +66,8 @@ def _of_message(message: Data) -> Data:
     """Return a message of the Messages API as a chat completion."""
     blocks = message.get("content") or []
     said = {
-        "content": [each for each in blocks if each.get("type") == "text"],
+        # A block of an unknown type counts as unread; reasoning and tools say nothing to the user.
+        "content": [each for each in blocks if not _NOT_SAID.search(str(each.get("type")))],
         "tool_calls": [
             _call(each.get("name") or "", each.get("input"))
             for each in blocks
@@ -131,12 +118,14 @@ def is_repeated(event: object) -> bool:
     return kind.startswith("response.") and kind not in _LAST
 
 
+_NOT_SAID = re.compile("thinking|tool")
 _LOGPROBS = {"choices": {"__all__": {"logprobs"}}}
 #: Types of the events that end a stream of the Responses API with the whole response.
 _LAST = ("response.completed", "response.incomplete")
-#: Path of an API → how its answers are read.
-APIS: Mapping[str, ClientApi] = {
-    "/chat/completions": ClientApi(lambda completion: completion, _of_chunks),
-    "/responses": ClientApi(_of_response, _of_response_events),
-    "/messages": ClientApi(_of_message, _of_message_events),
+#: Path of an API → two functions: they convert a whole response, and all events of a stream, to a
+#: chat completion. The second raises an InvalidConversationError if the response is not whole.
+APIS: Mapping[str, tuple[Callable[[Data], Data], Callable[[Sequence[Data]], Data]]] = {
+    "/chat/completions": (lambda completion: completion, _of_chunks),
+    "/responses": (_of_response, _of_response_events),
+    "/messages": (_of_message, _of_message_events),
 }

@@ -68,9 +68,11 @@ def wrap(
         body: Data, read: Callable[[Any], Data], said: object, response: object = None
     ) -> HostVerdict:
         try:
-            verdict = checks.completion(body, read(said))
+            completion = read(said)
         except (InputError, AttributeError, KeyError, TypeError) as error:  # an odd response
             verdict = checks.unread("", error)
+        else:
+            verdict = checks.completion(body, completion)
         on_verdict(verdict)
         if block and verdict.withholds(block_unchecked=block_unchecked):
             raise AnswerWithheldError(verdict, response)
@@ -114,13 +116,14 @@ def _checked(
     # Drop the placeholders that the clients pass for arguments that the caller left out.
     kinds = (str, int, float, list, tuple, Mapping)
     body = {key: value for key, value in given.items() if isinstance(value, kinds)}
-    ended = partial(judge, body, api.of_events)
+    of_response, of_events = api
+    ended = partial(judge, body, of_events)
     if hasattr(response, "__anext__"):
         response._iterator = _awatch(response, response._iterator, ended)
     elif hasattr(response, "__next__"):
         response._iterator = _watch(response, response._iterator, ended)
     elif hasattr(response, "model_dump"):
-        verdict = judge(body, api.of_response, data_of(response), response)
+        verdict = judge(body, of_response, data_of(response), response)
         object.__setattr__(response, "groundwire", verdict)  # the Pydantic model has no such field
     elif block:
         raise TypeError(

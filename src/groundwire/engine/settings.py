@@ -67,14 +67,8 @@ def n_threads(threads: int | None) -> int:
     Raises:
         SettingError: If the number is not from 1 to 256.
     """
-    check_threads(threads)
     if threads is not None:
+        require_whole("threads", threads, 1, MAX_THREADS, otherwise=", or None")
         return threads
     affinity = getattr(os, "sched_getaffinity", None)
     return max(1, len(affinity(0)) if affinity else os.cpu_count() or 1)
-
-
-def check_threads(threads: object) -> None:
-    """Raise a SettingError unless a number of threads is ``None`` or from 1 to 256."""
-    if threads is not None:
-        require_whole("threads", threads, 1, MAX_THREADS, otherwise=", or None")

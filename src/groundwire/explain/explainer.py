@@ -11,7 +11,7 @@ from groundwire.detection.comparison.finding import Explanation
 from groundwire.detection.example import SourceLike, read_sources
 from groundwire.detection.values import Detection, Entailment, EvidenceRef, JsonRecord
 from groundwire.engine.models import find_reader, verify
-from groundwire.engine.settings import check_for_embedded, check_threads
+from groundwire.engine.settings import check_for_embedded, n_threads
 from groundwire.errors import UnreadableError
 from groundwire.explain import explanations
 from groundwire.text.segment.characters import ALNUM
@@ -129,7 +129,7 @@ class Explainer:
             DetectionError: If an NLI model fails on a short text.
             SettingError: If a setting is not possible.
         """
-        check_threads(threads)
+        n_threads(threads)  # raises an error if the number is not allowed
         is_embedded = model is None or str(model) in EMBEDDED
         manifest = find_reader(None if is_embedded else model)
         judge: explanations.JudgeEntailment

@@ -83,8 +83,9 @@ def given(
     found = Given(held=tuple(chosen.values()), passed=texts)
     # Texts without an id are numbered by position, even if read_spans refuses one of them. These
     # ids must not clash either.
-    positions = enumerate(texts or (), len(chosen) + 1)
-    ids = ids_of(found.all) or [f"s{position}" for position, each in positions if not _ids([each])]
+    places = enumerate(texts or (), len(chosen) + 1)
+    unnamed = (place for place, each in places if not any(_ids([each])))
+    ids = ids_of(found.all) or [f"s{place}" for place in unnamed]
     _refuse_clashes(set(ids) - chosen.keys(), known)
     return found
 

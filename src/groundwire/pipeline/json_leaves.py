@@ -37,7 +37,7 @@ def leaves_of(document: str) -> list[Leaf] | None:
     """
     try:
         data = json.loads(document, parse_int=float)  # int() refuses very long numbers
-        places, values = fields_of(document), list(walk(data))
+        values, places = list(walk(data)), fields_of(document)
     except (ValueError, RecursionError):
         return None
     if places is None or len(places) != len(values):
@@ -69,6 +69,23 @@ def walk(data: object) -> Iterator[tuple[Path, Any]]:
             waiting += reversed(children)
         else:
             yield path, None if isinstance(value, (dict, list)) else value
+
+
+def count_values(arguments: str) -> int | None:
+    """Count the values in the arguments of a tool call: texts, numbers, true, false and null.
+
+    An empty object or list counts as one value. The result is 0 if there are no arguments, and
+    ``None`` if they cannot be read as JSON, or are nested too deeply.
+
+    >>> count_values('{"city": "Paris", "days": [1, 2]}'), count_values(""), count_values("{")
+    (3, 0, None)
+    """
+    if not arguments.strip():
+        return 0
+    try:
+        return sum(1 for _ in walk(json.loads(arguments)))
+    except (ValueError, RecursionError):
+        return None
 
 
 def pointer_of(path: Path) -> str:

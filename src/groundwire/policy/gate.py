@@ -24,7 +24,7 @@ from groundwire.engine.embedder import Embedder, NeuralEmbedder
 from groundwire.engine.models import Manifest
 from groundwire.engine.prompt_classifier import PromptClassifier
 from groundwire.engine.prompts import PromptHead, prompt_features
-from groundwire.engine.settings import check_for_embedded, check_threads, n_threads
+from groundwire.engine.settings import check_for_embedded, n_threads
 from groundwire.engine.tokenizer import WordPieces
 from groundwire.text.prompt_excerpt import both_ends
 
@@ -127,7 +127,7 @@ class Gate:
         # Written with `not`, so that NaN is refused as well.
         if not 0 < threshold <= 1:
             raise errors.SettingError("threshold", threshold, "above 0 and at most 1")
-        check_threads(threads)
+        n_threads(threads)  # raises an error if the number is not allowed
         manifest, encoder = _find(model), models.find_model(models.ENCODER)
         embedder = load_embedder(threads)
         if manifest is None:

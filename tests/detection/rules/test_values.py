@@ -55,6 +55,7 @@ def test_a_value_in_whose_place_the_evidence_has_another_is_wrong(
         ("30 + 45 = 76", "30 + 45 = 75"),
         ("The pod has failed for 14 minutes.", "STATUS ImagePullBackOff, failed 14m ago"),
         ("The pod failed 14m ago.", "The pod has failed for 14 minutes."),
+        ("The loan runs for 12 months.", "The loan runs for 12m."),
         ("Three tickets cost $36.", "A ticket costs $12. Groups of 3 get a guide."),
         ("The ticket costs $9 more.", "The ticket costs $21. The child's ticket costs $12."),
     ],

@@ -163,7 +163,7 @@ def test_litellm_is_told_that_shortened_messages_are_not_checked(post: Post) -> 
 
 
 def test_who_writes_the_words_for_shortened_messages_is_checked_all_the_same(post: Post) -> None:
-    asked = chat(RIGHT, question="Is it right? [omitted: exceeds strip size limit]")
+    asked = chat(RIGHT, question='Is it right? "[omitted: exceeds strip size limit]')
     ask(post, "written", asked)
     assert answer(post, "written", WRONG)["action"] == "BLOCKED"
 

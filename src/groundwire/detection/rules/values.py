@@ -56,7 +56,7 @@ _ROUNDED = 0.005
 _PER = re.compile(r"\s+(?:\w+\s+)?(?:per|in|for every|out of)\s+")
 _BASES = (100, 1_000, 10_000, 100_000, 1_000_000)
 _DAY = 24 * 60
-_MINUTES = ("m", "min")
+_ALIKE = ({"m", "min"}, {"m", "month"})
 _FIRST_YEAR, _LAST_YEAR = 1000, 2199
 
 
@@ -158,11 +158,13 @@ def _kind(quantity: Quantity, match: Match) -> ConflictKind:
 def _has_other_unit(quantity: Quantity, lines: Lines) -> bool:
     """Return whether a line has the same number with another unit.
 
-    "m" may mean minutes, as in "failed 14m ago".
+    "14m" may mean 14 minutes or months.
     """
-    same = _MINUTES if quantity.name in _MINUTES else (quantity.name,)
     return any(
-        other.number == quantity.number and other.unit is not None and other.name not in same
+        other.number == quantity.number
+        and other.unit is not None
+        and other.name != quantity.name
+        and {other.name, quantity.name} not in _ALIKE
         for other in _stated_by(lines)
     )
 

@@ -12,7 +12,6 @@ from groundwire.control.audit.events import Disposition, StreamSummary
 from groundwire.detection.values import Outcome
 from groundwire.explain.repair import Edit
 from groundwire.gateway.chat.answer_checks import AnswerChecks
-from groundwire.gateway.chat.arguments import count_values
 from groundwire.gateway.chat.body_warning import warning_text
 from groundwire.gateway.chat.dialect import Dialect
 from groundwire.gateway.chat.marks import extension, is_told_at_end
@@ -25,6 +24,7 @@ from groundwire.gateway.http.problems import Problem
 from groundwire.gateway.http.refusals import RefusalCode, blocked, refused
 from groundwire.gateway.upstream import UpstreamBrokenError, UpstreamReply
 from groundwire.pipeline import Checked, Review
+from groundwire.pipeline.json_leaves import count_values
 from groundwire.policy.policy import Action
 
 log = logging.getLogger(__name__)

@@ -23,6 +23,8 @@ PATH = "/beta/litellm_basic_guardrail_api"
 
 #: LiteLLM's replacement for a long text; messages with it lack a part of the evidence.
 _OMITTED = "[omitted: exceeds strip size limit]"
+#: Matches a text of JSON data that is only these words: a quote within a text has a backslash.
+_A_WHOLE = re.compile(rf'(?<!\\)"{re.escape(_OMITTED)}"')
 #: The action in the reply if the answers pass, but at least one was not checked in full.
 NOT_CHECKED = "NOT_CHECKED"
 #: Pattern of the end of a complete sentence.
@@ -67,8 +69,8 @@ async def guardrail(request: Request, body: GuardrailCall) -> Response:
             kept.keep(request, PATH, body.call_id, body.messages or [])
         return answered({"action": "NONE"})
     chat = kept.find(request, PATH, body.call_id)
-    if f'"{_OMITTED}"' in json.dumps([chat, body.texts]):
-        chat = None  # a message or an answer is missing
+    if _A_WHOLE.search(json.dumps(chat)) or body.texts == [_OMITTED]:
+        chat = None  # a message or the answer is missing
     texts = body.texts or []
     judged = list(map(_complete, texts)) if body.settings and body.settings.sampled else texts
     answers = await checks.check_chat(request, chat, judged)

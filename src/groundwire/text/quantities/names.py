@@ -30,7 +30,7 @@ LINK = r"(?:https?://|www\.)\S++"
 #: Pattern of the number of a source or step: "passage 2", "Sources 1 and 3", "step 4".
 LABEL = (
     rf"(?ai:passages?|sources?|excerpts?|documents?|steps?){SPACE}[0-9]{{1,2}}(?!\w|,[0-9]{{3}})"
-    rf"(?:(?:,|,?{SPACE}and|{SPACE}?[-–&])?{SPACE}?[0-9]{{1,2}}(?!\w)){{0,9}}(?!\w|\.[0-9]):?"
+    rf"(?:(?:,|,?{SPACE}and|{SPACE}?[-–&])?{SPACE}?[0-9]{{1,2}}(?!\w|,[0-9]{{3}})){{0,9}}(?!\w|\.[0-9]):?"
 )
 #: Pattern of an identifier: "AB-1234", "v2.3.1", "S0"; but "USD5" is money.
 IDENTIFIER = (
