@@ -159,7 +159,7 @@ def verify(
 def read_settings(ctx: click.Context, file: Path | None, given: Mapping[str, Any]) -> "Config":
     """Return the configuration: options override the environment, which overrides a file.
 
-    If the options make another server than the file's get the requests, an API key of the file is
+    If the options send the requests to another server than the file's, an API key of the file is
     not used, and a warning is printed.
     """
     config = read_config(ctx, file, environ=environ_with(given))

@@ -118,7 +118,9 @@ def is_repeated(event: object) -> bool:
     return kind.startswith("response.") and kind not in _LAST
 
 
+#: Matches the types of blocks that are reasoning of the model, calls of tools, or their results.
 _NOT_SAID = re.compile("thinking|tool")
+#: What is left out of events: log probabilities, which are large and not read.
 _LOGPROBS = {"choices": {"__all__": {"logprobs"}}}
 #: Types of the events that end a stream of the Responses API with the whole response.
 _LAST = ("response.completed", "response.incomplete")
